@@ -100,7 +100,8 @@ func TestAgainstAnAPIServer(t *testing.T) {
 		t.Helper()
 		_, err := registrar.Reconcile(ctx, reconcile.Request{})
 		require.NoError(t, err)
-		return registrar.Registered(live.Load().Digest())
+		why, _ := registrar.Unregistered(live.Load().Digest())
+		return why == ""
 	}
 	assert.False(t, register(), "what was written may not have arrived yet")
 	assert.False(t, register(), "the API server cannot call without the bundle")

@@ -127,12 +127,12 @@ func addRegistrar(mgr manager.Manager, o *options, policies *policy.Policies, pr
 	registrar := registration.NewRegistrar(mgr.GetClient(), mgr.GetAPIReader(), policies.Live.Snapshot, products, registration.Settings{
 		Namespace: o.namespace, URL: o.webhookURL, InjectCA: true, ExcludedNamespaces: o.excludedNamespaces,
 	})
-	refresh, err := policies.AddControllers(registrar.Registered)
+	refresh, err := policies.AddControllers(registrar.Unregistered)
 	if err != nil {
 		return nil, err
 	}
 	policies.Live.OnChange(func(*engine.Snapshot) { registrar.SnapshotChanged() })
-	registrar.OnRegistered(refresh)
+	registrar.OnChange(refresh)
 	return registrar, registrar.SetupWithManager(mgr)
 }
 

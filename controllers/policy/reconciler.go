@@ -43,16 +43,17 @@ type reconciler struct {
 	origins   *origins
 	namespace string // of artifacts and reports
 	events    events.EventRecorder
-	// registered says whether the API server calls for the policies of a snapshot.
-	registered func(digest string) bool
-	verdicts   *source.Verdicts
-	changed    chan event.GenericEvent // for all sources
+	// unregistered returns why the API server does not call for the policies of a snapshot:
+	// "" where it does. lost says that it did before.
+	unregistered func(digest string) (why string, lost bool)
+	verdicts     *source.Verdicts
+	changed      chan event.GenericEvent // for all sources
 }
 
-func newReconciler(p *Policies, registered func(digest string) bool) *reconciler {
+func newReconciler(p *Policies, unregistered func(digest string) (why string, lost bool)) *reconciler {
 	r := &reconciler{
 		client: p.manager.GetClient(), live: p.Live, objects: p.objects, origins: p.origins, namespace: p.options.Namespace,
-		events: p.manager.GetEventRecorder("lintel-manager"), registered: registered,
+		events: p.manager.GetEventRecorder("lintel-manager"), unregistered: unregistered,
 		verdicts: source.NewVerdicts(p.gate), changed: make(chan event.GenericEvent, 1),
 	}
 	p.Live.OnChange(func(*engine.Snapshot) { r.refresh() })
@@ -140,13 +141,14 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 	}
 	now := time.Now()
 	gathered := facts{
-		object:   object,
-		replicas: serving(object.Name, reports, object.Status.Replicas, now),
-		settings: settingsOf(object.Name, reports),
-		limits:   limitsOf(object.Name, reports, now),
+		unregistered: "no replica is ready to answer",
+		object:       object,
+		replicas:     serving(object.Name, reports, object.Status.Replicas, now),
+		settings:     settingsOf(object.Name, reports),
+		limits:       limitsOf(object.Name, reports, now),
 	}
 	if snapshot := r.live.Snapshot(); snapshot != nil {
-		gathered.registered = r.registered(snapshot.Digest())
+		gathered.unregistered, gathered.lost = r.unregistered(snapshot.Digest())
 	}
 	again = reportExpiry // a replica that ended without a word is noticed by its silence
 	files, revision := map[string]string(nil), ""

@@ -155,10 +155,11 @@ func (p *Policies) addRunnables(table *resourceTable) error {
 	return nil
 }
 
-// AddControllers adds the controllers of PolicySources. registered says whether the API
-// server calls for the policies of a snapshot; refresh is to be called when that changes.
-func (p *Policies) AddControllers(registered func(digest string) bool) (refresh func(), err error) {
-	reconciler := newReconciler(p, registered)
+// AddControllers adds the controllers of PolicySources. unregistered returns why the API
+// server does not call for the policies of a snapshot, and whether it did before; refresh is
+// to be called when that changes.
+func (p *Policies) AddControllers(unregistered func(digest string) (why string, lost bool)) (refresh func(), err error) {
+	reconciler := newReconciler(p, unregistered)
 	loader := newLoader(p.manager.GetClient(), p.Live, p.objects, p.options.Namespace, p.compiler)
 	return reconciler.refresh, errors.Join(
 		loader.setUp(p.manager),

@@ -27,6 +27,7 @@ const (
 	ReasonWithinScope         = "WithinScope"
 	ReasonServing             = "Serving"
 	ReasonNotEnforced         = "NotEnforced"
+	ReasonNotRegistered       = "NotRegistered"
 	ReasonProgressing         = "Progressing"
 	ReasonArtifactFailed      = "ArtifactFailed"
 	ReasonSuspended           = "Suspended"
@@ -55,8 +56,10 @@ type facts struct {
 	// limits are the policies of this source that reached a limit in the last minutes, on any
 	// replica.
 	limits []string
-	// registered says that the API server calls for the live policies.
-	registered bool
+	// unregistered is why the API server does not call for the live policies: "" where it
+	// does. It did before where lost is true.
+	unregistered string
+	lost         bool
 }
 
 // status is what the PolicySource says next. Conditions keep their transition time
@@ -209,8 +212,10 @@ func (s *statusWriter) served(what, reason string) {
 		s.set(v1alpha1.ConditionReady, false, ReasonProgressing, message)
 	case s.verdict != nil && s.verdict.OutsideScope:
 		s.set(v1alpha1.ConditionReady, false, s.verdict.Reason, "where a scope above has no namespaces, these policies bind nothing: "+s.verdict.Message)
-	case !s.registered:
-		s.set(v1alpha1.ConditionReady, false, ReasonProgressing, "the webhook configurations are being brought up to date")
+	case s.unregistered != "" && s.lost:
+		s.set(v1alpha1.ConditionReady, false, ReasonNotRegistered, s.unregistered)
+	case s.unregistered != "":
+		s.set(v1alpha1.ConditionReady, false, ReasonProgressing, s.unregistered)
 	default:
 		message := fmt.Sprintf("%s, served by %d of %d replicas", what, serving, len(s.replicas))
 		if left := s.object.Annotations[v1alpha1.NotEnforcedAnnotation]; left != "" {

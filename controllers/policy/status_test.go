@@ -59,12 +59,13 @@ func TestStatus(t *testing.T) {
 		reason string
 		digest string
 	}{
-		"served":                   {facts{verdict: &verdict, replicas: serves(digest, digest), registered: true}, metav1.ConditionTrue, ReasonServing, digest},
-		"one replica is behind":    {facts{verdict: &verdict, replicas: serves(digest, "old"), registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
-		"no replica has reported":  {facts{verdict: &verdict, registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
-		"not registered yet":       {facts{verdict: &verdict, replicas: serves(digest)}, metav1.ConditionFalse, ReasonProgressing, digest},
-		"the artifact is not kept": {facts{verdict: &verdict, stored: errors.New("forbidden"), registered: true}, metav1.ConditionFalse, ReasonArtifactFailed, ""},
-		"requires may not be read": {facts{verdict: &verdict, unmet: &unmet{ReasonRequiresForbidden, "kubectl"}, registered: true}, metav1.ConditionFalse, ReasonRequiresForbidden, ""},
+		"served":                   {facts{verdict: &verdict, replicas: serves(digest, digest)}, metav1.ConditionTrue, ReasonServing, digest},
+		"one replica is behind":    {facts{verdict: &verdict, replicas: serves(digest, "old")}, metav1.ConditionFalse, ReasonProgressing, digest},
+		"no replica has reported":  {facts{verdict: &verdict}, metav1.ConditionFalse, ReasonProgressing, digest},
+		"not registered yet":       {facts{verdict: &verdict, replicas: serves(digest), unregistered: "soon"}, metav1.ConditionFalse, ReasonProgressing, digest},
+		"registered no longer":     {facts{verdict: &verdict, replicas: serves(digest), unregistered: "deleted", lost: true}, metav1.ConditionFalse, ReasonNotRegistered, digest},
+		"the artifact is not kept": {facts{verdict: &verdict, stored: errors.New("forbidden")}, metav1.ConditionFalse, ReasonArtifactFailed, ""},
+		"requires may not be read": {facts{verdict: &verdict, unmet: &unmet{ReasonRequiresForbidden, "kubectl"}}, metav1.ConditionFalse, ReasonRequiresForbidden, ""},
 		"refused":                  {facts{verdict: &source.Verdict{Reason: source.ReasonCompileFailed, Message: "bad"}}, metav1.ConditionFalse, source.ReasonCompileFailed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +92,7 @@ func TestStatusSaysWhatIsLeftOut(t *testing.T) {
 		object.Annotations = map[string]string{v1alpha1.NotEnforcedAnnotation: "not enforced: 1 of the cluster's objects: X/a: wrong"}
 	})
 	verdict := pass(t, object)
-	served := facts{object: object, verdict: &verdict, replicas: []v1alpha1.ReplicaStatus{{Name: "m", Digest: verdict.Set.Digest()}}, registered: true}
+	served := facts{object: object, verdict: &verdict, replicas: []v1alpha1.ReplicaStatus{{Name: "m", Digest: verdict.Set.Digest()}}}
 	ready := meta.FindStatusCondition(status(served).Conditions, v1alpha1.ConditionReady)
 	require.Equal(t, metav1.ConditionFalse, ready.Status)
 	require.Equal(t, ReasonNotEnforced, ready.Reason)
@@ -158,7 +159,7 @@ func TestLimitsAreAConditionAndTheSourceStaysReady(t *testing.T) {
 	object := makeSource(good)
 	verdict := pass(t, object)
 	next := status(facts{
-		object: object, verdict: &verdict, registered: true, limits: limits,
+		object: object, verdict: &verdict, limits: limits,
 		replicas: []v1alpha1.ReplicaStatus{{Name: "a", Digest: verdict.Set.Digest()}},
 	})
 	require.True(t, meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionReady))
@@ -186,18 +187,18 @@ func TestStatusOfOrigins(t *testing.T) {
 	require.Equal(t, ReasonProgressing, ready(first).Reason)
 	require.Equal(t, "the origin is being fetched", ready(first).Message)
 
-	served := status(facts{object: object, origin: found, verdict: &verdict, replicas: live, registered: true})
+	served := status(facts{object: object, origin: found, verdict: &verdict, replicas: live})
 	require.Equal(t, ReasonServing, ready(served).Reason)
 	require.Equal(t, "noon", served.LastHandledReconcileAt)
 	require.Equal(t, "signed by ada", verified(served).Message)
 	object.Status = served
 
 	t.Run("a manager that has only begun says what was said", func(t *testing.T) {
-		require.Equal(t, served, status(facts{object: object, origin: &look{}, replicas: live, registered: true}))
+		require.Equal(t, served, status(facts{object: object, origin: &look{}, replicas: live}))
 	})
 	t.Run("an origin that cannot be reached", func(t *testing.T) {
 		failed := &look{done: true, handled: "noon", failure: &origin.Error{Reason: origin.ReasonFetchFailed, Message: "refused"}}
-		next := status(facts{object: object, origin: failed, replicas: live, registered: true})
+		next := status(facts{object: object, origin: failed, replicas: live})
 		require.Equal(t, metav1.ConditionFalse, ready(next).Status)
 		require.Equal(t, origin.ReasonFetchFailed, ready(next).Reason)
 		require.Equal(t, "refused; the last good revision "+served.Revision+" stays live", ready(next).Message)
@@ -206,7 +207,7 @@ func TestStatusOfOrigins(t *testing.T) {
 	})
 	t.Run("a signature that is wrong", func(t *testing.T) {
 		failed := &look{done: true, answer: found.answer, failure: &origin.Error{Reason: origin.ReasonVerificationFailed, Message: "unsigned"}}
-		next := status(facts{object: object, origin: failed, verdict: &verdict, replicas: live, registered: true})
+		next := status(facts{object: object, origin: failed, verdict: &verdict, replicas: live})
 		require.Equal(t, origin.ReasonVerificationFailed, ready(next).Reason)
 		require.Equal(t, metav1.ConditionFalse, verified(next).Status)
 		require.Equal(t, digest, next.Digest)
@@ -224,13 +225,13 @@ func TestStatusOfOrigins(t *testing.T) {
 	t.Run("suspended", func(t *testing.T) {
 		suspended := object.DeepCopy()
 		suspended.Spec.Suspend = true
-		next := status(facts{object: suspended, replicas: live, registered: true})
+		next := status(facts{object: suspended, replicas: live})
 		require.Equal(t, metav1.ConditionTrue, ready(next).Status)
 		require.Equal(t, ReasonSuspended, ready(next).Reason)
-		behind := status(facts{object: suspended, replicas: []v1alpha1.ReplicaStatus{{Name: "a", Digest: "old"}}, registered: true})
+		behind := status(facts{object: suspended, replicas: []v1alpha1.ReplicaStatus{{Name: "a", Digest: "old"}}})
 		require.Equal(t, ReasonProgressing, ready(behind).Reason)
 		suspended.Status = v1alpha1.PolicySourceStatus{}
-		require.Equal(t, metav1.ConditionFalse, ready(status(facts{object: suspended, registered: true})).Status)
+		require.Equal(t, metav1.ConditionFalse, ready(status(facts{object: suspended})).Status)
 	})
 }
 
@@ -241,7 +242,7 @@ func TestReplicasThatServeOtherSettingsAreBehind(t *testing.T) {
 	verdict := pass(t, object)
 	replicas := []v1alpha1.ReplicaStatus{{Name: "a", Digest: verdict.Set.Digest()}}
 	ready := func(verdict source.Verdict, settings map[string]string) bool {
-		next := status(facts{object: object, verdict: &verdict, registered: true, replicas: replicas, settings: settings})
+		next := status(facts{object: object, verdict: &verdict, replicas: replicas, settings: settings})
 		return meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionReady)
 	}
 	live := engine.NewLive(admission.BuiltinResources())

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -47,18 +49,34 @@ type Registrar struct {
 	settings Settings
 	changed  chan event.GenericEvent
 
-	owned        bool // the ClusterRole has been seen
-	draining     atomic.Bool
-	registered   atomic.Value // string: the digest of the snapshot whose rules are applied
-	onRegistered func()
+	owned bool // the ClusterRole has been seen
+	// ownerless is since when it has been missing: the zero time where it is not.
+	ownerless time.Time
+	now       func() time.Time
+	draining  atomic.Bool
+	state     atomic.Pointer[state]
+	onChange  func()
 }
+
+// state is what the API server calls for.
+type state struct {
+	digest string // of the snapshot whose rules were applied last
+	// missing is why the API server does not call for them: "" where it does. It did before
+	// where lost is true.
+	missing string
+	lost    bool
+}
+
+// ownerGrace is how long the configurations stay away once the ClusterRole that owned them
+// is gone. Whoever takes Lintel out has deleted the managers' rights or Pods by then.
+const ownerGrace = 5 * time.Second
 
 // NewRegistrar makes a Registrar; its client reads from a cache and live does not, and
 // snapshot is nil as long as no policies are loaded.
 func NewRegistrar(c client.Client, live client.Reader, snapshot func() *engine.Snapshot, products []rules.Product, settings Settings) *Registrar {
 	return &Registrar{
 		client: c, live: live, snapshot: snapshot, products: products, settings: settings,
-		changed: make(chan event.GenericEvent, 1),
+		changed: make(chan event.GenericEvent, 1), now: time.Now,
 	}
 }
 
@@ -71,11 +89,21 @@ func (r *Registrar) SnapshotChanged() {
 	}
 }
 
-// OnRegistered has f called when the rules of another snapshot are applied.
-func (r *Registrar) OnRegistered(f func()) { r.onRegistered = f }
+// OnChange has f called when the answer of Unregistered changes.
+func (r *Registrar) OnChange(f func()) { r.onChange = f }
 
-// Registered says whether the rules of the snapshot with this digest are applied.
-func (r *Registrar) Registered(digest string) bool { return r.registered.Load() == digest }
+// Unregistered returns why the API server does not call for the snapshot with this digest,
+// as a clause for a status: "" where it does. lost says that it called for the snapshot
+// before.
+func (r *Registrar) Unregistered(digest string) (why string, lost bool) {
+	switch s := r.state.Load(); {
+	case s != nil && s.missing != "":
+		return s.missing, s.lost
+	case s == nil || s.digest != digest:
+		return "the webhook configurations are being brought up to date", false
+	}
+	return "", false
+}
 
 // Drain announces the end: a configuration that is deleted from now on stays deleted. An
 // operator who takes Lintel out deletes them while the last replicas end, and one that
@@ -110,44 +138,66 @@ func (r *Registrar) Reconcile(ctx context.Context, _ reconcile.Request) (reconci
 		// still wanted. Loading them triggers the next run.
 		return reconcile.Result{}, nil
 	}
-	complete, err := r.register(ctx, snapshot.Policies(), snapshot.Resources())
-	if err != nil || !complete {
-		return reconcile.Result{}, err // what was applied, or the CA injector, brings us here again
+	found, err := r.register(ctx, snapshot.Policies(), snapshot.Resources())
+	if err != nil {
+		// What differs may be in force or not: an API server that does not answer is no reason
+		// to doubt, and one that refuses to write is.
+		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+			r.set(state{missing: "the webhook configurations cannot be written: " + err.Error()})
+		}
+		return reconcile.Result{}, err
 	}
-	if r.registered.Swap(snapshot.Digest()) != snapshot.Digest() && r.onRegistered != nil {
-		r.onRegistered()
+	switch {
+	case found.missing != "":
+		r.set(state{missing: found.missing})
+	case found.complete:
+		r.set(state{digest: snapshot.Digest()})
 	}
-	return reconcile.Result{}, nil
+	return reconcile.Result{RequeueAfter: found.again}, nil // else what was applied, or the CA injector, brings us here again
+}
+
+// set notes what the API server calls for, and tells of changes.
+func (r *Registrar) set(now state) {
+	before := r.state.Load()
+	now.lost = now.missing != "" && before != nil && (before.missing == "" || before.lost)
+	r.state.Store(&now)
+	if (before == nil || *before != now) && r.onChange != nil {
+		r.onChange()
+	}
 }
 
 // owner is who takes the configurations along, by the garbage collector, in whatever
 // order an installation is taken out: the ClusterRole ownerName, which goes with the
 // manifests or the chart and is made the Namespace's, or the Namespace where manifests of
-// an earlier version do not have it, nor permit to read it. Without them nobody is there to answer, so there is
-// none once one of them goes.
-func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
+// an earlier version do not have it, nor permit to read it. There is none once the Namespace
+// goes, or for ownerGrace once the ClusterRole has gone: again says when to look again.
+func (r *Registrar) owner(ctx context.Context) (_ *metav1.OwnerReference, again time.Duration, _ error) {
 	var namespace corev1.Namespace
 	err := r.client.Get(ctx, client.ObjectKey{Name: r.settings.Namespace}, &namespace)
 	if apierrors.IsNotFound(err) || err == nil && !namespace.DeletionTimestamp.IsZero() {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the namespace %s: %w", r.settings.Namespace, err)
+		return nil, 0, fmt.Errorf("reading the namespace %s: %w", r.settings.Namespace, err)
 	}
 	above := metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace.Name, UID: namespace.UID}
 	role := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"}}
 	switch err := r.live.Get(ctx, client.ObjectKey{Name: ownerName}, role); {
-	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		if r.owned {
-			return nil, nil
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err), err == nil && !role.DeletionTimestamp.IsZero():
+		if !r.owned && err != nil {
+			return &above, 0, nil
 		}
-		return &above, nil
+		if r.ownerless.IsZero() {
+			r.ownerless = r.now()
+		}
+		if left := ownerGrace - r.now().Sub(r.ownerless); left > 0 {
+			return nil, left, nil
+		}
+		return &above, 0, nil
 	case err != nil:
-		return nil, fmt.Errorf("reading the ClusterRole %s: %w", ownerName, err)
-	case !role.DeletionTimestamp.IsZero():
-		return nil, nil
+		return nil, 0, fmt.Errorf("reading the ClusterRole %s: %w", ownerName, err)
 	}
-	r.owned = true
+	r.owned, r.ownerless = true, time.Time{}
 	if !slices.ContainsFunc(role.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == namespace.UID }) {
 		owned := &unstructured.Unstructured{}
 		owned.SetGroupVersionKind(role.GroupVersionKind())
@@ -156,18 +206,28 @@ func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
 		owned.SetOwnerReferences([]metav1.OwnerReference{above})
 		err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(owned), client.FieldOwner(fieldManager), client.ForceOwnership)
 		if err != nil {
-			return nil, fmt.Errorf("making the ClusterRole %s the namespace's: %w", ownerName, err)
+			return nil, 0, fmt.Errorf("making the ClusterRole %s the namespace's: %w", ownerName, err)
 		}
 	}
-	return &metav1.OwnerReference{APIVersion: role.APIVersion, Kind: role.Kind, Name: role.Name, UID: role.UID}, nil
+	return &metav1.OwnerReference{APIVersion: role.APIVersion, Kind: role.Kind, Name: role.Name, UID: role.UID}, 0, nil
 }
 
-// register applies what differs. complete says that nothing did, and that the API
-// server has what it needs to call.
-func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, resources *admission.Resources) (complete bool, err error) {
-	owner, err := r.owner(ctx)
-	if err != nil || owner == nil {
-		return false, err
+// registration is what became of the configurations.
+type registration struct {
+	// complete says that nothing differed, and that the API server has what it needs to call.
+	complete bool
+	// missing is why some of the policies are not called for: "" where all are, or where
+	// what differed was applied just now.
+	missing string
+	// again is when to look again: 0 for not before something changes.
+	again time.Duration
+}
+
+// register applies what differs.
+func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, resources *admission.Resources) (found registration, err error) {
+	owner, again, err := r.owner(ctx)
+	if err != nil {
+		return found, err
 	}
 	validating, mutating, conflicts := Configurations(policies, resources, r.products, r.settings)
 	if conflicts != nil {
@@ -179,29 +239,35 @@ func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, 
 		{"mutating", mutating, &admissionregistrationv1.MutatingWebhookConfiguration{}},
 	}
 	for _, c := range both {
-		c.desired.SetOwnerReferences([]metav1.OwnerReference{*owner})
 		if err := r.client.Get(ctx, client.ObjectKeyFromObject(c.desired), c.live); client.IgnoreNotFound(err) != nil {
-			return false, fmt.Errorf("reading the %s webhook configuration: %w", c.kind, err)
+			return found, fmt.Errorf("reading the %s webhook configuration: %w", c.kind, err)
 		}
-		if c.live.GetName() == "" && r.draining.Load() {
-			return false, nil
+		if c.live.GetName() == "" && (owner == nil || r.draining.Load()) {
+			return registration{missing: fmt.Sprintf("the %s webhook configuration %s was deleted, so nothing is enforced", c.kind, ConfigurationName), again: again}, nil
 		}
 	}
-	complete = true
+	if owner == nil {
+		return registration{again: again}, nil
+	}
+	found.complete = true
 	for _, c := range both {
+		c.desired.SetOwnerReferences([]metav1.OwnerReference{*owner})
 		desired, live := entriesOf(c.desired), entriesOf(c.live)
-		if r.settings.InjectCA && silence(desired, live) {
-			complete = false
+		if r.settings.InjectCA {
+			if silent := silence(desired, live); silent != nil {
+				found.complete = false
+				found.missing = fmt.Sprintf("the %s webhook configuration has no CA bundle for %s, so the API server does not call it: cert-manager's CA injector adds one", c.kind, strings.Join(silent, ", "))
+			}
 		}
 		if upToDate(c.desired, c.live, desired, live) {
 			continue
 		}
-		complete = false
+		found.complete = false
 		if err := r.apply(ctx, c.desired, inert(desired, live)); err != nil {
-			return false, fmt.Errorf("applying the %s webhook configuration: %w", c.kind, err)
+			return found, fmt.Errorf("applying the %s webhook configuration: %w", c.kind, err)
 		}
 	}
-	return complete, nil
+	return found, nil
 }
 
 // configuration is either of the two, as it is wanted and as it was read: without a name
@@ -212,16 +278,17 @@ type configuration struct {
 }
 
 // silence leaves the entries without rules that have no CA bundle yet: the API server cannot
-// call them, and would deny all that those which fail closed have rules for. It says
-// whether there are any. The others keep their rules, as when a version adds an entry.
-func silence(desired, live []entry) (some bool) {
+// call them, and would deny all that those which fail closed have rules for. It returns
+// their names. The others keep their rules, as when a version adds an entry.
+func silence(desired, live []entry) (silent []string) {
 	for _, e := range desired {
 		bundled := func(l entry) bool { return l.name == e.name && len(l.client.CABundle) > 0 }
 		if !slices.ContainsFunc(live, bundled) {
-			*e.rules, some = nil, true
+			*e.rules = nil
+			silent = append(silent, e.name)
 		}
 	}
-	return some
+	return silent
 }
 
 // apply writes desired by server-side apply. An entry that an earlier version

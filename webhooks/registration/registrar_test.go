@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -126,10 +127,88 @@ func TestTheConfigurationsGoWithTheManifests(t *testing.T) {
 	require.NoError(t, c.Get(t.Context(), key, &validating))
 	require.Equal(t, "Namespace", validating.OwnerReferences[0].Kind)
 
-	require.NoError(t, c.Delete(t.Context(), role))
+}
+
+// TestTheConfigurationsComeBackWithoutTheirOwner: the garbage collector deletes them with the
+// ClusterRole, and Lintel may have been taken out, or somebody may have deleted only that.
+func TestTheConfigurationsComeBackWithoutTheirOwner(t *testing.T) {
+	role := func() *rbacv1.ClusterRole {
+		return &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "lintel-webhooks", UID: "role"}}
+	}
+	c := fake.NewClientBuilder().WithObjects(platform(), role()).Build()
+	snapshot := snapshotOf(t, definition.Fail)
+	r := NewRegistrar(c, c, func() *engine.Snapshot { return snapshot }, nil, Settings{Namespace: "lintel-system"})
+	clock := time.Date(2026, 5, 17, 12, 0, 0, 0, time.UTC)
+	r.now = func() time.Time { return clock }
+	changes := 0
+	r.OnChange(func() { changes++ })
+	reconcile := func() time.Duration {
+		result, err := r.Reconcile(t.Context(), reconcile.Request{})
+		require.NoError(t, err)
+		return result.RequeueAfter
+	}
+	unregistered := func() (why string, lost bool) { return r.Unregistered(snapshot.Digest()) }
+	reconcile()
+	reconcile()
+	why, _ := unregistered()
+	require.Empty(t, why)
+	require.Equal(t, 1, changes)
+
+	require.NoError(t, c.Delete(t.Context(), role()))
 	unregister(t, c)
+	require.Equal(t, ownerGrace, reconcile())
+	why, lost := unregistered()
+	require.Equal(t, "the validating webhook configuration lintel was deleted, so nothing is enforced", why)
+	require.True(t, lost)
+	require.Equal(t, 2, changes)
+	var validating admissionregistrationv1.ValidatingWebhookConfiguration
+	key := client.ObjectKey{Name: ConfigurationName}
+	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), key, &validating)), "who takes Lintel out has some time")
+
+	clock = clock.Add(ownerGrace)
+	require.Zero(t, reconcile())
+	require.NoError(t, c.Get(t.Context(), key, &validating))
+	require.Equal(t, "Namespace", validating.OwnerReferences[0].Kind, "an owner that exists")
+	reconcile()
+	why, _ = unregistered()
+	require.Empty(t, why)
+	require.Equal(t, 3, changes)
+
+	require.NoError(t, c.Create(t.Context(), role()))
+	reconcile()
+	require.NoError(t, c.Get(t.Context(), key, &validating))
+	require.Equal(t, "ClusterRole", validating.OwnerReferences[0].Kind)
+
+	r.Drain()
+	unregister(t, c)
+	reconcile()
+	why, lost = unregistered()
+	require.Contains(t, why, "was deleted")
+	require.True(t, lost)
+}
+
+// TestAConfigurationThatCannotBeWritten: what is registered is not what should be.
+func TestAConfigurationThatCannotBeWritten(t *testing.T) {
+	forbidden := false
+	c := fake.NewClientBuilder().WithObjects(platform()).WithInterceptorFuncs(interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, config runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+			if forbidden {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "validatingwebhookconfigurations"}, "lintel", nil)
+			}
+			return c.Apply(ctx, config, options...)
+		},
+	}).Build()
+	snapshot := snapshotOf(t, definition.Fail)
+	r := NewRegistrar(c, c, func() *engine.Snapshot { return snapshot }, nil, Settings{Namespace: "lintel-system"})
 	reconcileOnce(t, r)
-	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), key, &validating)), "what owned them is gone")
+	reconcileOnce(t, r)
+	forbidden = true
+	unregister(t, c)
+	_, err := r.Reconcile(t.Context(), reconcile.Request{})
+	require.Error(t, err)
+	why, lost := r.Unregistered(snapshot.Digest())
+	require.Contains(t, why, "the webhook configurations cannot be written: ")
+	require.True(t, lost)
 }
 
 func TestRegistrarWritesOnlyDifferences(t *testing.T) {
@@ -144,7 +223,8 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 	r := NewRegistrar(c, c, live.Load, []rules.Product{{Name: "a", Entry: "a.example.com", Validate: accept}},
 		Settings{Namespace: "lintel-system"})
 	registered := 0
-	r.OnRegistered(func() { registered++ })
+	r.OnChange(func() { registered++ })
+	missing := func(s *engine.Snapshot) string { why, _ := r.Unregistered(s.Digest()); return why }
 	reconcileOnce := func() int {
 		t.Helper()
 		applied = 0
@@ -160,9 +240,9 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 
 	live.Store(snapshotOf(t, definition.Fail))
 	assert.Equal(t, 2, reconcileOnce())
-	assert.False(t, r.Registered(live.Load().Digest()), "not before it was read back")
+	assert.NotEmpty(t, missing(live.Load()), "not before it was read back")
 	assert.Zero(t, reconcileOnce())
-	assert.True(t, r.Registered(live.Load().Digest()))
+	assert.Empty(t, missing(live.Load()))
 	assert.Equal(t, 2, registered, "once for each snapshot")
 
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration
@@ -226,14 +306,16 @@ func TestANewEntryWaitsForItsCA(t *testing.T) {
 	for range 2 {
 		reconcileOnce(t, newer)
 		assert.Equal(t, []string{"other.example.com 0", "policysource.policy.lintel.dev 1", "ignore.policies.lintel.dev 0", "fail.policies.lintel.dev 1"}, entries())
-		assert.False(t, newer.Registered(live.Load().Digest()))
+		why, _ := newer.Unregistered(live.Load().Digest())
+		assert.NotEmpty(t, why)
 	}
 	inject()
 	for range 2 {
 		reconcileOnce(t, newer)
 	}
 	assert.Equal(t, []string{"other.example.com 1", "policysource.policy.lintel.dev 1", "ignore.policies.lintel.dev 0", "fail.policies.lintel.dev 1"}, entries())
-	assert.True(t, newer.Registered(live.Load().Digest()))
+	why, _ := newer.Unregistered(live.Load().Digest())
+	assert.Empty(t, why)
 }
 
 // TestNothingIsRegisteredForARoleThatGoes: what it owns would go with it.
