@@ -3,7 +3,6 @@ package restriction
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -20,8 +19,9 @@ import (
 type replay struct {
 	ctx context.Context
 	now time.Time
-	// unsure says that an evaluation has ended with a conflict that OPA may not meet, since
-	// it evaluates only the part of a collection that is read.
+	// unsure says that an evaluation has ended with a conflict. OPA may not meet it: it
+	// evaluates only the part of a collection that is read, and no rules that its index
+	// excludes.
 	unsure bool
 	// run evaluates a decision, as evaluate does.
 	run func(p *sidecar.Policy, decision string, input ast.Value, coverage *eval.Coverage) (ast.Value, error)
@@ -69,27 +69,13 @@ func (r *replay) evaluate(p *sidecar.Policy, decision string, input ast.Value, c
 	if errors.As(err, &limit) && r.ctx.Err() == nil {
 		panic(exhausted{"evaluating " + p.Name + ": " + limit.Message})
 	}
-	if conflict, ok := errors.AsType[*topdown.Error](err); ok && conflict.Code == topdown.ConflictErr && readsParts(p) {
+	if conflict, ok := errors.AsType[*topdown.Error](err); ok && conflict.Code == topdown.ConflictErr {
 		r.unsure = true
 	}
 	if err != nil || value == nil {
 		return nil, err
 	}
 	return value.Value, nil
-}
-
-// readsParts says whether a policy reads a part of what partial rules make.
-func readsParts(p *sidecar.Policy) (found bool) {
-	for _, rule := range p.AllRules() {
-		ast.WalkRefs(rule, func(ref ast.Ref) bool {
-			name, own := p.RuleName(ref)
-			found = found || own && len(ref) > len(p.Path)+1 && slices.ContainsFunc(p.Rules(name), func(rule *ast.Rule) bool {
-				return rule.Head.RuleKind() == ast.MultiValue || len(rule.Head.Ref()) > 1
-			})
-			return found
-		})
-	}
-	return found
 }
 
 // ruleLine is the line of the rule that gave a decision its value: of the last that
