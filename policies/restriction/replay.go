@@ -19,9 +19,8 @@ import (
 type replay struct {
 	ctx context.Context
 	now time.Time
-	// unsure says that an evaluation has ended with a conflict. OPA may not meet it: it
-	// evaluates only the part of a collection that is read, and no rules that its index
-	// excludes.
+	// unsure says that it is not known what OPA makes of an evaluation that ends with a
+	// conflict in Lintel's evaluator.
 	unsure bool
 	// run evaluates a decision, as evaluate does.
 	run func(p *sidecar.Policy, decision string, input ast.Value, coverage *eval.Coverage) (ast.Value, error)
@@ -70,12 +69,27 @@ func (r *replay) evaluate(p *sidecar.Policy, decision string, input ast.Value, c
 		panic(exhausted{"evaluating " + p.Name + ": " + limit.Message})
 	}
 	if conflict, ok := errors.AsType[*topdown.Error](err); ok && conflict.Code == topdown.ConflictErr {
-		r.unsure = true
+		return r.askOPA(p, decision, input)
 	}
 	if err != nil || value == nil {
 		return nil, err
 	}
 	return value.Value, nil
+}
+
+// patience is how long OPA may take for what Lintel's evaluator has ended with a conflict.
+// It has no limits of memory, so this bounds what it can take.
+const patience = 50 * time.Millisecond
+
+// askOPA is evaluate by OPA's own evaluator. An error is a conflict that it meets, too.
+func (r *replay) askOPA(p *sidecar.Policy, decision string, input ast.Value) (ast.Value, error) {
+	ctx, cancel := context.WithTimeout(r.ctx, patience)
+	defer cancel()
+	value, err := p.AskOPA(ctx, decision, input, r.now)
+	if failure, ok := errors.AsType[*topdown.Error](err); err != nil && !(ok && failure.Code == topdown.ConflictErr) {
+		r.unsure = true
+	}
+	return value, err
 }
 
 // ruleLine is the line of the rule that gave a decision its value: of the last that

@@ -3,8 +3,11 @@ package sidecar
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/eval/plan"
@@ -17,6 +20,8 @@ import (
 type programs struct {
 	mu   sync.Mutex
 	made map[programKey]programOrError
+	// opa has compiled the policy for OPA's own evaluator: nil until that is asked.
+	opa *ast.Compiler
 }
 
 // programKey has no decision where it is of all that are rules.
@@ -111,4 +116,53 @@ func (p Program) Run(ctx context.Context, options eval.Options) (*ast.Term, erro
 		return nil, err
 	}
 	return results[0].Get(ast.StringTerm(resultVar)), nil
+}
+
+// AskOPA evaluates a decision as gateways do, by OPA's own evaluator, which ends with the
+// context. It evaluates only the part of a collection that is read, and only the rules that
+// its index does not exclude, so it may give a value where Program ends with a conflict. The
+// input is undefined where nil, and so is the value.
+func (p *Policy) AskOPA(ctx context.Context, decision string, input ast.Value, now time.Time) (ast.Value, error) {
+	compiler, err := p.compiledByOPA()
+	if err != nil {
+		return nil, err
+	}
+	query, err := compiler.QueryCompiler().Compile(ast.NewBody(ast.Equality.Expr(ast.VarTerm(resultVar), ast.NewTerm(p.Ref(decision)))))
+	if err != nil {
+		return nil, err
+	}
+	store := inmem.New()
+	transaction, err := store.NewTransaction(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Abort(ctx, transaction)
+	cancel := topdown.NewCancel()
+	defer context.AfterFunc(ctx, cancel.Cancel)()
+	run := topdown.NewQuery(query).WithCompiler(compiler).WithStore(store).WithTransaction(transaction).WithTime(now).WithCancel(cancel)
+	if input != nil {
+		run = run.WithInput(ast.NewTerm(input))
+	}
+	results, err := run.Run(ctx)
+	if err != nil || len(results) == 0 {
+		return nil, err
+	}
+	return results[0][resultVar].Value, nil
+}
+
+func (p *Policy) compiledByOPA() (*ast.Compiler, error) {
+	p.programs.mu.Lock()
+	defer p.programs.mu.Unlock()
+	if p.programs.opa == nil {
+		module, err := parseModule(p.Source)
+		if err != nil {
+			return nil, err
+		}
+		compiler := ast.NewCompiler().WithCapabilities(gatewayCapabilities())
+		if compiler.Compile(map[string]*ast.Module{p.Name: module}); compiler.Failed() {
+			return nil, compiler.Errors
+		}
+		p.programs.opa = compiler
+	}
+	return p.programs.opa, nil
 }
