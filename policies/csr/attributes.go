@@ -1,11 +1,9 @@
 package csr
 
 import (
-	"crypto/x509/pkix"
 	"encoding/asn1"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -19,20 +17,34 @@ const (
 
 // readSubject keeps every name, with its order; crypto/x509 keeps the last of a kind.
 func (r *Request) readSubject(der []byte) error {
-	var rdns pkix.RDNSequence
-	if err := unmarshalAll(der, &rdns, "it"); err != nil {
+	var rdns, names []asn1.RawValue
+	if err := unmarshalExact(der, &rdns, "it"); err != nil {
 		return err
 	}
-	names := slices.Concat(rdns...)
-	if err := atMost(MaxItems, len(names), "names"); err != nil {
-		return err
-	}
-	for _, attribute := range names {
-		oid, name, err := identify(attribute.Type)
+	for _, rdn := range rdns {
+		members, err := setMembers(rdn)
 		if err != nil {
 			return err
 		}
-		value, ok := attribute.Value.(string)
+		names = append(names, members...)
+	}
+	if err := atMost(MaxItems, len(names), "names"); err != nil {
+		return err
+	}
+	for _, raw := range names {
+		var attribute rawAttribute
+		if err := unmarshalExact(raw.FullBytes, &attribute, "a name"); err != nil {
+			return err
+		}
+		oid, name, err := identify(attribute.ID)
+		if err != nil {
+			return err
+		}
+		var content any
+		if _, err := asn1.Unmarshal(attribute.Value.FullBytes, &content); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		value, ok := content.(string)
 		if !ok {
 			return fmt.Errorf("%s is no text", name)
 		}
@@ -47,9 +59,18 @@ func (r *Request) readSubject(der []byte) error {
 	return nil
 }
 
+// rawAttribute is an attribute of a subject, which has one value, or of a request, which has
+// a SET of them.
 type rawAttribute struct {
-	ID     asn1.ObjectIdentifier
-	Values []asn1.RawValue `asn1:"set"`
+	ID    asn1.ObjectIdentifier
+	Value asn1.RawValue
+}
+
+// setMembers returns the members in their order. DER sorts them, but some clients do not,
+// crypto/x509 among them.
+func setMembers(set asn1.RawValue) (members []asn1.RawValue, err error) {
+	_, err = asn1.UnmarshalWithParams(set.FullBytes, &members, "set")
+	return members, err
 }
 
 type rawExtension struct {
@@ -64,10 +85,12 @@ func (r *Request) readAttributes(all []asn1.RawValue) error {
 	}
 	for _, raw := range all {
 		var attribute rawAttribute
-		if rest, err := asn1.Unmarshal(raw.FullBytes, &attribute); err != nil {
+		if err := unmarshalExact(raw.FullBytes, &attribute, "an attribute"); err != nil {
+			return err
+		}
+		values, err := setMembers(attribute.Value)
+		if err != nil {
 			return fmt.Errorf("an attribute: %w", err)
-		} else if len(rest) > 0 {
-			return errors.New("bytes follow an attribute")
 		}
 		oid, name, err := identify(attribute.ID)
 		if err != nil {
@@ -75,11 +98,11 @@ func (r *Request) readAttributes(all []asn1.RawValue) error {
 		}
 		read := Attribute{OID: oid, Name: name}
 		if oid == oidExtensionRequest {
-			if err := r.readExtensions(attribute.Values); err != nil {
+			if err := r.readExtensions(values); err != nil {
 				return err
 			}
-		} else if len(attribute.Values) == 1 {
-			read.Value = textIn(attribute.Values[0].FullBytes)
+		} else if len(values) == 1 {
+			read.Value = textIn(values[0].FullBytes)
 		}
 		r.Attributes = append(r.Attributes, read)
 	}
@@ -91,10 +114,8 @@ func (r *Request) readExtensions(values []asn1.RawValue) error {
 		return fmt.Errorf("its extensionRequest has %d values, not one", len(values))
 	}
 	var extensions []rawExtension
-	if rest, err := asn1.Unmarshal(values[0].FullBytes, &extensions); err != nil {
-		return fmt.Errorf("its extensionRequest: %w", err)
-	} else if len(rest) > 0 {
-		return errors.New("bytes follow its extensionRequest")
+	if err := unmarshalExact(values[0].FullBytes, &extensions, "its extensionRequest"); err != nil {
+		return err
 	}
 	if err := atMost(MaxItems, len(r.Extensions)+len(extensions), "extensions"); err != nil {
 		return fmt.Errorf("its extensionRequest: %w", err)

@@ -130,10 +130,8 @@ func parse(text []byte) (*Request, error) {
 		return nil, err
 	}
 	var outer certificationRequest
-	if rest, err := asn1.Unmarshal(der, &outer); err != nil {
+	if err := unmarshalExact(der, &outer, "the certificate request"); err != nil {
 		return nil, fmt.Errorf("it is no PKCS#10 certificate request: %w", err)
-	} else if len(rest) > 0 {
-		return nil, errors.New("bytes follow the certificate request")
 	}
 	r := empty()
 	if err := r.readSubject(outer.Info.Subject.FullBytes); err != nil {
@@ -147,6 +145,12 @@ func parse(text []byte) (*Request, error) {
 		return nil, fmt.Errorf("it cannot be read: %w", err)
 	}
 	if err := r.agrees(parsed); err != nil {
+		return nil, err
+	}
+	if err := checkKeyEncoding(outer.Info.PublicKey.FullBytes, parsed.PublicKey); err != nil {
+		return nil, err
+	}
+	if err := checkSignatureAlgorithm(outer.SignatureAlgorithm.FullBytes, parsed.SignatureAlgorithm); err != nil {
 		return nil, err
 	}
 	r.PublicKey = describeKey(parsed)
@@ -205,7 +209,6 @@ type certificationRequest struct {
 }
 
 type certificationRequestInfo struct {
-	Raw           asn1.RawContent
 	Version       *big.Int
 	Subject       asn1.RawValue
 	PublicKey     asn1.RawValue

@@ -16,7 +16,7 @@ func (r *Request) readSANs(der []byte) error {
 		return err
 	}
 	var names []asn1.RawValue
-	if err := unmarshalAll(der, &names, "its value"); err != nil {
+	if err := unmarshalExact(der, &names, "its value"); err != nil {
 		return err
 	}
 	if err := atMost(MaxSANs, len(names), "names"); err != nil {
@@ -25,6 +25,9 @@ func (r *Request) readSANs(der []byte) error {
 	for _, name := range names {
 		if name.Class != asn1.ClassContextSpecific {
 			return errors.New("a name is of no type that there is")
+		}
+		if constructed := name.Tag == 0 || name.Tag == 3 || name.Tag == 4 || name.Tag == 5; name.IsCompound != constructed {
+			return fmt.Errorf("a name of type %d is not encoded in DER", name.Tag)
 		}
 		switch name.Tag {
 		case 1, 2, 6:
@@ -71,7 +74,7 @@ func (r *Request) readBasicConstraints(der []byte) error {
 		IsCA    bool `asn1:"optional"`
 		PathLen int  `asn1:"optional,default:-1"`
 	}
-	if err := unmarshalAll(der, &constraints, "its value"); err != nil {
+	if err := unmarshalExact(der, &constraints, "its value"); err != nil {
 		return err
 	}
 	r.IsCA = r.IsCA || constraints.IsCA
@@ -86,7 +89,7 @@ var keyUsages = []string{
 
 func (r *Request) readKeyUsage(der []byte) error {
 	var bits asn1.BitString
-	if err := unmarshalAll(der, &bits, "its value"); err != nil {
+	if err := unmarshalExact(der, &bits, "its value"); err != nil {
 		return err
 	}
 	for i := range bits.BitLength {
@@ -108,7 +111,7 @@ var extendedKeyUsages = map[string]string{
 
 func (r *Request) readExtendedKeyUsage(der []byte) error {
 	var oids []asn1.ObjectIdentifier
-	if err := unmarshalAll(der, &oids, "its value"); err != nil {
+	if err := unmarshalExact(der, &oids, "its value"); err != nil {
 		return err
 	}
 	if err := atMost(MaxItems, len(oids), "usages"); err != nil {
@@ -125,13 +128,4 @@ func (r *Request) readExtendedKeyUsage(der []byte) error {
 		r.Usages = append(r.Usages, usage)
 	}
 	return nil
-}
-
-// unmarshalAll reads DER that holds one value, which errors call so, and nothing else.
-func unmarshalAll(der []byte, into any, what string) error {
-	rest, err := asn1.Unmarshal(der, into)
-	if err == nil && len(rest) > 0 {
-		err = errors.New("bytes follow " + what)
-	}
-	return err
 }
