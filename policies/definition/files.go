@@ -2,6 +2,7 @@ package definition
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,15 +10,21 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"sigs.k8s.io/yaml"
+	"github.com/open-policy-agent/opa/v1/util"
 
+	"github.com/lintel-policy/lintel/policies/manifest"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
+// byteOrderMark is what some editors begin a file with. OPA then reads no METADATA in the
+// first line, because it is not in the first column.
+const byteOrderMark = "\uFEFF"
+
 // ParseModule reads Rego v1, else v0. A module that is neither shows the errors of
 // the version it declares by its imports, else v1's.
 func ParseModule(name, text string) (*ast.Module, CompileErrors) {
+	text = strings.TrimPrefix(text, byteOrderMark)
 	parse := func(version ast.RegoVersion) (*ast.Module, error) {
 		options := sandbox.ParserOptions(version)
 		options.ProcessAnnotation = true
@@ -72,11 +79,18 @@ func ReadData(files map[string]string) (data ast.Object, errs CompileErrors) {
 
 // readDataFile is data with a data file at its folder's place.
 func readDataFile(data ast.Object, name, text string) (ast.Object, error) {
+	text = strings.TrimPrefix(text, byteOrderMark)
 	if values, bytes := sandbox.Unfold(text); values > maxUnfoldedValues || bytes > maxUnfoldedBytes {
 		return nil, fmt.Errorf("reading data: its aliases stand for more than %d values or %d MiB; write fewer of them", maxUnfoldedValues, maxUnfoldedBytes>>20)
 	}
-	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
-	if err != nil {
+	if !json.Valid([]byte(text)) {
+		if err := manifest.CheckKeys([]byte(text)); err != nil {
+			return nil, fmt.Errorf("reading data: %w", err)
+		}
+	}
+	// As OPA reads data files, and yaml.unmarshal a text.
+	var asJSON json.RawMessage
+	if err := util.Unmarshal([]byte(text), &asJSON); err != nil {
 		return nil, fmt.Errorf("reading data: %w", err)
 	}
 	term, err := terms.Decode(asJSON)

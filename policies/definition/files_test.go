@@ -31,14 +31,16 @@ func TestDataThatIsRefused(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"two folders":            {map[string]string{"a/data.yaml": "x: 1", "b/data.json": `{"x": 2}`}, ""},
-		"keys of one object":     {map[string]string{"a/data.yaml": "x: 1", "a/data.json": `{"y": 2}`}, ""},
-		"one value twice":        {map[string]string{"a/data.yaml": "x: 1", "data.json": `{"a": {"x": 2}}`}, "sets a value that another data file sets, too"},
-		"a list":                 {map[string]string{"data.yaml": "[1]"}, "data files hold an object at the top"},
-		"a key twice":            {map[string]string{"data.yaml": "x: 1\nx: 2"}, "reading data"},
-		"objects of the cluster": {map[string]string{"data.yaml": "cluster: {}"}, "data.cluster is reserved; use another key"},
-		"a folder of that name":  {map[string]string{"lintel/data.yaml": "a: 1"}, "data.lintel is reserved; use another key"},
-		"aliases of aliases":     {map[string]string{"data.yaml": aliases}, "its aliases stand for more than 1048576 values or 64 MiB"},
+		"two folders":                  {map[string]string{"a/data.yaml": "x: 1", "b/data.json": `{"x": 2}`}, ""},
+		"keys of one object":           {map[string]string{"a/data.yaml": "x: 1", "a/data.json": `{"y": 2}`}, ""},
+		"one value twice":              {map[string]string{"a/data.yaml": "x: 1", "data.json": `{"a": {"x": 2}}`}, "sets a value that another data file sets, too"},
+		"a list":                       {map[string]string{"data.yaml": "[1]"}, "data files hold an object at the top"},
+		"a key twice":                  {map[string]string{"data.yaml": "x: 1\nx: 2"}, `line 2: key "x" is already set in line 1`},
+		"a key twice, next to a merge": {map[string]string{"data.yaml": "a: &a {x: 1}\nb:\n  <<: *a\n  x: 1\n  x: 2"}, `line 5: key "x" is already set in line 4`},
+		"a key twice in JSON":          {map[string]string{"data.json": `{"x": 1, "x": 2}`}, "duplicate"},
+		"objects of the cluster":       {map[string]string{"data.yaml": "cluster: {}"}, "data.cluster is reserved; use another key"},
+		"a folder of that name":        {map[string]string{"lintel/data.yaml": "a: 1"}, "data.lintel is reserved; use another key"},
+		"aliases of aliases":           {map[string]string{"data.yaml": aliases}, "its aliases stand for more than 1048576 values or 64 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, errs := ReadData(c.files)

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"sigs.k8s.io/yaml"
 )
 
 // Document is one YAML or JSON document of a file, as JSON without duplicate keys.
@@ -87,7 +86,7 @@ func (s section) documents() ([]Document, error) {
 			return documents, err
 		}
 	}
-	text, err := yaml.YAMLToJSONStrict(s.text)
+	text, err := toJSON(s.text)
 	if err != nil {
 		return nil, s.yamlError(err)
 	}
