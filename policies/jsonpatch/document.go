@@ -2,7 +2,11 @@ package jsonpatch
 
 import (
 	"encoding/json"
+	"maps"
+	"math/big"
 	"slices"
+
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // Sets says whether a value has something at a path, or is no map on the way there.
@@ -26,11 +30,33 @@ func Same(a, b []Step) bool {
 	})
 }
 
-// equal compares JSON values; numbers by their text.
+// equal compares JSON values as RFC 6902 does in section 4.6: numbers by their value.
 func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, isMap := b.(map[string]any)
+		return isMap && maps.EqualFunc(a, b, equal)
+	case []any:
+		b, isList := b.([]any)
+		return isList && slices.EqualFunc(a, b, equal)
+	}
 	left, errLeft := json.Marshal(a)
 	right, errRight := json.Marshal(b)
-	return errLeft == nil && errRight == nil && string(left) == string(right)
+	if errLeft != nil || errRight != nil {
+		return false
+	}
+	return string(left) == string(right) || equalNumbers(string(left), string(right))
+}
+
+// equalNumbers compares two scalars in JSON, which may be no numbers. Those of reviews and
+// policies are within the limits of terms.CheckNumber.
+func equalNumbers(a, b string) bool {
+	if terms.CheckNumber(a) != nil || terms.CheckNumber(b) != nil {
+		return false
+	}
+	left, isNumber := new(big.Rat).SetString(a)
+	right, areNumbers := new(big.Rat).SetString(b)
+	return isNumber && areNumbers && left.Cmp(right) == 0
 }
 
 // IsElement says whether a path leads to an element of a list.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/stretchr/testify/require"
 )
 
@@ -45,6 +46,30 @@ func TestTestsCompare(t *testing.T) {
 	require.NoError(t, doc.Apply(Step{Op: "test", Path: []string{"a", "b"}, Value: json.Number("1")}))
 	require.ErrorContains(t, doc.Apply(Step{Op: "test", Path: []string{"a", "b"}, Value: json.Number("2")}), "test /a/b: the value is another")
 	require.Error(t, doc.Apply(Step{Op: "test", Path: []string{"a", "c"}, Value: nil}), "it is absent")
+}
+
+// TestTestsCompareAsOPA: by the value, as json.patch of OPA does.
+func TestTestsCompareAsOPA(t *testing.T) {
+	query, err := rego.New(rego.Query(`json.patch({"a": input[0]}, [{"op": "test", "path": "/a", "value": input[1]}])`)).PrepareForEval(t.Context())
+	require.NoError(t, err)
+	values := []string{
+		"0", "0.0", "-0", "0e5", "1", "1.0", "1e0", "10e-1", "0.1", "100", "1e2", "1E+2", "-1", "-1.0",
+		"9007199254740993", "9007199254740993.0", "9007199254740992", `"1"`, `"1.0"`, `""`, "null", "true", "false",
+		"[]", "{}", "[1, 2]", "[1.0, 2]", "[1, 2, 3]", `{"x": [{"y": 1}]}`, `{"x": [{"y": 1.0}]}`, `{"x": [{"y": 2}]}`, `{"x": null}`, `{"z": null}`,
+	}
+	for _, left := range values {
+		for _, right := range values {
+			a, err := decodeAny([]byte(left))
+			require.NoError(t, err)
+			b, err := decodeAny([]byte(right))
+			require.NoError(t, err)
+			results, err := query.Eval(t.Context(), rego.EvalInput([]any{a, b}))
+			require.NoError(t, err)
+			doc := &Document{Root: map[string]any{"a": a}}
+			err = doc.Apply(Step{Op: "test", Path: []string{"a"}, Value: b})
+			require.Equal(t, len(results) == 1, err == nil, "%s and %s", left, right)
+		}
+	}
 }
 
 func TestParentsAreMade(t *testing.T) {
