@@ -27,8 +27,9 @@ func WorkloadKinds() []GroupVersionKind { return slices.Collect(maps.Keys(podTem
 // PodKind is that of Pods.
 var PodKind = GroupVersionKind{Version: "v1", Kind: "Pod"}
 
-// PodReview is the creation of the Pod that a workload's template describes, named
-// <workload>-pod: nil where the review is not about a workload's own write.
+// PodReview is a review of the Pod that a workload's template describes, named
+// <workload>-pod and owned by the workload, as Gatekeeper expands one. It has the workload's
+// operation. It is nil where the review is not about a workload's own write.
 func PodReview(r *Review) *Review {
 	path, ok := PodTemplatePath(r.Kind)
 	if !ok || r.SubResource != "" || r.New == nil || (r.Operation != "CREATE" && r.Operation != "UPDATE" && r.Operation != "") {
@@ -47,6 +48,7 @@ func PodReview(r *Review) *Review {
 	name := r.DisplayName() + "-pod"
 	metadata = terms.With(metadata, "name", ast.StringTerm(name))
 	metadata = terms.With(metadata, "namespace", ast.StringTerm(r.Namespace))
+	metadata = withOwner(metadata, r)
 	spec := ast.ObjectTerm()
 	if value := terms.Lookup(template, "spec"); value != nil {
 		spec = ast.NewTerm(value)
@@ -59,7 +61,7 @@ func PodReview(r *Review) *Review {
 	)
 	pod := *r
 	pod.Kind, pod.Resource = PodKind, GroupVersionResource{Version: "v1", Resource: "pods"}
-	pod.Name, pod.Operation, pod.Old = name, "CREATE", nil
+	pod.Name, pod.Old = name, nil
 	kind := ast.ObjectTerm(
 		ast.Item(ast.InternedTerm("group"), ast.InternedTerm("")),
 		ast.Item(ast.InternedTerm("version"), ast.InternedTerm("v1")),
@@ -73,13 +75,39 @@ func PodReview(r *Review) *Review {
 	request := r.Request()
 	for field, value := range map[string]*ast.Term{
 		"kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource,
-		"name": ast.StringTerm(name), "operation": ast.InternedTerm("CREATE"),
-		"oldObject": ast.InternedNullTerm,
+		"name": ast.StringTerm(name), "oldObject": ast.InternedNullTerm,
 	} {
 		request = terms.With(request, field, value)
 	}
 	pod.Request = func() ast.Object { return request }
 	return pod.WithObject(object)
+}
+
+// withOwner adds an owner reference to the workload, unless the template has one. It has no
+// uid, because a workload that is being created may not have one yet.
+func withOwner(metadata ast.Object, workload *Review) ast.Object {
+	group, kind, name := workload.Kind.Group, workload.Kind.Kind, workload.DisplayName()
+	apiVersion := workload.Kind.Version
+	if group != "" {
+		apiVersion = group + "/" + apiVersion
+	}
+	owners, _ := terms.Lookup(metadata, "ownerReferences").(*ast.Array)
+	if owners == nil {
+		owners = ast.NewArray()
+	}
+	named := owners.Until(func(term *ast.Term) bool {
+		owner, _ := term.Value.(ast.Object)
+		return terms.Text(owner, "apiVersion") == apiVersion && terms.Text(owner, "kind") == kind && terms.Text(owner, "name") == name
+	})
+	if named {
+		return metadata
+	}
+	return terms.With(metadata, "ownerReferences", ast.NewTerm(owners.Append(ast.ObjectTerm(
+		ast.Item(ast.InternedTerm("apiVersion"), ast.StringTerm(apiVersion)),
+		ast.Item(ast.InternedTerm("kind"), ast.StringTerm(kind)),
+		ast.Item(ast.InternedTerm("name"), ast.StringTerm(name)),
+		ast.Item(ast.InternedTerm("uid"), ast.InternedTerm("")),
+	))))
 }
 
 // PodTemplatePath is the path of the Pod template of a workload kind; known is false

@@ -145,10 +145,33 @@ func TestPodsOfWorkloads(t *testing.T) {
 				return
 			}
 			require.Equal(t, PodKind, pod.Kind)
-			require.Equal(t, "CREATE", pod.Operation)
+			require.Equal(t, c.review.Operation, pod.Operation)
 			require.Equal(t, labels.Set{"app": "web"}, pod.New.Labels())
-			require.Equal(t, `{"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"app": "web"}, "name": "web-pod", "namespace": "shop"}, "spec": {"hostPID": true}}`, pod.New.Value().String())
+			require.Equal(t, `{"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"app": "web"}, "name": "web-pod", "namespace": "shop", "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": ""}]}, "spec": {"hostPID": true}}`, pod.New.Value().String())
 			require.Equal(t, pod.New.Value().String(), terms.Lookup(pod.Request(), "object").String())
+		})
+	}
+}
+
+// TestOwnersOfPods are those of the template, and the workload once.
+func TestOwnersOfPods(t *testing.T) {
+	const other, web = `{"apiVersion": "v1", "kind": "Node", "name": "web", "uid": "1"}`, `{"apiVersion": "v1", "kind": "ReplicationController", "name": "web", "uid": ""}`
+	for name, c := range map[string]struct{ name, metadata, want string }{
+		"none":             {`"name": "web"`, `{}`, `[` + web + `]`},
+		"another":          {`"name": "web"`, `{"ownerReferences": [` + other + `]}`, `[` + other + `, ` + web + `]`},
+		"the workload":     {`"name": "web"`, `{"ownerReferences": [` + web + `, ` + other + `]}`, `[` + web + `, ` + other + `]`},
+		"null":             {`"name": "web"`, `{"ownerReferences": null}`, `[` + web + `]`},
+		"a generated name": {`"generateName": "web"`, `{}`, `[` + web + `]`},
+		"no metadata":      {`"name": "web"`, `null`, `[` + web + `]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := PodReview(&Review{
+				Kind: GroupVersionKind{Version: "v1", Kind: "ReplicationController"}, Operation: "CREATE", Namespace: "shop",
+				New:     makeObject(`{"metadata": {` + c.name + `}, "spec": {"template": {"metadata": ` + c.metadata + `}}}`),
+				Request: func() ast.Object { return ast.NewObject() },
+			})
+			metadata, _ := terms.Lookup(pod.New.Value(), "metadata").(ast.Object)
+			require.Equal(t, c.want, terms.Lookup(metadata, "ownerReferences").String())
 		})
 	}
 }

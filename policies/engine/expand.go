@@ -5,20 +5,25 @@ import (
 )
 
 // templateQuestions are about the Pod that a workload would create, to the policies
-// that ask for it.
+// that ask for it. For those of Gatekeeper, the Pod has the operation of the workload's
+// review, as it has in Gatekeeper; for others, it is created, whatever happens to the workload.
 func (s *Snapshot) templateQuestions(e *evaluation, unmatched bool) []question {
 	pod := admission.PodReview(e.review)
 	if pod == nil {
 		return nil
 	}
-	template := e.with(pod)
-	template.generated = true
+	created, kept := e.with(pod.AsCreated()), e.with(pod)
+	created.generated, kept.generated = true, true
 	var out []question
 	for _, p := range s.candidates(admission.PodKind) {
 		if p.validate == nil || !p.asked(e.options) || !p.matcher.Expands() || !p.form.expandsFrom(e.review.Kind) {
 			continue
 		}
-		if matches, reason := p.form.matches(p, s, template, p.matcher.MatchesVerb(pod)); matches || reason != "" || unmatched {
+		template := created
+		if p.form.foreign() {
+			template = kept
+		}
+		if matches, reason := p.form.matches(p, s, template, p.matcher.MatchesVerb(template.review)); matches || reason != "" || unmatched {
 			out = append(out, question{policy: p, evaluation: template, matches: matches, reason: reason, workload: e.review.Kind})
 		}
 	}

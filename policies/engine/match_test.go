@@ -86,6 +86,9 @@ deny contains msg if {
 	input.request.kind.kind == "Pod"
 	input.request.object.kind == "Pod"
 	input.request.operation == "CREATE"
+	input.request.oldObject == null
+	[owner] := input.request.object.metadata.ownerReferences
+	owner.name == "web"
 	msg := sprintf("%s in %s is privileged", [input.name, input.request.namespace])
 	input.request.object.spec.containers[_].securityContext.privileged
 }`)

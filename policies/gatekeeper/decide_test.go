@@ -525,6 +525,32 @@ violation[{"msg": msg}] {
 	require.True(t, ask(t, set, deployment, engine.Options{}).Allowed(), "without an ExpansionTemplate nothing is expanded")
 }
 
+// TestExpandedPods have the workload as their owner, and the operation of its review, as
+// Gatekeeper's have.
+func TestExpandedPods(t *testing.T) {
+	set := mustCompile(t, map[string]string{
+		"t.yaml": makeTemplate("X", `package x
+
+violation[{"msg": "naked Pod"}] {
+  count(object.get(input.review.object.metadata, "ownerReferences", [])) == 0
+}
+
+violation[{"msg": msg}] {
+  owner := input.review.object.metadata.ownerReferences[_]
+  msg := sprintf("%v of %v %v/%v, then %v", [input.review.operation, owner.apiVersion, owner.kind, owner.name, input.review.oldObject])
+}`), "c.yaml": makeConstraint("X", "a", "{match: {kinds: [{apiGroups: [''], kinds: [Pod]}]}}"), "e.yaml": fmt.Sprintf(expansions, ""),
+	})
+	deployment := fields{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": fields{"name": "web", "namespace": "shop"}, "spec": fields{"template": fields{}}}
+	for _, operation := range []string{"CREATE", "UPDATE"} {
+		var old fields
+		if operation == "UPDATE" {
+			old = deployment
+		}
+		decision := ask(t, set, request(operation, deployment, old), engine.Options{})
+		require.Equal(t, []string{"[Implied by workloads] " + operation + " of apps/v1 Deployment/web, then null"}, words(decision.Denials))
+	}
+}
+
 // TestATeamsTemplates see no more than the team's own policies may: neither objects
 // of other namespaces, nor kinds that nobody grants it, nor the time.
 func TestATeamsTemplates(t *testing.T) {
