@@ -1,12 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // TestVersions: an object is judged in the version in which the API server hands it to
@@ -117,6 +120,52 @@ func TestFields(t *testing.T) {
 		got := lintel(t, tool+"spec: {tyype: http}", "check", "-p", dir, "-f", "-", "--operation", "DELETE")
 		require.Zero(t, got.code, got.stdout+got.stderr)
 	})
+}
+
+// TestWebhookMessages are no manifests: the object that they carry is.
+func TestWebhookMessages(t *testing.T) {
+	dir := folder(t, map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\""})
+	for name, c := range map[string]struct{ object, want string }{
+		"an AdmissionReview":           {"apiVersion: admission.k8s.io/v1\nkind: AdmissionReview\nrequest: {}\n", "standard input:1: document 1: AdmissionReview is not a manifest, but a message to a webhook: give its request.object with -f"},
+		"an AdmissionReview of a past": {"apiVersion: admission.k8s.io/v1beta1\nkind: AdmissionReview\n", "AdmissionReview is not a manifest"},
+		"a ConversionReview":           {"apiVersion: apiextensions.k8s.io/v1\nkind: ConversionReview\n", "ConversionReview is not a manifest"},
+		"an ImageReview":               {"apiVersion: imagepolicy.k8s.io/v1alpha1\nkind: ImageReview\n", "ImageReview is not a manifest"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, command := range []string{"check", "why"} {
+				got := lintel(t, c.object, command, "-p", dir, "-f", "-")
+				require.Equal(t, 2, got.code, got.stdout+got.stderr)
+				require.Contains(t, got.stderr, c.want)
+			}
+		})
+	}
+}
+
+// TestObjectsOfTooManyValues are denied as the webhook denies them, if it is called for them.
+func TestObjectsOfTooManyValues(t *testing.T) {
+	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: {"
+	const object = configMap + "}"
+	var data strings.Builder
+	for i := range terms.MaxValues {
+		fmt.Fprintf(&data, "\"%x\":\"\",", i)
+	}
+	large := configMap + data.String() + "}"
+	match := "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: ConfigMap}]}\n"
+	for name, c := range map[string]struct {
+		match, object string
+		code          int
+	}{
+		"small":               {match, object, 0},
+		"large":               {match, large, 1},
+		"large, not matching": {podMatch, large, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folder(t, map[string]string{"p.rego": c.match + "package p\ndeny contains \"x\" if input.request.object.metadata.labels.none"})
+			got := lintel(t, c.object, "check", "-p", dir, "-f", "-")
+			require.Equal(t, c.code, got.code, got.stdout+got.stderr)
+			require.Equal(t, c.code == 1, strings.Contains(got.stdout, "deny       the AdmissionReview cannot be read: it holds more than 200000 values\n"), got.stdout)
+		})
+	}
 }
 
 // TestPatchedObjectsAreChecked: a policy may give what the schema requires, and break

@@ -61,6 +61,29 @@ func TestDecodeReviewBoundsTheValues(t *testing.T) {
 	require.Contains(t, reviewError.Message, "it holds more than 200000 values")
 }
 
+// TestCheckValues: the same bound for a request without its envelope.
+func TestCheckValues(t *testing.T) {
+	filled := func(values int) string { return request + `,"options":[` + strings.Repeat("[],", values) + `[]]` }
+	most := terms.MaxValues
+	for most > 0 {
+		if _, err := DecodeReview([]byte(admissionReview(filled(most)))); err == nil {
+			break
+		}
+		most--
+	}
+	require.Positive(t, most)
+	for _, values := range []int{most, most + 1} {
+		_, refused := DecodeReview([]byte(admissionReview(filled(values))))
+		review, err := NewReview([]byte(`{` + filled(values) + `}`))
+		require.NoError(t, err)
+		err = review.CheckValues()
+		require.Equal(t, refused == nil, err == nil)
+		if refused != nil {
+			require.Equal(t, refused, err)
+		}
+	}
+}
+
 func TestDecodeReviewKeepsEveryDigit(t *testing.T) {
 	review, err := DecodeReview([]byte(admissionReview(strings.Replace(request, `{"metadata":{}}`, `{"a":12345678901234567890,"b":1.0,"c":1e3}`, 1))))
 	require.NoError(t, err)

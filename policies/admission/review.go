@@ -62,7 +62,7 @@ func DecodeReview(body []byte) (*Review, error) {
 		return nil, &ReviewError{
 			UID:     findUID(body),
 			Code:    code,
-			Message: fmt.Sprintf("the AdmissionReview cannot be read: %v", err),
+			Message: unreadable(err),
 		}
 	}
 	root, _ := term.Value.(ast.Object)
@@ -165,6 +165,18 @@ func (r *Review) check() error {
 	}
 	return fmt.Errorf("request.operation is %q, not one of CREATE, UPDATE, DELETE, CONNECT", r.Operation)
 }
+
+// CheckValues is the error of DecodeReview for a review that holds too many values. It is for
+// reviews of NewReview, which may be of any size.
+func (r *Review) CheckValues() error {
+	const envelope = 3 // the AdmissionReview, its apiVersion and its kind
+	if terms.Count(ast.NewTerm(r.Request()), terms.MaxValues-envelope) > terms.MaxValues-envelope {
+		return &ReviewError{UID: r.UID, Code: http.StatusRequestEntityTooLarge, Message: unreadable(terms.ErrValues)}
+	}
+	return nil
+}
+
+func unreadable(err error) string { return fmt.Sprintf("the AdmissionReview cannot be read: %v", err) }
 
 // Object is the object under review as JSON: nil where there is none (DELETE).
 func (r *Review) Object() (json.RawMessage, error) { return encodeObject(r.New.Value()) }

@@ -59,3 +59,20 @@ func Without(object ast.Object, field string) ast.Object {
 	})
 	return ast.NewObject(pairs...)
 }
+
+// Count counts the values of a term as DecodeUpTo does, up to one more than most.
+func Count(term *ast.Term, most int) int {
+	count := 1
+	add := func(part *ast.Term) {
+		if count <= most {
+			count += Count(part, most-count)
+		}
+	}
+	switch value := term.Value.(type) {
+	case *ast.Array:
+		value.Foreach(add)
+	case ast.Object:
+		value.Foreach(func(_, part *ast.Term) { add(part) })
+	}
+	return count
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // arrival is what the API server makes of an object before it asks any policy: its outcome
@@ -39,10 +40,21 @@ func (c *checker) arriveAll() error {
 	return nil
 }
 
+// webhookMessages are kinds that the API server sends and does not serve, with what to give
+// instead: policies are never evaluated for them.
+var webhookMessages = map[schema.GroupKind]string{
+	{Group: "admission.k8s.io", Kind: "AdmissionReview"}:      "give its request.object with -f, and its operation with --operation",
+	{Group: "apiextensions.k8s.io", Kind: "ConversionReview"}: "give its request.objects with -f",
+	{Group: "imagepolicy.k8s.io", Kind: "ImageReview"}:        "give the Pod with -f",
+}
+
 // arrive does what the API server does up to the first webhook: it reads the object
 // strictly, and converts it to the version that the policies are registered for.
 func (c *checker) arrive(o manifests.Object) (arrival, error) {
 	a := arrival{outcome: outcome{object: o}, kind: o.Kind}
+	if remedy, ok := webhookMessages[o.Kind.GroupKind()]; ok {
+		return a, fmt.Errorf("%s: %s is not a manifest, but a message to a webhook: %s", o.Origin, o.Kind.Kind, remedy)
+	}
 	resource, _ := c.resources.lookup(o.Kind)
 	var err error
 	if a.review, err = newReview(o, resource, o.Kind, c.options.operation); err != nil {
@@ -64,7 +76,17 @@ func (c *checker) arrive(o manifests.Object) (arrival, error) {
 	case len(a.object.Text) > 0:
 		a.review, err = newReview(a.object, resource, o.Kind, c.options.operation)
 	}
+	if err == nil && len(versions) > 0 && !a.isDecided() {
+		a.checkValues()
+	}
 	return a, err
+}
+
+// checkValues denies what the webhook refuses to read, whatever the policies say.
+func (a *arrival) checkValues() {
+	if err := a.review.CheckValues(); err != nil {
+		a.denials = []engine.Finding{{Words: err.Error()}}
+	}
 }
 
 // read reads the object as strictly as the API server does. What is deleted, or is in
