@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"math"
+	"net"
 	"slices"
 	"strings"
 
@@ -99,6 +100,19 @@ func crossed(operands []*ast.Term) (int, error) {
 		return 0, exceeds("%d comparisons of networks; the limit is %d", pairs, MaxElements)
 	}
 	return pairs, nil
+}
+
+// expanded bounds net.cidr_expand, by the addresses of the network.
+func expanded(operands []*ast.Term) (int, error) {
+	_, network, err := net.ParseCIDR(textAt(operands, 0))
+	if err != nil {
+		return 0, nil // the function says what is wrong
+	}
+	ones, bits := network.Mask.Size()
+	if 1<<min(bits-ones, 30) > MaxElements {
+		return 0, exceeds("the network %s has more than %d addresses", network, MaxElements)
+	}
+	return 0, nil
 }
 
 // parsed charges for the values that a text becomes: an object takes many times the

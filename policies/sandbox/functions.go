@@ -12,11 +12,8 @@ import (
 const ClockBuiltin = "time.now_ns"
 
 // allowedBuiltins are the functions a policy may call, each admitted by name: an
-// OPA release that adds a builtin adds nothing here. What is absent reaches the
-// network (http.send, net.lookup_ip_addr, json schemas with remote references),
-// the process (opa.runtime), randomness (rand.intn, uuid.rfc4122), signs with keys
-// that have no place in a policy, parses other languages at length, or indents JSON
-// (json.marshal_with_options), by as much as its operand likes.
+// OPA release that adds a builtin adds nothing here. unavailable has the reasons for
+// the others.
 var allowedBuiltins = strings.Fields(`
 	abs all and any array.concat array.flatten array.reverse array.slice assign
 	base64.decode base64.encode base64.is_valid
@@ -24,7 +21,7 @@ var allowedBuiltins = strings.Fields(`
 	bits.and bits.lsh bits.negate bits.or bits.rsh bits.xor
 	cast_array cast_boolean cast_null cast_object cast_set cast_string
 	ceil concat contains count
-	crypto.hmac.equal crypto.hmac.sha256 crypto.hmac.sha512
+	crypto.hmac.equal crypto.hmac.md5 crypto.hmac.sha1 crypto.hmac.sha256 crypto.hmac.sha512
 	crypto.md5 crypto.sha1 crypto.sha256
 	crypto.x509.parse_certificate_request crypto.x509.parse_certificates
 	div endswith eq equal floor format_int glob.match glob.quote_meta
@@ -39,7 +36,7 @@ var allowedBuiltins = strings.Fields(`
 	is_array is_boolean is_null is_number is_object is_set is_string
 	json.filter json.is_valid json.marshal json.patch json.remove json.unmarshal
 	lower lt lte max min minus mul neq
-	net.cidr_contains net.cidr_contains_matches net.cidr_intersects
+	net.cidr_contains net.cidr_contains_matches net.cidr_expand net.cidr_intersects
 	net.cidr_is_valid net.cidr_merge net.cidr_overlap
 	numbers.range numbers.range_step
 	object.filter object.get object.keys object.remove object.subset
@@ -79,12 +76,55 @@ func ParserOptions(version ast.RegoVersion) ast.ParserOptions {
 	return ast.ParserOptions{RegoVersion: version, Capabilities: Capabilities()}
 }
 
+// What keeps a function of OPA from policies, which decide from the request and declared
+// data alone, within limits that hold before a function is called.
+const (
+	reachesNetwork   = "it reaches the network; declare the cluster objects that a policy reads in custom.requires, and keep other data in data files"
+	readsEnvironment = "it reads the environment of the process; keep settings in input.parameters or data files"
+	isRandom         = "its result is random, so that the same request could be decided in two ways"
+	usesPrivateKeys  = "it uses private keys, which policies must not hold"
+	isUnbounded      = "the time that it takes is not bounded by the size of its operands, and it cannot be stopped"
+)
+
+// unavailable are OPA's functions that policies cannot call, with the reason.
+var unavailable = map[string]string{
+	"http.send":          reachesNetwork,
+	"net.lookup_ip_addr": reachesNetwork,
+	"opa.runtime":        readsEnvironment,
+	"rand.intn":          isRandom,
+	"uuid.rfc4122":       isRandom,
+
+	"crypto.parse_private_keys":         usesPrivateKeys,
+	"crypto.x509.parse_keypair":         usesPrivateKeys,
+	"crypto.x509.parse_rsa_private_key": usesPrivateKeys,
+	"io.jwt.encode_sign":                usesPrivateKeys,
+	"io.jwt.encode_sign_raw":            usesPrivateKeys,
+	"providers.aws.sign_req":            usesPrivateKeys,
+
+	"crypto.x509.parse_and_verify_certificates":              "it reads the time; use crypto.x509.parse_certificates",
+	"crypto.x509.parse_and_verify_certificates_with_options": "it reads the time; use crypto.x509.parse_certificates",
+	"io.jwt.decode_verify":                                   "it reads the time; use io.jwt.decode, and io.jwt.verify_rs256 or another of its family",
+
+	"graph.reachable_paths":     isUnbounded + "; use graph.reachable",
+	"graphql.is_valid":          isUnbounded,
+	"graphql.parse":             isUnbounded,
+	"graphql.parse_and_verify":  isUnbounded,
+	"graphql.parse_query":       isUnbounded,
+	"graphql.parse_schema":      isUnbounded,
+	"graphql.schema_is_valid":   isUnbounded,
+	"json.marshal_with_options": isUnbounded + "; use json.marshal",
+	"json.match_schema":         isUnbounded + "; write the conditions in Rego",
+	"json.verify_schema":        isUnbounded,
+	"rego.parse_module":         isUnbounded,
+	"strings.render_template":   isUnbounded + "; use sprintf or a string template",
+}
+
 // ExplainUndefined replaces OPA's "undefined function" where the function exists but is
 // not for policies.
 func ExplainUndefined(message string) string {
 	name, ok := strings.CutPrefix(message, "rego_type_error: undefined function ")
-	if ok && slices.ContainsFunc(ast.CapabilitiesForThisVersion().Builtins, func(builtin *ast.Builtin) bool { return builtin.Name == name }) {
-		return name + " is not available to policies: they decide from the request and declared data alone (no network, environment, randomness or signing)"
+	if reason := unavailable[name]; ok && reason != "" {
+		return name + " is not available to policies: " + reason
 	}
 	return message
 }

@@ -74,6 +74,7 @@ var checks = map[string]check{
 	"io.jwt.verify_ps384":                   rsaKeys,
 	"io.jwt.verify_ps512":                   rsaKeys,
 	"net.cidr_contains_matches":             crossed,
+	"net.cidr_expand":                       expanded,
 	"net.cidr_merge":                        whole(),
 	"semver.compare":                        all(shorter(0, 1024), shorter(1, 1024)),
 	"time.parse_ns":                         all(shorter(0, 1024), shorter(1, 1024)),
