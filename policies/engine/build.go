@@ -68,6 +68,12 @@ func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, definition.Compile
 		return nil, errs
 	}
 	errs = s.unrequired(s.compiler.Modules)
+	for _, d := range drafts {
+		if d.compiled != nil {
+			silent, _ := s.silentViolations(d)
+			errs = append(errs, silent...)
+		}
+	}
 	program, repeated, planErrs := s.plan(entriesOf(drafts))
 	if errs = append(errs, planErrs...); len(errs) > 0 {
 		return nil, errs
@@ -175,6 +181,7 @@ func (s *PolicySet) finish(d *draft, together *batch) *unit {
 		}
 	}
 	if t := d.compiled; t != nil {
+		_, u.unasked = s.silentViolations(d)
 		t.validate = ask(t.path, true, definition.EntryViolation, "")
 		t.path = withoutLocation(t.path)
 		if s.prints {
