@@ -3,11 +3,9 @@ package gatekeeper
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -19,10 +17,9 @@ import (
 // constraintObject is what is read of a constraint.
 type constraintObject struct {
 	Spec struct {
-		EnforcementAction        string          `json:"enforcementAction"`
-		ScopedEnforcementActions []scopedAction  `json:"scopedEnforcementActions"`
-		Match                    json.RawMessage `json:"match"`
-		Parameters               json.RawMessage `json:"parameters"`
+		EnforcementAction        string         `json:"enforcementAction"`
+		ScopedEnforcementActions []scopedAction `json:"scopedEnforcementActions"`
+		Match                    matchObject    `json:"match"`
 	} `json:"spec"`
 }
 
@@ -44,6 +41,13 @@ func (f *folder) readConstraint(d document, t *template) (c definition.Constrain
 	if reasons := validation.IsDNS1123Subdomain(d.name); len(reasons) > 0 {
 		return c, false, definition.CompileErrors{d.errorIn([]any{"metadata", "name"}, "constraint of kind %s: %s", d.kind, reasons[0])}
 	}
+	fields, warnings, errs := t.schema.complete(d)
+	for _, warning := range warnings {
+		t.warnings = append(t.warnings, warning.Error())
+	}
+	if len(errs) > 0 {
+		return c, false, errs
+	}
 	var object constraintObject
 	if err := d.decode(&object); err != nil {
 		return c, false, definition.CompileErrors{d.errorAt("%v", err)}
@@ -51,8 +55,10 @@ func (f *folder) readConstraint(d document, t *template) (c definition.Constrain
 	c.Enforcement, asked, errs = f.enforcement(d, object)
 	m, matchErrs := f.readMatch(d, object.Spec.Match)
 	errs = append(errs, matchErrs...)
-	parameters, parameterErrs := readParameters(d, t, object.Spec.Parameters)
-	c.Parameters, errs = parameters, append(errs, parameterErrs...)
+	var err error
+	if c.Parameters, err = parametersIn(fields); err != nil {
+		errs = append(errs, d.errorIn([]any{"spec", "parameters"}, "%v", err))
+	}
 	if t.readsInventory {
 		requires, err := f.requires(t)
 		if err != nil {
@@ -73,17 +79,7 @@ func (f *folder) readConstraint(d document, t *template) (c definition.Constrain
 	return c, asked, nil
 }
 
-// readMatch refuses fields that are not known: the constraint would be wider than its
-// author meant.
-func (f *folder) readMatch(d document, text json.RawMessage) (*matcher, definition.CompileErrors) {
-	var match matchObject
-	if len(text) > 0 {
-		decoder := json.NewDecoder(bytes.NewReader(text))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&match); err != nil {
-			return nil, definition.CompileErrors{d.errorIn([]any{"spec", "match"}, "%s", jsonMessage(err))}
-		}
-	}
+func (f *folder) readMatch(d document, match matchObject) (*matcher, definition.CompileErrors) {
 	var excluded []glob
 	if !f.mode.test {
 		excluded = f.excluded
@@ -96,33 +92,20 @@ func (f *folder) readMatch(d document, text json.RawMessage) (*matcher, definiti
 	return m, errs
 }
 
-func jsonMessage(err error) string {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Sprintf("%s is a %s, which does not belong there", wrong.Field, wrong.Value)
-	}
-	return strings.TrimPrefix(err.Error(), "json: ")
-}
-
-func readParameters(d document, t *template, text json.RawMessage) (*ast.Term, definition.CompileErrors) {
-	at := []any{"spec", "parameters"}
-	var given any
-	if len(text) > 0 {
-		given = fromJSON(text)
-	}
-	parameters, wrong := t.schema.complete(given)
-	if len(wrong) > 0 {
-		return nil, definition.CompileErrors{d.errorIn(at, "the schema of ConstraintTemplate %s does not allow this: %s", t.document.name, strings.Join(wrong, "; "))}
-	}
-	if parameters == nil {
+// parametersIn are the parameters in the fields of a constraint: an empty object where
+// there are none.
+func parametersIn(fields map[string]any) (*ast.Term, error) {
+	spec, _ := fields["spec"].(map[string]any)
+	if spec["parameters"] == nil {
 		return ast.ObjectTerm(), nil
 	}
-	asJSON, err := json.Marshal(parameters)
+	text, err := json.Marshal(spec["parameters"])
 	if err != nil {
-		return nil, definition.CompileErrors{d.errorIn(at, "%v", err)}
+		return nil, err
 	}
-	value, err := ast.ValueFromReader(bytes.NewReader(asJSON))
+	value, err := ast.ValueFromReader(bytes.NewReader(text))
 	if err != nil {
-		return nil, definition.CompileErrors{d.errorIn(at, "%v", err)}
+		return nil, err
 	}
 	return ast.NewTerm(value), nil
 }

@@ -257,7 +257,7 @@ func TestTemplatesAreApart(t *testing.T) {
 kind: ConstraintTemplate
 metadata: {name: ` + map[string]string{"A": "a", "B": "b"}[kind] + `}
 spec:
-  crd: {spec: {names: {kind: ` + kind + `}}}
+  crd: {spec: {names: {kind: ` + kind + `}, validation: {openAPIV3Schema: {type: object, properties: {x: {type: string}}}}}}
   targets:
     - target: admission.k8s.gatekeeper.sh
       code:

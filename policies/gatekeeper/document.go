@@ -16,7 +16,9 @@ import (
 type document struct {
 	file        string
 	line        int // of the object, from 1
-	group, kind string
+	group       string
+	version     string
+	kind        string
 	name        string
 	annotations map[string]string
 	json        []byte
@@ -92,7 +94,7 @@ func (d document) unpack() ([]document, error) {
 	if err := json.Unmarshal(d.json, &h); err != nil {
 		return nil, fmt.Errorf("not a Kubernetes object: %w", err)
 	}
-	d.group, _, _ = strings.Cut(h.APIVersion, "/")
+	d.group, d.version, _ = strings.Cut(h.APIVersion, "/")
 	d.kind, d.name, d.annotations = h.Kind, h.Metadata.Name, h.Metadata.Annotations
 	if d.kind != "List" && !(strings.HasSuffix(d.kind, "List") && h.Items != nil) {
 		return []document{d}, nil

@@ -169,6 +169,9 @@ func (f *folder) addConstraints(documents []document) {
 			f.fail(d.errorAt("constraint %s: the source has no ConstraintTemplate of kind %s; put the template into the same source%s", d.constraintName(), d.kind, f.similar(d.kind)))
 			continue
 		}
+		if t.schema == nil {
+			continue // the template has errors of its own
+		}
 		c, asked, errs := f.readConstraint(d, t)
 		f.fail(errs...)
 		if len(errs) == 0 && asked {

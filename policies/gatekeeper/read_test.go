@@ -76,7 +76,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"other case":           {valid + "---\n" + makeConstraint("x", "a", "{}"), "(there is one of kind X)"},
 		"two templates":        {valid + "---\n" + valid, "f.yaml:19: ConstraintTemplate of kind X: there is one already, at f.yaml:1; keep one"},
 		"two constraints":      {valid + "---\n" + makeConstraint("X", "a", "{}") + "---\n" + makeConstraint("X", "a", "{}"), "f.yaml:25: constraint X/a: there is one already, at f.yaml:19"},
-		"other name":           {strings.Replace(valid, "name: x", "name: z", 1), `its name must be its kind in lower case, "x"`},
+		"other name":           {strings.Replace(valid, "name: x", "name: z", 1) + "---\n" + makeConstraint("X", "a", "{}"), `its name must be its kind in lower case, "x"`},
 		"no kind":              {strings.Replace(valid, "kind: X\n", "plural: X\n", 1), "spec.crd.spec.names.kind is empty"},
 		"bad YAML":             {"# templates.gatekeeper.sh/v1\na: [", "f.yaml:"},
 		"not an object":        {"# templates.gatekeeper.sh/v1\n- a\n", "f.yaml:2: not a Kubernetes object"},
@@ -106,8 +106,8 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"enforcement":          {valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: block}"), `f.yaml:23: spec.enforcementAction: "block" is not one of deny, warn, dryrun, scoped`},
 		"scoped without":       {valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped}"), "enforcementAction scoped needs scopedEnforcementActions"},
 		"scoped action":        {valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped, scopedEnforcementActions: [{action: block}]}"), `spec.scopedEnforcementActions[0].action: "block" is not one of`},
-		"match field":          {valid + "---\n" + makeConstraint("X", "a", "\n  match:\n    kind: []"), `f.yaml:25: spec.match: unknown field "kind"`},
-		"match type":           {valid + "---\n" + makeConstraint("X", "a", "{match: {kinds: Pod}}"), "spec.match: kinds is a string, which does not belong there"},
+		"match field":          {valid + "---\n" + makeConstraint("X", "a", "\n  match:\n    kind: []"), `f.yaml:25: spec.match.kind: unknown field (did you mean kinds?)`},
+		"match type":           {valid + "---\n" + makeConstraint("X", "a", "{match: {kinds: Pod}}"), `spec.match.kinds: Invalid value: "string": must be of type array: "string"`},
 		"match scope":          {valid + "---\n" + makeConstraint("X", "a", "{match: {scope: Namespace}}"), `spec.match.scope: "Namespace" is not one of *, Cluster, Namespaced`},
 		"match source":         {valid + "---\n" + makeConstraint("X", "a", "{match: {source: Any}}"), `spec.match.source: "Any" is not one of`},
 		"match glob":           {valid + "---\n" + makeConstraint("X", "a", "{match: {namespaces: [\"a*b\"]}}"), `spec.match.namespaces: "a*b" is not a name with *`},
@@ -116,7 +116,8 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"expansion kind":       {"apiVersion: expansion.gatekeeper.sh/v1beta1\nkind: ExpansionTemplate\nmetadata: {name: e}\nspec: {applyTo: [{groups: [example.com], versions: [v1], kinds: [Web]}], templateSource: spec.template, generatedGVK: {version: v1, kind: Pod}}\n", "f.yaml:4: spec.applyTo[0]: expanding Web.example.com into Pod is not supported"},
 		"expansion source":     {"apiVersion: expansion.gatekeeper.sh/v1beta1\nkind: ExpansionTemplate\nmetadata: {name: e}\nspec: {applyTo: [{groups: [apps], versions: [v1], kinds: [Deployment]}], templateSource: spec.pod, generatedGVK: {version: v1, kind: Pod}}\n", "its Pod template is at spec.template"},
 		"sync of everything":   {"apiVersion: syncset.gatekeeper.sh/v1alpha1\nkind: SyncSet\nmetadata: {name: e}\nspec: {gvks: [{group: '*', version: v1, kind: Pod}]}\n", "spec.gvks[0]: name one group, version and kind"},
-		"schema":               {templateWith(`, validation: {openAPIV3Schema: [1]}`, regoText), "spec.crd.spec.validation.openAPIV3Schema: not a schema"},
+		"schema":               {templateWith(`, validation: {openAPIV3Schema: [1]}`, regoText) + "---\n" + makeConstraint("X", "a", "{}"), "spec.crd.spec.validation.openAPIV3Schema: not a schema"},
+		"schema reference":     {templateWith(`, validation: {openAPIV3Schema: {type: object, definitions: {a: {type: string}}}}`, regoText), "spec.crd.spec.validation.openAPIV3Schema: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := compile(t, map[string]string{"f.yaml": test.text})
@@ -196,11 +197,13 @@ func TestParametersFollowTheSchema(t *testing.T) {
 		"defaults":      {"{parameters: {name: a}}", `{"name":"a","size":3}`, false},
 		"within a list": {"{parameters: {name: a, size: 1, list: [{}, {is: false}]}}", `{"list":[{"is":true},{"is":false}],"name":"a","size":1}`, false},
 		"none at all":   {"{}", `{}`, false},
+		"null":          {"{parameters: null}", `{}`, false},
+		"null for one":  {"{parameters: {name: a, size: null, list: null}}", `{"name":"a","size":3}`, false},
 		"either":        {"{parameters: {name: a, port: http, maybe: null}}", `{"maybe":null,"name":"a","port":"http","size":3}`, false},
-		"unknown":       {"{parameters: {name: a, other: 1}}", `{"name":"a","other":1,"size":3}`, false},
-		"missing":       {"{parameters: {size: 1}}", "spec.parameters: the schema of ConstraintTemplate x does not allow this: spec.parameters.name in body is required", true},
-		"wrong type":    {"{parameters: {name: a, size: large}}", "spec.parameters.size in body must be of type integer", true},
-		"not either":    {"{parameters: {name: a, port: [1]}}", "spec.parameters.port in body must be of type", true},
+		"unknown":       {"{parameters: {name: a, other: 1}}", "f.yaml:12: spec.parameters.other: not in the schema of ConstraintTemplate x: the fields here are list, maybe, name, port, size", true},
+		"missing":       {"{parameters: {size: 1}}", "f.yaml:12: spec.parameters.name: Required value (by the schema of ConstraintTemplate x)", true},
+		"wrong type":    {"{parameters: {name: a, size: large}}", `f.yaml:12: spec.parameters.size: Invalid value: "string": must be of type integer: "string" (by the schema`, true},
+		"not either":    {"{parameters: {name: a, port: [1]}}", `spec.parameters.port: Invalid value: "array": must be of type integer,string`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set, err := compile(t, map[string]string{"f.yaml": template + "---\n" + makeConstraint("X", "a", test.spec)})
@@ -210,6 +213,114 @@ func TestParametersFollowTheSchema(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Equal(t, []string{test.want}, words(ask(t, set, createPod("shop", "web", nil), engine.Options{}).Denials))
+		})
+	}
+}
+
+// TestUnknownFieldsOfConstraints: what Gatekeeper refuses is refused, with the place where
+// the field belongs; test/gator compares the two.
+func TestUnknownFieldsOfConstraints(t *testing.T) {
+	const declared = `, validation: {%sopenAPIV3Schema: {type: object, properties: {repos: {type: array, items: {type: string}}, deep: {type: object, properties: {inner: {type: string}}}, any: {type: object, x-kubernetes-preserve-unknown-fields: true}, map: {type: object, additionalProperties: {type: object, properties: {inner: {type: string}}}}, list: {type: array, items: {type: object, properties: {inner: {type: string}}}}}}}`
+	strict, legacy := fmt.Sprintf(declared, ""), fmt.Sprintf(declared, "legacySchema: true, ")
+	for name, test := range map[string]struct {
+		crd, version, spec string
+		want               string // the error, or the warning where it is legacy; empty: it is accepted
+	}{
+		"parameter":                {strict, "v1", "{parameters: {repo: [a]}}", "f.yaml:12: spec.parameters.repo: not in the schema of ConstraintTemplate x (did you mean repos?)"},
+		"parameter in an object":   {strict, "v1", "{parameters: {deep: {iner: a}}}", "spec.parameters.deep.iner: not in the schema of ConstraintTemplate x (did you mean inner?)"},
+		"parameter in a list":      {strict, "v1", "\n  parameters:\n    list:\n    - inner: a\n    - innner: b", "f.yaml:16: spec.parameters.list[1].innner: not in the schema"},
+		"parameter in a map":       {strict, "v1", "{parameters: {map: {key: {other: a}}}}", "spec.parameters.map.key.other: not in the schema of ConstraintTemplate x: the fields here are inner"},
+		"parameter kept":           {strict, "v1", "{parameters: {any: {other: a}, map: {key: {inner: a}}}}", ""},
+		"parameter in other case":  {strict, "v1", "{parameters: {Repos: [a]}}", "(did you mean repos?)"},
+		"no parameters declared":   {"", "v1", "{parameters: {a: 1}}", "f.yaml:12: spec.parameters: ConstraintTemplate x declares no parameters"},
+		"legacy":                   {legacy, "v1", "{parameters: {other: [a]}}", ""},
+		"legacy by version":        {strict, "v1beta1", "{parameters: {other: [a]}}", ""},
+		"legacy by first version":  {strict, "v1alpha1", "{parameters: {other: [a]}}", ""},
+		"legacy without a schema":  {"", "v1beta1", "{parameters: {a: 1}}", ""},
+		"legacy, misspelt":         {strict, "v1beta1", "{parameters: {repo: [a]}}", "f.yaml:12: spec.parameters.repo: not in the schema of ConstraintTemplate x (did you mean repos?)"},
+		"legacy, misspelt within":  {legacy, "v1", "{parameters: {deep: {iner: a}}}", "f.yaml:12: spec.parameters.deep.iner: not in the schema"},
+		"older, strict":            {fmt.Sprintf(declared, "legacySchema: false, "), "v1beta1", "{parameters: {repo: [a]}}", "(did you mean repos?)"},
+		"field of spec":            {strict, "v1", "{randomField: a}", "f.yaml:12: spec.randomField: unknown field: the fields here are enforcementAction, match, parameters, scopedEnforcementActions"},
+		"field of spec, legacy":    {strict, "v1beta1", "{randomField: a}", "spec.randomField: unknown field"},
+		"field of match in spec":   {strict, "v1", "{excludedNamespaces: [a]}", "spec.excludedNamespaces: unknown field: excludedNamespaces belongs under spec.match"},
+		"parameter in spec":        {strict, "v1", "{repos: [a]}", "spec.repos: unknown field: repos belongs under spec.parameters"},
+		"field of spec in match":   {strict, "v1", "{match: {parameters: {}}}", "spec.match.parameters: unknown field: parameters belongs under spec"},
+		"field of spec, outside":   {strict, "v1", "{}\nmatch: {}", "f.yaml:13: match: unknown field: match belongs under spec"},
+		"misspelt spec":            {strict, "v1", "{}\nspce: {}", "spce: unknown field: the fields here are spec, status"},
+		"empty name":               {strict, "v1", "{}\n\"\": {}", "unknown field: the fields here are spec, status"},
+		"other case":               {strict, "v1", "{Match: {}}", "spec.Match: unknown field (did you mean match?)"},
+		"other case in match":      {strict, "v1", "{match: {Kinds: []}}", "spec.match.Kinds: unknown field (did you mean kinds?)"},
+		"field of kinds":           {strict, "v1", "{match: {kinds: [{apiGroup: [\"\"], kinds: [Pod]}]}}", "spec.match.kinds[0].apiGroup: unknown field (did you mean apiGroups?)"},
+		"field of a selector":      {strict, "v1", "{match: {labelSelector: {matchLabel: {a: b}}}}", "spec.match.labelSelector.matchLabel: unknown field (did you mean matchLabels?)"},
+		"field of a scoped action": {strict, "v1", "{enforcementAction: scoped, scopedEnforcementActions: [{action: deny, enforcementPoint: [{name: '*'}]}]}", "spec.scopedEnforcementActions[0].enforcementPoint: unknown field (did you mean enforcementPoints?)"},
+		"null match":               {strict, "v1", "{match: null}", `spec.match: Invalid value: "null": must be of type object: "null"`},
+		"null spec":                {strict, "v1", "null", `spec: Invalid value: "null"`},
+		"null kinds":               {strict, "v1", "{match: {kinds: null}}", `spec.match.kinds: Invalid value: "null"`},
+		"null in kinds":            {strict, "v1", "{match: {kinds: [null]}}", `spec.match.kinds[0]: Invalid value: "null"`},
+		"null namespaces":          {strict, "v1", "{match: {namespaces: null}}", `spec.match.namespaces: Invalid value: "null"`},
+		"null selector":            {strict, "v1", "{match: {labelSelector: null}}", `spec.match.labelSelector: Invalid value: "null"`},
+		"null action":              {strict, "v1", "{enforcementAction: null}", `spec.enforcementAction: Invalid value: "null"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			template := strings.Replace(templateWith(test.crd, regoText), "gatekeeper.sh/v1\n", "gatekeeper.sh/"+test.version+"\n", 1)
+			set, err := compile(t, map[string]string{"f.yaml": template + "---\n" + makeConstraint("X", "a", test.spec)})
+			switch {
+			case test.want == "":
+				require.NoError(t, err)
+				require.Empty(t, set.Warnings())
+				return
+			case strings.HasPrefix(name, "legacy"):
+				require.NoError(t, err)
+				require.Len(t, set.Warnings(), 1)
+				require.Contains(t, set.Warnings()[0], test.want)
+				return
+			}
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+// TestViolationsWithoutMsg: Gatekeeper's type check refuses the same; test/gator compares
+// the two. What Gatekeeper accepts although a rule can never deny is a warning.
+func TestViolationsWithoutMsg(t *testing.T) {
+	const message = `violation[{"msg": "m"}] { true }`
+	for name, test := range map[string]struct {
+		rego     string
+		err      string // empty: it is accepted
+		warnings []string
+	}{
+		"text":                {`violation["x"] { true }`, "f.yaml:15: template X: each member of violation must be an object with \"msg\", and this rule gives a value of type string, which never denies", nil},
+		"text by a function":  {`violation[x] { x := sprintf("%v", [1]) }`, "a value of type string", nil},
+		"number":              {`violation[3] { true }`, "a value of type number", nil},
+		"boolean":             {`violation[x] { x := true }`, "a value of type boolean", nil},
+		"array":               {`violation[["msg"]] { true }`, "a value of type array<string>", nil},
+		"set":                 {`violation[{"msg"}] { true }`, "a value of type set[string]", nil},
+		"details alone":       {`violation[{"details": {}}] { true }`, "an object with the fields [details]", nil},
+		"other case":          {`violation[{"Msg": "m"}] { true }`, "an object with the fields [Msg]", nil},
+		"by a variable":       {`violation[r] { r := {"details": {}} }`, "an object with the fields [details]", nil},
+		"by another function": {"violation[r] { r := f(1) }\n\nf(x) = {\"message\": x} { true }", "an object with the fields [message]", nil},
+		"two rules":           {"violation[\"x\"] { true }\n\nviolation[{\"details\": {}}] { true }", "f.yaml:17: template X: ", nil},
+		"one of two":          {"violation[\"x\"] { true }\n\n" + message, "", []string{"f.yaml:15: template X: each member of violation must be an object with \"msg\", and this rule gives a value of type string"}},
+		"one of two, typed":   {message + "\n\nviolation[r] { r := {\"details\": {}} }", "", []string{"f.yaml:17: template X: each member"}},
+		"msg":                 {message, "", nil},
+		"msg and details":     {`violation[{"msg": "m", "details": "d"}] { true }`, "", nil},
+		"empty msg":           {`violation[{"msg": ""}] { true }`, "", nil},
+		"comprehension":       {`violation[r] { r := {"msg": m | m := "x"} }`, "", nil},
+		"not known":           {`violation[r] { r := input.parameters.x }`, "", nil},
+		"key not known":       {`violation[{k: "m"}] { k := input.parameters.k }`, "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set, err := compile(t, map[string]string{"f.yaml": makeTemplate("X", "package x\n\n"+test.rego)})
+			if test.err != "" {
+				require.ErrorContains(t, err, test.err)
+				return
+			}
+			require.NoError(t, err)
+			warnings := set.Unasked()
+			require.Len(t, warnings, len(test.warnings))
+			for i, want := range test.warnings {
+				require.ErrorContains(t, warnings[i:i+1], want)
+			}
 		})
 	}
 }

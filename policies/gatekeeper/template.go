@@ -35,13 +35,17 @@ type templateObject struct {
 				Names struct {
 					Kind string `json:"kind"`
 				} `json:"names"`
-				Validation struct {
-					OpenAPIV3Schema json.RawMessage `json:"openAPIV3Schema"`
-				} `json:"validation"`
+				Validation validationObject `json:"validation"`
 			} `json:"spec"`
 		} `json:"crd"`
 		Targets []targetObject `json:"targets"`
 	} `json:"spec"`
+}
+
+// validationObject is what a template says of the parameters of its constraints.
+type validationObject struct {
+	LegacySchema    *bool           `json:"legacySchema"`
+	OpenAPIV3Schema json.RawMessage `json:"openAPIV3Schema"`
 }
 
 type targetObject struct {
@@ -98,7 +102,8 @@ func readTemplate(d document, m mode) (*template, definition.CompileErrors) {
 	}
 	var errs definition.CompileErrors
 	var err error
-	if t.schema, err = readSchema(object.Spec.CRD.Spec.Validation.OpenAPIV3Schema); err != nil {
+	if t.schema, err = readSchema(d, object.Spec.CRD.Spec.Validation); err != nil {
+		t.schema = nil
 		errs = append(errs, d.errorIn([]any{"spec", "crd", "spec", "validation", "openAPIV3Schema"}, "%v", err))
 	}
 	if len(object.Spec.Targets) != 1 || object.Spec.Targets[0].Target != targetName {
