@@ -26,6 +26,9 @@ type Match struct {
 	Operations []string `json:"operations,omitempty"`
 	// Subresources of Kinds, beside the resources themselves; "*" is any.
 	Subresources []string `json:"subresources,omitempty"`
+	// Carriers are the subresources whose requests carry an object of one of Kinds: only
+	// constraints have them.
+	Carriers []admission.Subresource `json:"-"`
 	// Namespaces and ExcludedNamespaces are globs. A cluster-scoped object is in no
 	// namespace, except that a Namespace counts as being in itself.
 	Namespaces         []string              `json:"namespaces,omitempty"`
@@ -125,13 +128,30 @@ func (m *Matcher) HasWildcard() bool {
 
 // MatchesVerb checks operation and subresource for deny and warn.
 func (m *Matcher) MatchesVerb(r *admission.Review) bool {
-	if r.SubResource != "" && !slices.Contains(m.Subresources, r.SubResource) && !slices.Contains(m.Subresources, "*") {
+	if r.SubResource != "" && !m.TakesSubresource(r) {
 		return false
 	}
 	if len(m.Operations) == 0 {
 		return r.Operation == "CREATE" || r.Operation == "UPDATE"
 	}
 	return slices.Contains(m.Operations, r.Operation)
+}
+
+// TakesSubresource says whether the policy is about the subresource of a review.
+func (m Match) TakesSubresource(r *admission.Review) bool {
+	return slices.Contains(m.Subresources, r.SubResource) || slices.Contains(m.Subresources, "*") ||
+		slices.ContainsFunc(m.Carriers, func(one admission.Subresource) bool {
+			return one.Group == r.Resource.Group && one.Resource == r.Resource.Resource && one.Name == r.SubResource
+		})
+}
+
+// SubresourceNames are the subresources that the policy is about.
+func (m Match) SubresourceNames() []string {
+	out := slices.Clone(m.Subresources)
+	for _, one := range m.Carriers {
+		out = append(out, one.Resource+"/"+one.Name)
+	}
+	return out
 }
 
 // Mutates checks operation and subresource for patch and defaults: CREATE unless

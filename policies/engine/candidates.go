@@ -20,24 +20,26 @@ type rememberedCandidates struct {
 
 type reviewPlace struct {
 	kind                              admission.GroupVersionKind
+	resource                          admission.GroupVersionResource
 	namespace, operation, subresource string
 	object                            string // the Namespace in JSON, with its labels
 }
 
 // of are the candidates that may validate a review, by its place, in their order.
-func (c *rememberedCandidates) of(s *Snapshot, e *evaluation, kind admission.GroupVersionKind) []*compiledPolicy {
+func (c *rememberedCandidates) of(s *Snapshot, e *evaluation) []*compiledPolicy {
 	r := e.review
 	if r.IsNamespace() { // each is a place of its own
-		return s.candidates(kind)
+		return s.candidatesFor(r)
 	}
-	at := reviewPlace{kind, r.Namespace, r.Operation, r.SubResource, string(e.options.Namespace.text)}
+	at := reviewPlace{r.Kind, r.Resource, r.Namespace, r.Operation, r.SubResource, string(e.options.Namespace.text)}
 	c.mu.RLock()
 	list, known := c.lists[at]
 	c.mu.RUnlock()
 	if known {
 		return list
 	}
-	for _, p := range s.candidates(kind) {
+	kind := s.resources.KindOf(r)
+	for _, p := range s.candidatesFor(r) {
 		if p.form.mayMatchAt(p, e, kind, p.matcher.MatchesVerb(r)) {
 			list = append(list, p)
 		}

@@ -100,6 +100,26 @@ func (s *Snapshot) candidates(kind admission.GroupVersionKind) []*compiledPolicy
 	return s.anyKind
 }
 
+// candidatesFor are the policies that may match a review. For a subresource, Lintel's own
+// name the kind of the resource, and constraints that of the object.
+func (s *Snapshot) candidatesFor(r *admission.Review) []*compiledPolicy {
+	kind := s.resources.KindOf(r)
+	if kind.WithoutVersion() == r.Kind.WithoutVersion() {
+		return s.candidates(kind)
+	}
+	return slices.DeleteFunc(slices.Clone(s.policies), func(p *compiledPolicy) bool {
+		return !p.matcher.NamesKind(p.kindOf(s, r))
+	})
+}
+
+// kindOf is the kind of a review that the policy names.
+func (p *compiledPolicy) kindOf(s *Snapshot, r *admission.Review) admission.GroupVersionKind {
+	if p.form.foreign() {
+		return r.Kind
+	}
+	return s.resources.KindOf(r)
+}
+
 // Digest identifies the policies and settings: equal digests decide alike.
 func (s *Snapshot) Digest() string { return s.digest }
 

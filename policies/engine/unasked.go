@@ -16,7 +16,7 @@ import (
 // unasked says why the policy is not asked a question that it has an answer to.
 func (p *compiledPolicy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
 	one := Explanation{Policy: p.info(), Question: q, Answer: AnswerNotMatched}
-	r, kind := e.review, s.resources.KindOf(e.review)
+	r, kind := e.review, p.kindOf(s, e.review)
 	verb := p.matcher.MatchesVerb(r)
 	if q == QuestionMutate {
 		verb = p.matcher.Mutates(r)
@@ -93,8 +93,8 @@ func (p *compiledPolicy) describeVerb(r *admission.Review, q Question) (name, re
 		operations = []string{"CREATE"}
 	case q == QuestionMutate:
 		operations = slices.DeleteFunc(slices.Clone(operations), func(name string) bool { return name != "CREATE" && name != "UPDATE" })
-	case r.SubResource != "" && !slices.Contains(match.Subresources, r.SubResource) && !slices.Contains(match.Subresources, "*"):
-		return "subresources", fmt.Sprintf("subresource %s is not one of %s", r.SubResource, orNone(match.Subresources))
+	case r.SubResource != "" && !match.TakesSubresource(r):
+		return "subresources", fmt.Sprintf("subresource %s is not one of %s", r.SubResource, orNone(match.SubresourceNames()))
 	case len(operations) == 0:
 		operations = []string{"CREATE", "UPDATE"}
 	}

@@ -39,19 +39,18 @@ func (s *Snapshot) Ask(ctx context.Context, review *admission.Review, options Op
 // none is, nothing is read of Options.
 func (s *Snapshot) Concerns(review *admission.Review) bool {
 	_, isWorkload := admission.PodTemplatePath(review.Kind)
-	return isWorkload || len(s.candidates(review.Kind)) > 0 || len(s.candidates(s.resources.KindOf(review))) > 0
+	return isWorkload || len(s.candidates(review.Kind)) > 0 || len(s.candidatesFor(review)) > 0
 }
 
 // questions are all that Validate asks about a review, and with unmatched also those to
 // policies that are not about it.
 func (s *Snapshot) questions(e *evaluation, unmatched bool) []question {
-	kind := s.resources.KindOf(e.review)
-	candidates := s.candidates(kind)
-	if !unmatched {
-		candidates = s.remembered.of(s, e, kind)
+	list := s.remembered.of
+	if unmatched {
+		list = func(s *Snapshot, e *evaluation) []*compiledPolicy { return s.candidatesFor(e.review) }
 	}
 	var out []question
-	for _, p := range candidates {
+	for _, p := range list(s, e) {
 		if p.validate == nil || !p.asked(e.options) {
 			continue
 		}

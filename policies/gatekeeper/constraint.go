@@ -69,7 +69,7 @@ func (f *folder) readConstraint(d document, t *template) (c definition.Constrain
 	if len(errs) > 0 {
 		return c, false, errs
 	}
-	c.Match, c.Matches = m.registered(t.operations), m.matches
+	c.Match, c.Matches = m.registered(t.operations, t.namesOperations), m.matches
 	if m.Source != sourceOriginal && m.matchesKind(admission.GroupVersionKind{Version: "v1", Kind: "Pod"}) {
 		c.Expansions = f.podExpansions()
 	}

@@ -3,6 +3,7 @@ package gatekeeper
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -221,6 +222,72 @@ func TestTheConfigKeepsOutOfNamespaces(t *testing.T) {
 	for namespace, allowed := range map[string]bool{"kube-system": true, "hooks": true, "audited": false, "shop": false} {
 		require.Equal(t, allowed, ask(t, set, createPod(namespace, "web", nil), engine.Options{}).Allowed(), namespace)
 	}
+}
+
+// TestSubresources: a constraint judges the objects that come with a subresource, by their
+// own kind, and not those of the resource.
+func TestSubresources(t *testing.T) {
+	through := func(operation, group, resource, subresource, apiVersion, kind string) fields {
+		objectGroup, version, found := strings.Cut(apiVersion, "/")
+		if !found {
+			objectGroup, version = "", apiVersion
+		}
+		object := fields{"apiVersion": apiVersion, "kind": kind, "metadata": fields{"name": "web", "namespace": "shop"}}
+		return fields{
+			"uid": "u", "operation": operation, "name": "web", "namespace": "shop",
+			"kind":     fields{"group": objectGroup, "version": version, "kind": kind},
+			"resource": fields{"group": group, "version": "v1", "resource": resource}, "subResource": subresource,
+			"object": object, "oldObject": nil, "userInfo": fields{"username": "alice"},
+		}
+	}
+	reviews := map[string]fields{
+		"resize":     through("UPDATE", "", "pods", "resize", "v1", "Pod"),
+		"ephemeral":  through("UPDATE", "", "pods", "ephemeralcontainers", "v1", "Pod"),
+		"pod status": through("UPDATE", "", "pods", "status", "v1", "Pod"),
+		"eviction":   through("CREATE", "", "pods", "eviction", "policy/v1", "Eviction"),
+		"binding":    through("CREATE", "", "pods", "binding", "v1", "Binding"),
+		"scale":      through("UPDATE", "apps", "deployments", "scale", "autoscaling/v1", "Scale"),
+		"widget":     through("UPDATE", "example.com", "widgets", "scale", "autoscaling/v1", "Scale"),
+		"service":    through("UPDATE", "", "services", "status", "v1", "Service"),
+		"exec":       through("CONNECT", "", "pods", "exec", "v1", "PodExecOptions"),
+	}
+	for match, want := range map[string][]string{
+		"{}": {"binding", "ephemeral", "eviction", "resize", "scale", "service"},
+		`{kinds: [{apiGroups: [""], kinds: [Pod]}]}`:                                                 {"ephemeral", "resize"},
+		`{kinds: [{apiGroups: [apps], kinds: [Deployment]}]}`:                                        {},
+		`{kinds: [{apiGroups: [autoscaling], kinds: [Scale]}]}`:                                      {"scale"},
+		`{kinds: [{apiGroups: ["*"], kinds: [Eviction, Binding]}]}`:                                  {"binding", "eviction"},
+		`{kinds: [{apiGroups: [""], kinds: [Service]}]}`:                                             {"service"},
+		`{kinds: [{apiGroups: [""], kinds: [PodExecOptions]}]}`:                                      {"exec"},
+		`{kinds: [{apiGroups: [""], kinds: [Pod, PodExecOptions]}], namespaces: [other]}`:            {},
+		`{kinds: [{apiGroups: ["", policy], kinds: [Pod, PodExecOptions, Eviction]}], name: "web*"}`: {"ephemeral", "eviction", "exec", "resize"},
+	} {
+		set := mustCompile(t, map[string]string{"f.yaml": makeTemplate("X", denyAll) + "---\n" + makeConstraint("X", "a", "{match: "+match+"}")})
+		asked := []string{}
+		for name, review := range reviews {
+			if decision := ask(t, set, review, engine.Options{}); !decision.Allowed() {
+				asked = append(asked, name)
+			}
+		}
+		require.ElementsMatch(t, want, asked, match)
+	}
+}
+
+// TestSubresourcesBesideNativePolicies: a policy of Lintel's own names the kind of the
+// resource, and a constraint beside it the kind of the object.
+func TestSubresourcesBesideNativePolicies(t *testing.T) {
+	set := mustCompile(t, map[string]string{
+		"f.yaml": makeTemplate("X", denyAll) + "---\n" + makeConstraint("X", "a", "{match: {kinds: [{apiGroups: [autoscaling], kinds: [Scale]}]}}"),
+		"p.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: apps, kind: Deployment}], subresources: [scale]}\npackage p\n\nimport rego.v1\n\ndeny contains \"native\"\n",
+	})
+	scale := fields{"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": fields{"name": "web", "namespace": "shop"}}
+	decision := ask(t, set, fields{
+		"uid": "u", "operation": "UPDATE", "name": "web", "namespace": "shop",
+		"kind":     fields{"group": "autoscaling", "version": "v1", "kind": "Scale"},
+		"resource": fields{"group": "apps", "version": "v1", "resource": "deployments"}, "subResource": "scale",
+		"object": scale, "oldObject": scale, "userInfo": fields{"username": "alice"},
+	}, engine.Options{})
+	require.ElementsMatch(t, []string{"native", "no web"}, words(decision.Denials))
 }
 
 func TestOperations(t *testing.T) {

@@ -167,9 +167,24 @@ func (m *matcher) matchesNamespaceLabels(s definition.Subject) (matches bool, mi
 	}
 }
 
-// registered is a match of the engine that is as wide, or wider.
-func (m *matcher) registered(operations []string) definition.Match {
+// registered is a match of the engine that is as wide, or wider. Requests with CONNECT are
+// those of some subresources only: a constraint that names the kind of their objects gets
+// them, unless its template names operations itself.
+func (m *matcher) registered(operations []string, ofTemplate bool) definition.Match {
 	match := definition.Match{Operations: operations}
+	for _, one := range admission.GatekeeperSubresources() {
+		named := slices.ContainsFunc(m.Kinds, func(kinds kindsObject) bool { return slices.Contains(kinds.Kinds, one.Kind.Kind) })
+		switch {
+		case !m.matchesKind(one.Kind):
+			continue
+		case !one.Connect || slices.Contains(operations, "CONNECT"):
+		case named && !ofTemplate:
+			match.Operations = append(slices.Clone(operations), "CONNECT")
+		default:
+			continue
+		}
+		match.Carriers = append(match.Carriers, one)
+	}
 	for _, kinds := range m.Kinds {
 		for _, group := range orAny(kinds.APIGroups) {
 			for _, kind := range orAny(kinds.Kinds) {
@@ -179,9 +194,6 @@ func (m *matcher) registered(operations []string) definition.Match {
 	}
 	if slices.Contains(match.Kinds, admission.GroupVersionKind{Group: "*", Kind: "*"}) {
 		match.Kinds = nil // every kind
-	}
-	if m.matchesKind(admission.GroupVersionKind{Version: "v1", Kind: "Pod"}) {
-		match.Subresources = []string{"ephemeralcontainers"}
 	}
 	return match
 }

@@ -69,17 +69,19 @@ type regoSource struct {
 
 // template is a ConstraintTemplate that was read.
 type template struct {
-	document       document
-	kind, title    string
-	schema         *schema
-	operations     []string
-	modules        []*ast.Module // nil where they have errors
-	text           string        // that they were made of, with its place
-	readsInventory bool
-	readsNamespace bool
-	requires       []admission.GroupVersionKind // of its annotation
-	constraints    []definition.Constraint
-	warnings       []string
+	document    document
+	kind, title string
+	schema      *schema
+	operations  []string
+	// namesOperations says that operations are those of the template, not the default.
+	namesOperations bool
+	modules         []*ast.Module // nil where they have errors
+	text            string        // that they were made of, with its place
+	readsInventory  bool
+	readsNamespace  bool
+	requires        []admission.GroupVersionKind // of its annotation
+	constraints     []definition.Constraint
+	warnings        []string
 }
 
 func (t *template) compiled() definition.Template {
@@ -154,7 +156,7 @@ func (t *template) readOperations(target targetObject, m mode) definition.Compil
 	if len(target.Operations) == 0 {
 		return nil
 	}
-	t.operations = nil
+	t.operations, t.namesOperations = nil, true
 	for i, operation := range target.Operations {
 		switch {
 		case operation == "*":

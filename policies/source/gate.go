@@ -200,7 +200,7 @@ func unknownKinds(set *engine.PolicySet, resources *admission.Resources) []unkno
 	for _, p := range set.Describe() {
 		for _, kind := range p.Match.Kinds {
 			_, known := resources.ByKind(kind.Group, kind.Kind)
-			if !known && kind.Kind != "*" && kind.Group != "*" {
+			if !known && !(p.AnyVersion && resources.OnlyInSubresources(kind)) && kind.Kind != "*" && kind.Group != "*" {
 				at := namesKind(set.Files(), p.Location, kind.Kind)
 				suggestion := resources.Suggest(kind.Group, kind.Kind)
 				out = append(out, unknownKind{at.Errorf("policy %s: the cluster has no kind %s in group %q (yet)%s", p.Package, kind.Kind, kind.Group,

@@ -114,6 +114,49 @@ func TestGatekeeper(t *testing.T) {
 	require.Contains(t, output, "sizes.yaml:16: rego_type_error: undefined function large", "the line of the YAML file")
 }
 
+// bounded has a limit for what comes with the subresources resize and scale.
+const bounded = `apiVersion: templates.gatekeeper.sh/v1
+kind: ConstraintTemplate
+metadata: {name: bounded}
+spec:
+  crd: {spec: {names: {kind: Bounded}}}
+  targets:
+    - target: admission.k8s.gatekeeper.sh
+      rego: |
+        package bounded
+
+        violation[{"msg": msg}] {
+          cpu := input.review.object.spec.containers[_].resources.limits.cpu
+          cpu != "1"
+          msg := sprintf("cpu limit is %v, not 1", [cpu])
+        }
+
+        violation[{"msg": msg}] {
+          input.review.object.spec.replicas > 7
+          msg := sprintf("too many replicas (%v)", [input.review.kind.kind])
+        }
+`
+
+// TestGatekeeperSubresources: what is denied of an object is denied of its subresources.
+func TestGatekeeperSubresources(t *testing.T) {
+	namespace := newNamespace(t)
+	t.Cleanup(func() { removeSource(context.Background(), "bounded") })
+	serveSource(t, "bounded", map[string]string{
+		"template.yaml":    bounded,
+		"constraints.yaml": constraintIn(namespace, "Bounded", "", "Pod") + "---\n" + strings.Replace(constraintIn(namespace, "Bounded", "autoscaling", "Scale"), "name: here", "name: scale", 1),
+	}, nil)
+	output, ok := apply(t, pod(namespace, "web", `{"schedulerName":"nobody","containers":[{"name":"web","image":"web:1","resources":{"limits":{"cpu":"1"}}}]}`))
+	require.True(t, ok, output)
+	output, ok = kubectl(t, "", "-n", namespace, "patch", "pod", "web", "--subresource", "resize", "-p", `{"spec":{"containers":[{"name":"web","resources":{"limits":{"cpu":"64"},"requests":{"cpu":"64"}}}]}}`)
+	require.False(t, ok)
+	require.Contains(t, output, "cpu limit is 64, not 1 [Bounded/here deny, template.yaml:")
+
+	mustKubectl(t, "", "-n", namespace, "create", "deployment", "web", "--image", "web:1", "--replicas", "0")
+	output, ok = kubectl(t, "", "-n", namespace, "scale", "deployment", "web", "--replicas", "9")
+	require.False(t, ok)
+	require.Contains(t, output, "too many replicas (Scale) [Bounded/scale deny, template.yaml:")
+}
+
 // TestGatekeeperOfTheCluster keeps in force what the cluster's own templates and
 // constraints say.
 func TestGatekeeperOfTheCluster(t *testing.T) {

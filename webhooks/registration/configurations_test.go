@@ -14,6 +14,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -465,5 +466,74 @@ func TestConfigurationsDoNotDependOnOrder(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, v1, v2)
 		require.Equal(t, m1, m2)
+	}
+}
+
+// constraintRules are the rules of the Fail entry for a constraint with this match, of a
+// template with this target.
+func constraintRules(t *testing.T, match, target string) []string {
+	t.Helper()
+	set, err := engine.Compile(definition.Source{Name: "s", Files: map[string]string{"f.yaml": `apiVersion: templates.gatekeeper.sh/v1
+kind: ConstraintTemplate
+metadata: {name: x}
+spec:
+  crd: {spec: {names: {kind: X}}}
+  targets: [{target: admission.k8s.gatekeeper.sh, rego: "package x\nviolation[{\"msg\": \"no\"}] { true }"` + target + `}]
+---
+apiVersion: constraints.gatekeeper.sh/v1beta1
+kind: X
+metadata: {name: x}
+spec: {match: ` + match + `}
+`}}, gatekeeper.Dialect)
+	require.NoError(t, err)
+	policies := engine.NewSnapshot(admission.BuiltinResources(), set).Policies()
+	validating, _, err := Configurations(policies, admission.BuiltinResources(), nil, settings())
+	require.NoError(t, err)
+	return rulesText(validating.Webhooks[slices.IndexFunc(validating.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return w.Name == "fail.policies.lintel.dev" })].Rules)
+}
+
+// TestSubresourcesOfConstraints: those that Gatekeeper's chart registers, where an object
+// of a kind of the constraint comes with them.
+func TestSubresourcesOfConstraints(t *testing.T) {
+	for name, test := range map[string]struct {
+		match, target string
+		want          []string
+	}{
+		"Pods":       {`{kinds: [{apiGroups: [""], kinds: [Pod]}]}`, "", []string{"/* Namespaced CREATE,UPDATE pods,pods/ephemeralcontainers,pods/resize"}},
+		"Services":   {`{kinds: [{apiGroups: [""], kinds: [Service]}]}`, "", []string{"/* Namespaced CREATE,UPDATE services,services/status"}},
+		"ConfigMaps": {`{kinds: [{apiGroups: [""], kinds: [ConfigMap]}]}`, "", []string{"/* Namespaced CREATE,UPDATE configmaps"}},
+		"Scale": {`{kinds: [{apiGroups: [autoscaling], kinds: [Scale]}]}`, "", []string{
+			"/v1 Namespaced CREATE,UPDATE replicationcontrollers/scale",
+			"apps/v1 Namespaced CREATE,UPDATE deployments/scale,replicasets/scale,statefulsets/scale",
+		}},
+		"Eviction": {`{kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`, "", []string{"/v1 Namespaced CREATE,UPDATE pods/eviction"}},
+		"Binding": {`{kinds: [{apiGroups: [""], kinds: [Binding]}]}`, "", []string{
+			"/* Namespaced CREATE,UPDATE bindings", "/v1 Namespaced CREATE,UPDATE pods/binding",
+		}},
+		"exec by its kind":            {`{kinds: [{apiGroups: [""], kinds: [PodExecOptions]}]}`, "", []string{"/v1 Namespaced CONNECT pods/exec"}},
+		"exec by its operation":       {`{kinds: [{apiGroups: [""], kinds: [PodExecOptions]}]}`, ", operations: [CONNECT]", []string{"/v1 Namespaced CONNECT pods/exec"}},
+		"exec against its operations": {`{kinds: [{apiGroups: [""], kinds: [PodExecOptions, ConfigMap]}]}`, ", operations: [CREATE]", []string{"/* Namespaced CREATE configmaps"}},
+		"every kind":                  {`{}`, "", everyKind("CREATE,UPDATE")},
+		"every kind by name":          {`{kinds: [{apiGroups: ["*"], kinds: ["*"]}]}`, "", everyKind("CREATE,UPDATE")},
+		"every kind, created alone":   {`{}`, ", operations: [CREATE]", everyKind("CREATE")},
+		"every kind, deleted alone":   {`{}`, ", operations: [DELETE]", []string{"*/* * DELETE *"}},
+		"every kind, with CONNECT":    {`{}`, ", operations: [CONNECT]", []string{"*/* * CONNECT *", "/v1 Namespaced CONNECT pods/attach,pods/exec,pods/portforward,pods/proxy,services/proxy"}},
+		"every kind of the group of Scale": {`{kinds: [{apiGroups: [autoscaling], kinds: ["*"]}]}`, ", operations: [UPDATE]", []string{
+			"/v1 Namespaced UPDATE replicationcontrollers/scale",
+			"apps/v1 Namespaced UPDATE deployments/scale,replicasets/scale,statefulsets/scale",
+			"autoscaling/* * UPDATE *",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.ElementsMatch(t, test.want, constraintRules(t, test.match, test.target))
+		})
+	}
+}
+
+func everyKind(operations string) []string {
+	return []string{
+		"*/* * " + operations + " *",
+		"/v1 Namespaced " + operations + " pods/binding,pods/ephemeralcontainers,pods/eviction,pods/resize,replicationcontrollers/scale,services/status",
+		"apps/v1 Namespaced " + operations + " deployments/scale,replicasets/scale,statefulsets/scale",
 	}
 }

@@ -75,6 +75,20 @@ func validatingRules(policies []engine.PolicyInfo, resources *admission.Resource
 				wanted.add(sub, operations)
 			}
 		}
+		for _, carrier := range match.Carriers {
+			parent, known := resources.ByName(carrier.Group, carrier.Resource)
+			if !known {
+				continue
+			}
+			verbs := []string{"CREATE", "UPDATE"}
+			if carrier.Connect {
+				verbs = []string{"CONNECT"}
+			}
+			for _, t := range resourceTargets(parent, versions) {
+				t.resource += "/" + carrier.Name
+				wanted.add(t, only(operations, verbs...))
+			}
+		}
 		// The Pods of a workload are judged as created, whatever is done to the workload.
 		if match.Expands() && slices.Contains(operations, "CREATE") {
 			for _, t := range targets(admission.WorkloadKinds(), resources, versions) {
@@ -115,7 +129,7 @@ func policyTargets(policy engine.PolicyInfo, resources *admission.Resources, ver
 }
 
 // targets are the resources of kinds. A kind that nothing is known about may be
-// any resource of its group, in any version.
+// any resource of its group, in any version, unless its objects come with subresources.
 func targets(kinds []admission.GroupVersionKind, resources *admission.Resources, versions versionTable) []target {
 	if len(kinds) == 0 {
 		return []target{{anything, anything, anything, admissionregistrationv1.AllScopes}}
@@ -123,7 +137,10 @@ func targets(kinds []admission.GroupVersionKind, resources *admission.Resources,
 	var out []target
 	for _, kind := range kinds {
 		resource, known := resources.ByKind(kind.Group, kind.Kind)
-		if !known {
+		switch {
+		case resources.OnlyInSubresources(kind):
+			continue
+		case !known:
 			out = append(out, target{kind.Group, anything, anything, admissionregistrationv1.AllScopes})
 			continue
 		}
