@@ -8,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -99,7 +102,7 @@ func TestFilesOfTheCluster(t *testing.T) {
 	require.Contains(t, said["SyncSet/wrong"], "name one group, version and kind")
 	require.Contains(t, said["ConstraintTemplate/broken"], "broken.yaml:")
 	require.Contains(t, said["Broken/a"], "its ConstraintTemplate is not enforced: broken.yaml:")
-	require.Contains(t, said["One/bad"], "the schema of ConstraintTemplate one does not allow this")
+	require.Contains(t, said["One/bad"], "(by the schema of ConstraintTemplate one)")
 	require.Equal(t, "two want different things", said["Two/quarrels"])
 
 	again, _ := choose(candidates(settings, templates, constraints, files), judge)
@@ -157,6 +160,43 @@ func TestTheEntryInAStatus(t *testing.T) {
 	require.True(t, sameJSON(was, entry))
 	require.Len(t, list, 2)
 	require.Equal(t, true, list[1].(map[string]any)["enforced"])
+}
+
+// TestTemplatesAreCreatedIfServed: status.created is true if one entry has no errors.
+func TestTemplatesAreCreatedIfServed(t *testing.T) {
+	fine, wrong := map[string]any{"id": "gatekeeper-0"}, map[string]any{"id": "gatekeeper-0", "errors": []any{map[string]any{"code": "create_error"}}}
+	for name, c := range map[string]struct {
+		others  []any
+		message string
+		want    bool
+	}{
+		"accepted":                    {nil, "", true},
+		"refused":                     {nil, "wrong", false},
+		"refused by Gatekeeper alone": {[]any{wrong}, "", true},
+		"refused by Lintel alone":     {[]any{fine}, "wrong", true},
+		"refused by both":             {[]any{wrong}, "wrong", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			template := makeTemplate(t, "One", good)
+			template.SetUID("u")
+			require.NoError(t, unstructured.SetNestedField(template.Object, true, "status", "created"), "as an earlier version wrote it")
+			require.NoError(t, unstructured.SetNestedSlice(template.Object, c.others, "status", "byPod"))
+			stored := template.DeepCopy()
+			list, _ := statusWith(template, entryOf(template, c.message))
+			require.NoError(t, unstructured.SetNestedSlice(stored.Object, list, "status", "byPod"))
+			for _, before := range []*unstructured.Unstructured{&template, stored} {
+				writer := fake.NewClientBuilder().WithObjects(before.DeepCopy()).WithStatusSubresource(before).Build()
+				r := &Reconciler{client: writer, statuses: map[types.UID]writtenStatus{}}
+				object := before.DeepCopy()
+				require.NoError(t, writer.Get(t.Context(), client.ObjectKeyFromObject(object), object))
+				require.NoError(t, r.reportTo(t.Context(), *object, c.message))
+				require.NoError(t, writer.Get(t.Context(), client.ObjectKeyFromObject(object), object))
+				created, _, err := unstructured.NestedBool(object.Object, "status", "created")
+				require.NoError(t, err)
+				require.Equal(t, c.want, created)
+			}
+		})
+	}
 }
 
 func TestTheKindOfConstraints(t *testing.T) {

@@ -75,6 +75,51 @@ func TestUnreadableKinds(t *testing.T) {
 	require.Empty(t, got.places)
 }
 
+// TestConstraintsThatReviewNothing are accepted, and not enforced.
+func TestConstraintsThatReviewNothing(t *testing.T) {
+	scoped := func(point string) string {
+		return "{enforcementAction: scoped, scopedEnforcementActions: [{action: deny, enforcementPoints: [{name: " + point + "}]}]}"
+	}
+	about := func(group, kinds string) string {
+		return `{match: {kinds: [{apiGroups: ["` + group + `"], kinds: [` + kinds + `]}]}}`
+	}
+	for name, c := range map[string]struct{ spec, want string }{
+		"at the webhook":       {scoped("validation.gatekeeper.sh"), ""},
+		"everywhere":           {scoped(`"*"`), ""},
+		"at the API server":    {scoped("vap.k8s.io"), "none of its enforcement points is validation.gatekeeper.sh or *: it reviews no requests"},
+		"at the audit":         {scoped("audit.gatekeeper.sh"), "none of its enforcement points"},
+		"every kind":           {"{}", ""},
+		"a kind":               {about("", "Pod"), ""},
+		"a kind of any group":  {about("*", "Pod"), ""},
+		"any kind of a group":  {about("apps", `"*"`), ""},
+		"a subresource's":      {about("autoscaling", "Scale"), ""},
+		"one of two":           {about("", "Pods, Pod"), ""},
+		"the resource":         {about("", "Pods"), `the cluster has none of its kinds: Pods; did you mean kind Pod in group ""?`},
+		"misspelt":             {about("", "Pods, ConfigMapp"), `ConfigMapp; did you mean kind ConfigMap in group ""?`},
+		"misspelt, any group":  {about("*", "Podd"), "the cluster has none of its kinds: Podd"},
+		"of another group":     {about("extensions", "Deployment"), "the cluster has none of its kinds: Deployment.extensions"},
+		"of an unknown group":  {about("example.com", `"*"`), "the cluster has none of its kinds: *.example.com"},
+		"of a subresource, no": {about("apps", "Scale"), "the cluster has none of its kinds: Scale.apps"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept := candidates(nil, list(makeTemplate(t, "One", good)), list(makeConstraint(t, "One", "a", c.spec), makeConstraint(t, "One", "b", "{}")), nil)
+			files := layoutOf(kept).files
+			set, err := source.Compile(definition.Source{Name: sourceName, Files: files})
+			require.NoError(t, err)
+			r := judging(source.Verdict{Set: set}, nil)
+			r.options.Resources = admission.BuiltinResources
+			reasons, err := r.inactive(t.Context(), &v1alpha1.PolicySource{}, kept)
+			require.NoError(t, err)
+			require.Empty(t, reasons["One/b"])
+			if c.want == "" {
+				require.Empty(t, reasons["One/a"])
+				return
+			}
+			require.Contains(t, reasons["One/a"], c.want)
+		})
+	}
+}
+
 func TestFirstOfEach(t *testing.T) {
 	one, two := makeConstraint(t, "One", "a", "{}"), makeConstraint(t, "Two", "a", "{}")
 	all := []problem{{one, "first", true}, {two, "other", false}, {one, "second", false}}

@@ -82,6 +82,8 @@ type Options struct {
 	Judge func(context.Context, definition.Source) (policysource.Verdict, error)
 	// Readable says why policies cannot read a kind, and how to permit it: "" where they can.
 	Readable func(context.Context, admission.GroupVersionKind) (why string, err error)
+	// Resources is the table of the kinds that the cluster serves.
+	Resources func() *admission.Resources
 	// Registerer takes the metrics.
 	Registerer prometheus.Registerer
 }
@@ -168,7 +170,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	if err := r.apply(ctx, existing, files, problems); err != nil {
 		return reconcile.Result{}, err
 	}
-	return object.Result(g.again, r.report(ctx, isLive(existing, files), kept, problems))
+	return object.Result(g.again, r.report(ctx, existing, isLive(existing, files), kept, problems))
 }
 
 // gathered is what the cluster has.
@@ -276,9 +278,15 @@ func isLive(object *v1alpha1.PolicySource, files map[string]string) bool {
 		!slices.ContainsFunc(object.Status.Replicas, func(replica v1alpha1.ReplicaStatus) bool { return replica.Digest != digest })
 }
 
-// report has each object say whether it is enforced: that it is, once it is.
-func (r *Reconciler) report(ctx context.Context, live bool, kept []*candidate, problems []problem) error {
+// report writes into the status of each object whether it is enforced: that it is, once it is.
+func (r *Reconciler) report(ctx context.Context, existing *v1alpha1.PolicySource, live bool, kept []*candidate, problems []problem) error {
 	var errs []error
+	var inactive map[string]string
+	if live {
+		var err error
+		inactive, err = r.inactive(ctx, existing, kept)
+		errs = append(errs, err)
+	}
 	reported := map[string]bool{}
 	for _, p := range problems {
 		reported[id(p.object)] = true
@@ -287,7 +295,7 @@ func (r *Reconciler) report(ctx context.Context, live bool, kept []*candidate, p
 	for _, c := range kept {
 		isTemplate := c.object.GroupVersionKind().Group == templateKind.Group
 		if !reported[id(c.object)] && (live || isTemplate) {
-			errs = append(errs, r.reportTo(ctx, c.object, ""))
+			errs = append(errs, r.reportTo(ctx, c.object, inactive[id(c.object)]))
 		}
 	}
 	return errors.Join(errs...)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -63,6 +64,15 @@ func statusWith(object unstructured.Unstructured, entry map[string]any) (list []
 	return append(list, entry), was
 }
 
+// isCreated is the status created of a template with this list, as Gatekeeper has it:
+// one of the entries has no errors.
+func isCreated(byPod []any) bool {
+	return slices.ContainsFunc(byPod, func(one any) bool {
+		fields, ok := one.(map[string]any)
+		return ok && fields["errors"] == nil
+	})
+}
+
 // reportTo writes into the status of an object whether it is enforced. Kinds that keep no
 // status, or not all of it, are left to the Event.
 func (r *Reconciler) reportTo(ctx context.Context, object unstructured.Unstructured, message string) error {
@@ -71,7 +81,9 @@ func (r *Reconciler) reportTo(ctx context.Context, object unstructured.Unstructu
 	}
 	entry := entryOf(object, message)
 	list, was := statusWith(object, entry)
-	if sameJSON(was, entry) {
+	isTemplate := object.GroupVersionKind().Group == templateKind.Group
+	created, _, _ := unstructured.NestedBool(object.Object, "status", "created")
+	if sameJSON(was, entry) && (!isTemplate || created == isCreated(list)) {
 		delete(r.statuses, object.GetUID())
 		return nil
 	}
@@ -90,8 +102,8 @@ func (r *Reconciler) reportTo(ctx context.Context, object unstructured.Unstructu
 	last.before = object.GetResourceVersion()
 	next := object.DeepCopy()
 	err := unstructured.SetNestedSlice(next.Object, list, "status", "byPod")
-	if err == nil && object.GroupVersionKind().Group == templateKind.Group {
-		err = unstructured.SetNestedField(next.Object, true, "status", "created")
+	if err == nil && isTemplate {
+		err = unstructured.SetNestedField(next.Object, isCreated(list), "status", "created")
 	}
 	if err == nil {
 		err = r.client.Status().Patch(ctx, next, client.MergeFromWithOptions(&object, client.MergeFromWithOptimisticLock{}), client.FieldOwner(fieldManager))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -148,8 +149,15 @@ func (f *folder) enforcement(d document, object constraintObject) (strictest def
 			errs = append(errs, d.errorIn([]any{"spec", "scopedEnforcementActions", i, "action"}, "%q is not one of deny, warn, dryrun", scoped.Action))
 			continue
 		}
-		for _, point := range scoped.EnforcementPoints {
-			if point.Name == f.mode.point || point.Name == "*" {
+		at := []any{"spec", "scopedEnforcementActions", i, "enforcementPoints"}
+		if len(scoped.EnforcementPoints) == 0 {
+			errs = append(errs, d.errorIn(at, "name one of %s: without any, the action is never taken", strings.Join(points, ", ")))
+		}
+		for j, point := range scoped.EnforcementPoints {
+			switch {
+			case !slices.Contains(points, point.Name):
+				errs = append(errs, d.errorIn(append(slices.Clone(at), j, "name"), "%q is not one of %s", point.Name, strings.Join(points, ", ")))
+			case point.Name == f.mode.point || point.Name == everyPoint:
 				here = append(here, scoped.Action)
 			}
 		}

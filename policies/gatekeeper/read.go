@@ -23,11 +23,16 @@ const (
 	suiteGroup      = "test.gatekeeper.sh"
 )
 
-// The enforcement points of Gatekeeper that constraints are read for here.
+// The enforcement points of Gatekeeper. Constraints are read for the first two here.
 const (
 	webhookPoint = "validation.gatekeeper.sh"
 	gatorPoint   = "gator.gatekeeper.sh"
+	auditPoint   = "audit.gatekeeper.sh"
+	vapPoint     = "vap.k8s.io"
+	everyPoint   = "*"
 )
+
+var points = []string{webhookPoint, gatorPoint, auditPoint, vapPoint, everyPoint}
 
 // Dialect reads the templates and constraints of a source, for the engine.
 func Dialect(files map[string]string) ([]definition.Template, definition.CompileErrors) {

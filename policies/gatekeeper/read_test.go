@@ -106,6 +106,8 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"enforcement":          {valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: block}"), `f.yaml:23: spec.enforcementAction: "block" is not one of deny, warn, dryrun, scoped`},
 		"scoped without":       {valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped}"), "enforcementAction scoped needs scopedEnforcementActions"},
 		"scoped action":        {valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped, scopedEnforcementActions: [{action: block}]}"), `spec.scopedEnforcementActions[0].action: "block" is not one of`},
+		"scoped point":         {valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped, scopedEnforcementActions: [{action: deny, enforcementPoints: [{name: vap.k8s.io}, {name: validation.gatekeper.sh}]}]}"), `f.yaml:23: spec.scopedEnforcementActions[0].enforcementPoints[1].name: "validation.gatekeper.sh" is not one of validation.gatekeeper.sh, gator.gatekeeper.sh`},
+		"no scoped point":      {valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped, scopedEnforcementActions: [{action: deny}]}"), "spec.scopedEnforcementActions[0].enforcementPoints: name one of validation.gatekeeper.sh"},
 		"match field":          {valid + "---\n" + makeConstraint("X", "a", "\n  match:\n    kind: []"), `f.yaml:25: spec.match.kind: unknown field (did you mean kinds?)`},
 		"match type":           {valid + "---\n" + makeConstraint("X", "a", "{match: {kinds: Pod}}"), `spec.match.kinds: Invalid value: "string": must be of type array: "string"`},
 		"match scope":          {valid + "---\n" + makeConstraint("X", "a", "{match: {scope: Namespace}}"), `spec.match.scope: "Namespace" is not one of *, Cluster, Namespaced`},
