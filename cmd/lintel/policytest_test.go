@@ -10,7 +10,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/suite"
 )
 
-const testedPolicy = "package p\n\nimport rego.v1\n\ndeny contains \"no\" if input.request.name == \"x\"\n\ndeny contains \"never\" if input.never\n"
+const testedPolicy = "package p\n\nimport rego.v1\n\ndeny contains \"no\" if input.request.name == \"x\"\n\ndeny contains \"never\" if input.request.object.never\n"
 
 func TestPolicyTest(t *testing.T) {
 	passing := "package p_test\n\nimport rego.v1\n\ntest_denied if data.p.deny == {\"no\"} with input as {\"request\": {\"name\": \"x\"}}\n"

@@ -55,6 +55,11 @@ func TestRulesThatNobodyAsks(t *testing.T) {
 	for name, c := range map[string]struct{ rego, want string }{
 		"an entry point":      {`deny contains "x"`, ""},
 		"nearly one":          {`denny contains "x"`, "the rule denny is never asked, and no other uses it: did you mean deny?"},
+		"conftest's":          {`deny_root contains "x"`, "the rule deny_root is never asked, and no other uses it: conftest evaluates every rule of that prefix; name it deny"},
+		"conftest's too":      {`violation_root contains {"msg": "x"}`, "name it deny"},
+		"conftest's warning":  {`warn_root contains "x"`, "name it warn"},
+		"conftest's, used":    {"deny contains x if some x in deny_root\ndeny_root contains \"x\"", ""},
+		"no prefix":           {`denying contains "x"`, ""},
 		"nearly one, used":    {"deny contains x if some x in denny\ndenny contains \"x\"", ""},
 		"a test":              {"test_a if true", "test_a: nobody runs it"},
 		"a rule of that name": {"test_a if true\ndeny contains \"x\" if test_a", ""},

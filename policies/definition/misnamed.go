@@ -3,6 +3,7 @@ package definition
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -17,8 +18,25 @@ func Misnamed(rule string) string {
 		return ""
 	case rule == "violation":
 		return "it is Gatekeeper's; name it deny, or bring the policy as a ConstraintTemplate"
+	case conftestEntry(rule) != "":
+		return fmt.Sprintf("conftest evaluates every rule of that prefix; name it %s", conftestEntry(rule))
 	case near != "":
 		return fmt.Sprintf("did you mean %s?", near)
+	default:
+		return ""
+	}
+}
+
+// conftestEntry is the entry point for a rule that only conftest evaluates, by its prefix:
+// empty for other rules.
+func conftestEntry(rule string) string {
+	switch prefix, _, _ := strings.Cut(rule, "_"); {
+	case prefix == rule:
+		return ""
+	case prefix == EntryDeny, prefix == EntryViolation:
+		return EntryDeny
+	case prefix == EntryWarn:
+		return EntryWarn
 	default:
 		return ""
 	}

@@ -12,6 +12,9 @@ import (
 // InsteadOfReview is for policies that are written as for Gatekeeper.
 const InsteadOfReview = "that is Gatekeeper's form: write input.request, or bring the policy as a ConstraintTemplate"
 
+// InsteadOfObject is for policies that are written as for conftest.
+const InsteadOfObject = "input is the AdmissionReview, and the object itself in conftest only"
+
 // What the name of a rule begins with that is a test, and of one that is left out.
 const (
 	TestPrefix = "test_"

@@ -28,7 +28,8 @@ type Schemas interface {
 // ReferenceCheck is what the policies of some packages can find in their input.
 type ReferenceCheck struct {
 	Packages []string `json:"packages"`
-	// Kinds are those that the packages match, for messages.
+	// Kinds are those that the packages match, for messages: none where their objects may
+	// be anything.
 	Kinds []string `json:"kinds"`
 	// Input is the JSON schema of the input.
 	Input json.RawMessage `json:"input"`
@@ -43,52 +44,54 @@ type matched struct {
 func matchesOf(set *engine.PolicySet) []matched {
 	var out []matched
 	for _, p := range engine.NewSnapshot(admission.NewResources(nil), set).Policies() {
-		out = append(out, matched{p.Package, p.Match})
+		if !p.AnyVersion { // a constraint's template has an input of its own
+			out = append(out, matched{p.Package, p.Match})
+		}
 	}
 	return out
 }
 
-// referenceChecks groups the packages that match the same kinds. Packages that match
-// something without a schema are left out.
+// referenceChecks groups the packages that find the same in their input. Where a package
+// matches something without a schema, its objects may be anything; the input around them
+// is the same for every kind.
 func referenceChecks(ctx context.Context, schemas Schemas, packages []matched) []ReferenceCheck {
-	type group struct {
-		kinds    []admission.GroupVersionKind
-		packages []string
-	}
-	groups := map[string]*group{}
-	for _, p := range packages {
+	kindsOf := make([][]admission.GroupVersionKind, len(packages))
+	var all []admission.GroupVersionKind
+	for i, p := range packages {
 		if !sameObject(p.Match) {
 			continue
 		}
-		kinds := slices.SortedFunc(slices.Values(p.Match.Kinds), func(a, b admission.GroupVersionKind) int {
+		kindsOf[i] = slices.Compact(slices.SortedFunc(slices.Values(p.Match.Kinds), func(a, b admission.GroupVersionKind) int {
 			return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
-		})
-		kinds = slices.Compact(kinds)
-		key := fmt.Sprint(kinds)
-		if groups[key] == nil {
-			groups[key] = &group{kinds: kinds}
-		}
-		groups[key].packages = append(groups[key].packages, p.Package)
+		}))
+		all = append(all, kindsOf[i]...)
 	}
-	var kinds []admission.GroupVersionKind
-	for _, key := range slices.Sorted(maps.Keys(groups)) {
-		kinds = append(kinds, groups[key].kinds...)
-	}
-	known := schemas.Schemas(ctx, kinds)
-	var checks []ReferenceCheck
-	for _, key := range slices.Sorted(maps.Keys(groups)) {
-		found := union(known, groups[key].kinds)
-		if found == nil {
-			continue
+	known := schemas.Schemas(ctx, all)
+	objects := map[string]*schema.Schema{}
+	checks := map[string]*ReferenceCheck{}
+	for i, p := range packages {
+		key := fmt.Sprint(kindsOf[i])
+		if objects[key] == nil {
+			objects[key] = union(known, kindsOf[i])
 		}
-		check := ReferenceCheck{Packages: groups[key].packages, Input: input(found).JSON()}
-		for _, kind := range groups[key].kinds {
-			check.Kinds = append(check.Kinds, kind.String())
+		object := objects[key]
+		if object == schema.Anything() {
+			key, kindsOf[i] = "", nil
 		}
-		check.Kinds = slices.Compact(check.Kinds)
-		checks = append(checks, check)
+		if checks[key] == nil {
+			checks[key] = &ReferenceCheck{Input: input(object).JSON()}
+			for _, kind := range kindsOf[i] {
+				checks[key].Kinds = append(checks[key].Kinds, kind.String())
+			}
+			checks[key].Kinds = slices.Compact(checks[key].Kinds)
+		}
+		checks[key].Packages = append(checks[key].Packages, p.Package)
 	}
-	return checks
+	var out []ReferenceCheck
+	for _, key := range slices.Sorted(maps.Keys(checks)) {
+		out = append(out, *checks[key])
+	}
+	return out
 }
 
 // ownSubresources are those whose requests carry the object itself.
@@ -104,12 +107,12 @@ func sameObject(match definition.Match) bool {
 		!slices.ContainsFunc(match.Subresources, func(name string) bool { return !slices.Contains(ownSubresources, name) })
 }
 
-// union is nil where one of the kinds has no schema.
+// union is schema.Anything where one of the kinds has no schema, and where there are none.
 func union(known map[admission.GroupVersionKind]*schema.Schema, kinds []admission.GroupVersionKind) *schema.Schema {
 	var all []*schema.Schema
 	for _, kind := range kinds {
 		if known[kind] == nil {
-			return nil
+			return schema.Anything()
 		}
 		all = append(all, known[kind])
 	}

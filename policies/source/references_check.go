@@ -82,7 +82,7 @@ func checkReferences(set *engine.PolicySet, policies []matched, request referenc
 			users[rule] = append(users[rule], i)
 		}
 		for _, failure := range failures {
-			if unchecked[failure.rule] || failure.isForGatekeeper() {
+			if unchecked[failure.rule] || failure.isForOtherHosts() {
 				continue
 			}
 			if found[failure.place] == nil {
@@ -191,18 +191,25 @@ type failure struct {
 	envelope bool
 }
 
-// isForGatekeeper says whether a package that reads input.request looks for the review
-// of Gatekeeper, too: libraries are written for both.
-func (f failure) isForGatekeeper() bool {
-	if f.parent != "input" || f.key != "review" {
-		return false
+// isForOtherHosts says whether a rule is written for an input that is not Lintel's: it
+// requires that there is no input.request, or reads Gatekeeper's review in a module that
+// reads input.request, too. Libraries are written for both.
+func (f failure) isForOtherHosts() bool {
+	found := false
+	if f.parent == "input" && f.key == "review" {
+		ast.WalkRefs(f.rule.Module, func(ref ast.Ref) bool {
+			found = found || ref.HasPrefix(requestRef)
+			return found
+		})
 	}
-	both := false
-	ast.WalkRefs(f.rule.Module, func(ref ast.Ref) bool {
-		both = both || ref.HasPrefix(requestRef)
-		return both
+	ast.WalkExprs(f.rule.Body, func(expr *ast.Expr) bool {
+		if term, ok := expr.Terms.(*ast.Term); ok && expr.Negated {
+			ref, isRef := term.Value.(ast.Ref)
+			found = found || isRef && ref.Equal(requestRef)
+		}
+		return found
 	})
-	return both
+	return found
 }
 
 var requestRef = ast.MustParseRef("input.request")
@@ -335,8 +342,11 @@ func (s *suspect) instead() string {
 			best, least = name, distance
 		}
 	}
-	if best != "" {
+	switch {
+	case best != "":
 		return fmt.Sprintf("did you mean %s?", best)
+	case s.parent == "input":
+		return fmt.Sprintf("%s: write input.request.object.%s", definition.InsteadOfObject, s.key)
 	}
 	return fmt.Sprintf("correct it, or write object.get(%s, %q, null) where it is meant to be absent", s.parent, s.key)
 }

@@ -195,11 +195,12 @@ func TestWrongReferencesInLibraries(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"used by one":             {map[string]string{"p.rego": use("p", "Pod")}, "lib.rego:3:8: input.request.object.spec.replica is in none of the kinds that the policies match which use package lib (Pod)"},
-		"used by two":             {map[string]string{"p.rego": use("p", "Pod"), "q.rego": use("q", "Deployment.apps")}, "(Deployment.apps, Pod); did you mean replicas?"},
-		"used by one that may be": {map[string]string{"p.rego": use("p", "Pod"), "q.rego": use("q", "Unknown.example.com")}, ""},
-		"used by two, one has it": {map[string]string{"p.rego": use("p", "Pod"), "q.rego": use("q", "Deployment.apps"), "lib.rego": strings.Replace(library, "replica ", "replicas ", 1)}, ""},
-		"used by nobody":          {map[string]string{"p.rego": policyFor("Pod", `deny contains "x"`)}, ""},
+		"used by one":                    {map[string]string{"p.rego": use("p", "Pod")}, "lib.rego:3:8: input.request.object.spec.replica is in none of the kinds that the policies match which use package lib (Pod)"},
+		"used by two":                    {map[string]string{"p.rego": use("p", "Pod"), "q.rego": use("q", "Deployment.apps")}, "(Deployment.apps, Pod); did you mean replicas?"},
+		"used by a policy without kinds": {map[string]string{"p.rego": use("p", "Pod"), "q.rego": "package q\nimport rego.v1\ndeny contains \"x\" if data.lib.bad"}, ""},
+		"used by one that may be":        {map[string]string{"p.rego": use("p", "Pod"), "q.rego": use("q", "Unknown.example.com")}, ""},
+		"used by two, one has it":        {map[string]string{"p.rego": use("p", "Pod"), "q.rego": use("q", "Deployment.apps"), "lib.rego": strings.Replace(library, "replica ", "replicas ", 1)}, ""},
+		"used by nobody":                 {map[string]string{"p.rego": policyFor("Pod", `deny contains "x"`)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.files["lib.rego"] == "" {
@@ -216,11 +217,12 @@ func TestWrongReferencesInLibraries(t *testing.T) {
 	}
 }
 
-func TestMatchesThatBringOtherObjectsAreNotChecked(t *testing.T) {
+// TestMatchesThatBringOtherObjects are checked for what is around the object only.
+func TestMatchesThatBringOtherObjects(t *testing.T) {
 	pod := []admission.GroupVersionKind{{Kind: "Pod"}}
 	for name, c := range map[string]struct {
-		match   definition.Match
-		checked bool
+		match definition.Match
+		known bool
 	}{
 		"kinds":           {definition.Match{Kinds: pod}, true},
 		"its own":         {definition.Match{Kinds: pod, Subresources: []string{"status", "ephemeralcontainers"}}, true},
@@ -231,8 +233,50 @@ func TestMatchesThatBringOtherObjectsAreNotChecked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			checks := referenceChecks(t.Context(), testSchemas(t), []matched{{"p", c.match}})
-			require.Equal(t, c.checked, len(checks) == 1)
+			require.Len(t, checks, 1)
+			require.Equal(t, c.known, len(checks[0].Kinds) == 1)
+			require.Equal(t, c.known, strings.Contains(string(checks[0].Input), "hostPID"))
 		})
+	}
+}
+
+// TestTheShapeOfInputIsAlwaysChecked: it is the same for every kind.
+func TestTheShapeOfInputIsAlwaysChecked(t *testing.T) {
+	const noKinds, operations = "package p\nimport rego.v1\n", "# METADATA\n# custom:\n#   match: {operations: [CREATE]}\npackage p\nimport rego.v1\n"
+	wildcard, unknown := policyFor("*.*", ""), policyFor("Unknown.example.com", "")
+	for name, c := range map[string]struct {
+		rego string
+		want string // empty: nothing is wrong
+	}{
+		"conftest's":          {`deny contains "x" if not input.spec.template.spec.securityContext.runAsNonRoot`, "input.spec is nothing that policies are given; input is the AdmissionReview, and the object itself in conftest only: write input.request.object.spec"},
+		"its metadata":        {"name := input.metadata.name\ndeny contains name if input.request", "write input.request.object.metadata"},
+		"in a function":       {"f(x) if x == input.data.a\ndeny contains \"x\" if f(1)", "write input.request.object.data"},
+		"Gatekeeper's":        {`deny contains "x" if input.review.object.spec.hostPID`, "that is Gatekeeper's form"},
+		"the request":         {`deny contains "x" if input.reqest.object.spec`, "did you mean request?"},
+		"its object":          {`deny contains "x" if input.request.objet.spec`, "did you mean object?"},
+		"its operation":       {`deny contains "x" if input.request.operation.name`, "input.request.operation.name is nothing that policies are given"},
+		"a user":              {`deny contains "x" if input.request.userInfo.usernme == "x"`, "did you mean username?"},
+		"the kind":            {`deny contains "x" if input.request.kind.knd == "x"`, "did you mean kind?"},
+		"by an alias":         {`deny contains "x" if { r := input.request; r.operatoin == "CREATE" }`, "did you mean operation?"},
+		"any object":          {`deny contains "x" if { input.request.object.anything.at.all; input.request.oldObject.spec }`, ""},
+		"all fields":          {`deny contains "x" if { input.name; input.namespace.metadata.labels.a; input.scope.level; input.parameters.a.b; input.csr.usages; input.facts.x; input.kind; input.apiVersion }`, ""},
+		"options and extra":   {`deny contains "x" if { input.request.options.fieldManager; input.request.userInfo.extra["x"][_] == "y"; input.request.dryRun; input.request.subResource }`, ""},
+		"for all hosts":       {"object := input.request.object if input.request\nobject := input if not input.request\nspec := input.spec if not input.request\ndeny contains \"x\" if object.spec.a == spec.a", ""},
+		"for Gatekeeper, too": {"object := input.review.object\nobject := input.request.object\ndeny contains \"x\" if object.spec.hostPID", ""},
+		"asked with another":  {"bad if input.spec.a\ndeny contains \"x\" if bad with input as input.request.object", ""},
+		"given to a function": {"f(object) if object.spec.a\ndeny contains \"x\" if f(input.request.object)\ndeny contains \"y\" if f(input)", ""},
+		"object.get":          {`deny contains "x" if object.get(input, ["spec"], false)`, ""},
+	} {
+		for match, header := range map[string]string{"no match": noKinds, "no kinds": operations, "any kind": wildcard, "unknown kind": unknown} {
+			t.Run(name+", "+match, func(t *testing.T) {
+				found := strings.Join(referenceErrorsOf(t, map[string]string{"p.rego": header + c.rego}), "\n")
+				if c.want == "" {
+					require.Empty(t, found)
+					return
+				}
+				require.Contains(t, found, c.want)
+			})
+		}
 	}
 }
 
