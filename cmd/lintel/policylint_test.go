@@ -80,6 +80,8 @@ func TestPolicyLint(t *testing.T) {
 			[]string{", 0 warnings"}},
 		"one with patches": {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "kustomization.yaml": "resources: [p.yaml]\npatches: [{path: patch.yaml}]"}, 0,
 			[]string{"kustomization.yaml:1: the kustomization is not built, and its patches change nothing here"}},
+		"missing data":    {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if data.lists.forbiden[_] == input.name", "lists/data.yaml": "forbidden: []"}, 0, []string{"warning: ", "p.rego:5:22: data.lists.forbiden is not in the source; did you mean forbidden?"}},
+		"a missing rule":  {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if { data.p.helpr; helper }\nhelper if data.nowhere"}, 1, []string{"error: ", "warning: ", "p.rego:6:11: data.nowhere is not in the source", "p.rego:5:24: data.p.helpr is not in the source; did you mean helper?", "refused, CompileFailed"}},
 		"tests elsewhere": {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "test.rego": "package p_test\ntest_it if true"}, 0, []string{"test.rego:2:1: test_it: nobody runs it", "warning: there are no tests"}},
 		"a chart":         {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "chart/Chart.yaml": "name: x"}, 0, []string{"Chart.yaml: a chart is not rendered", "put what `helm template` prints into the source"}},
 		"failing test":    {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "p_test.rego": "package p_test\nimport rego.v1\ntest_it if false"}, 1, []string{"p_test.rego:3", "refused, TestsFailed: "}},

@@ -73,6 +73,7 @@ func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, definition.Compile
 			silent, _ := s.silentViolations(d)
 			errs = append(errs, silent...)
 		}
+		d.examine(s.compiler) // before planning.Compact, which changes locations
 	}
 	program, repeated, planErrs := s.plan(entriesOf(drafts))
 	if errs = append(errs, planErrs...); len(errs) > 0 {
@@ -143,6 +144,22 @@ func entryRule(path ast.Ref, entry string) ast.Ref {
 	return path.Copy().Append(ast.StringTerm(entry))
 }
 
+// examine finds what the policy of a draft reads and requires.
+func (d *draft) examine(compiler *ast.Compiler) {
+	if d.policy == nil || d.support {
+		return
+	}
+	var entries []*ast.Rule
+	for _, name := range d.names {
+		for _, rule := range compiler.Modules[name].Rules {
+			if definition.EntryOf(rule) != "" {
+				entries = append(entries, rule)
+			}
+		}
+	}
+	d.reads, d.mocks = readsOf(ReachableRules(entries, compiler.Graph))
+}
+
 // finish makes a unit of a draft that was compiled.
 func (s *PolicySet) finish(d *draft, together *batch) *unit {
 	var modules []*ast.Module
@@ -151,10 +168,13 @@ func (s *PolicySet) finish(d *draft, together *batch) *unit {
 		module := s.compiler.Modules[name]
 		modules, rules = append(modules, module), append(rules, module.Rules...)
 	}
-	u := &unit{UnitFacts: d.UnitFacts, batch: together, policy: d.policy, template: d.compiled, clusters: clusterdata.FieldsRead(modules), data: dataReads(modules)}
+	u := &unit{UnitFacts: d.UnitFacts, batch: together, policy: d.policy, template: d.compiled, clusters: clusterdata.FieldsRead(modules), data: dataReads(modules), reads: d.reads, mocks: d.mocks}
 	u.KindsRead = slices.DeleteFunc(slices.Sorted(maps.Keys(u.clusters)), func(name string) bool { return name == "" })
 	if d.template == nil {
 		u.unasked = definition.FindUnused(modules)
+		for _, rule := range rules {
+			u.rulePaths = append(u.rulePaths, constantPath(rule.Ref()))
+		}
 	}
 	ask := func(path ast.Ref, lenient bool, entries ...string) *query {
 		q := &query{program: together.program, lenient: lenient}

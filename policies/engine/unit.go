@@ -73,6 +73,11 @@ type unit struct {
 	data     []ast.Ref                      // that the modules read, see PolicySet.UndefinedData
 	request  bool                           // can read input.csr
 	unasked  []definition.Unused
+	// reads and mocks are those of the rules that the policy evaluates, and rulePaths where
+	// the rules of the package are, see PolicySet.MissingData.
+	reads     []dataRead
+	mocks     [][]string
+	rulePaths [][]string
 }
 
 const templateUnit = "template "
@@ -130,6 +135,8 @@ type draft struct {
 	support  bool
 	policy   *compiledPolicy
 	compiled *compiledTemplate
+	reads    []dataRead
+	mocks    [][]string
 }
 
 // draftPackage makes a draft of the modules of a package, by file.

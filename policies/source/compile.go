@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -93,12 +94,27 @@ func (c *Compiler) Compile(ctx context.Context, source definition.Source) (*engi
 			here.Go(func() { set, errHere = c.compileHere(ctx, source, before) })
 		})
 		here.Wait()
-		if err != nil {
-			return nil, err
+		if err != nil || errHere != nil {
+			return nil, cmp.Or(err, errHere)
 		}
-		return set, errHere
+		if c.Schemas != nil {
+			if certain, likely := set.MissingData(); len(certain) > 0 {
+				return nil, faults{certain, likely}
+			}
+		}
+		return set, nil
 	})
 }
+
+// faults are the definition.CompileErrors of a source that compiles. A source that went live
+// before they were checked stays live: Load does not look for them.
+type faults struct {
+	definition.CompileErrors
+	likely definition.CompileErrors
+}
+
+// Unwrap gives the errors as definition.CompileErrors.
+func (f faults) Unwrap() error { return f.CompileErrors }
 
 // Load is Compile without a child, for a source that passed the gate in another
 // process.

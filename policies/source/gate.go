@@ -106,6 +106,9 @@ func notCompiled(err error) (Verdict, error) {
 	if !errors.As(err, &verdict.Errors) {
 		return verdict, err
 	}
+	if found, ok := errors.AsType[faults](err); ok {
+		verdict.Warnings = found.likely
+	}
 	return verdict, nil
 }
 
@@ -157,9 +160,11 @@ func beyondScope(violations []scope.Violation) Verdict {
 }
 
 // Mistakes are what compiles and is surely not meant: rules and kinds that are nearly
-// others, and what the source holds that nobody enforces.
+// others, reads and conditions that are always undefined or never hold, and what the source
+// holds that nobody enforces.
 func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
-	found := slices.Concat(set.Unasked(), PassedOver(set.Files()))
+	_, missing := set.MissingData()
+	found := slices.Concat(set.Unasked(), PassedOver(set.Files()), missing)
 	for _, one := range unknownKinds(set, resources) {
 		if one.suggestion != "" {
 			found = append(found, one.CompileError)
@@ -170,7 +175,8 @@ func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.
 
 // warnings are about the policies of a set, and about what its source holds beside them.
 func warnings(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
-	out := slices.Concat(set.Unasked(), PassedOver(set.Files()))
+	_, missing := set.MissingData()
+	out := slices.Concat(set.Unasked(), PassedOver(set.Files()), missing)
 	for _, words := range set.Warnings() {
 		out = append(out, definition.CompileError{Message: words})
 	}
