@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/open-policy-agent/opa/v1/ast"
+import (
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
 
 // readInput says whether one of some rules can read a field of input. What cannot be told
 // from the text counts as reading.
@@ -16,6 +20,7 @@ func readInput(field string, rules map[*ast.Rule]bool) bool {
 // ReachableRules are the rules and those that they come to.
 func ReachableRules(rules []*ast.Rule, graph *ast.Graph) map[*ast.Rule]bool {
 	reached := map[*ast.Rule]bool{}
+	rules = slices.Clone(rules) // the caller keeps its own
 	for len(rules) > 0 {
 		rule := rules[len(rules)-1]
 		rules = rules[:len(rules)-1]
