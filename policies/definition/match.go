@@ -203,3 +203,16 @@ func (m *Matcher) MatchesNamespaceLabels(r *admission.Review, namespace *admissi
 		return m.namespaceSelector.Matches(namespace.Labels()), true
 	}
 }
+
+// ownSubresources are those whose requests carry the object itself.
+var ownSubresources = []string{"status", "ephemeralcontainers", "resize", "finalizers", "finalize", "approval"}
+
+// NamesObjects says whether all that a match lets through are objects of kinds that it
+// names: other subresources come with objects of kinds of their own.
+func (m Match) NamesObjects() bool {
+	return len(m.Kinds) > 0 &&
+		!slices.ContainsFunc(m.Kinds, func(kind admission.GroupVersionKind) bool {
+			return kind.Group == "*" || kind.Kind == "*" || kind.Version == "*"
+		}) &&
+		!slices.ContainsFunc(m.Subresources, func(name string) bool { return !slices.Contains(ownSubresources, name) })
+}

@@ -410,3 +410,15 @@ func ClockCalls(module *ast.Module) CompileErrors {
 	})
 	return errs
 }
+
+// LineInMetadata is the line of a policy's METADATA that has a text, or else where the policy
+// is.
+func LineInMetadata(files map[string]string, policy Location, text string) Location {
+	lines := strings.Split(files[policy.File], "\n")
+	for i := min(policy.Line, len(lines)) - 1; i > 0 && strings.HasPrefix(lines[i-1], "#"); i-- {
+		if strings.Contains(lines[i-1], text) {
+			return Location{File: policy.File, Line: i}
+		}
+	}
+	return policy
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/inert"
 	"github.com/lintel-policy/lintel/policies/planning"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
@@ -157,7 +158,19 @@ func (d *draft) examine(compiler *ast.Compiler) {
 			}
 		}
 	}
-	d.reads, d.mocks = readsOf(ReachableRules(entries, compiler.Graph))
+	reachable := ReachableRules(entries, compiler.Graph)
+	d.reads, d.mocks = readsOf(reachable)
+	var replacing []*ast.Rule // that ask others with another input
+	for rule := range reachable {
+		ast.WalkWiths(rule, func(*ast.With) bool {
+			replacing = append(replacing, rule)
+			return true
+		})
+	}
+	for rule := range ReachableRules(replacing, compiler.Graph) {
+		delete(reachable, rule)
+	}
+	d.policy.requires = inert.Read(entries, reachable, compiler)
 }
 
 // finish makes a unit of a draft that was compiled.

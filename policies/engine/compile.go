@@ -13,6 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/inert"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
@@ -60,6 +61,8 @@ type compiledPolicy struct {
 	form             form
 	// needsNamespace says that the policy can read input.namespace.
 	needsNamespace bool
+	// requires is what its rules require of a request; nil for constraints.
+	requires *inert.Policy
 }
 
 type ruleLine struct {

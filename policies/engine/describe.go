@@ -8,7 +8,9 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/inert"
 )
 
 // Source is what the set was compiled from; not to be changed.
@@ -113,4 +115,33 @@ func (s *PolicySet) Unasked() (found definition.CompileErrors) {
 	}
 	slices.SortStableFunc(found, func(a, b definition.CompileError) int { return cmp.Compare(a.File, b.File) })
 	return found
+}
+
+// WrongConstants are the comparisons with constants that no request has.
+func (s *PolicySet) WrongConstants() (found definition.CompileErrors) {
+	for _, p := range s.policies {
+		if p.requires != nil {
+			found = append(found, p.requires.Wrong()...)
+		}
+	}
+	return definition.Distinct(found)
+}
+
+// Inert finds rules that can never fire, by what their policies match and the kinds of a
+// cluster, and globs that match no namespace.
+func (s *PolicySet) Inert(resources *admission.Resources) (found definition.CompileErrors) {
+	for _, p := range s.policies {
+		if p.requires == nil {
+			continue
+		}
+		match := p.matcher.Match
+		found = append(found, p.requires.Check(match, resources)...)
+		for _, glob := range slices.Concat(match.Namespaces, match.ExcludedNamespaces) {
+			if !inert.MatchesSomeName(glob) {
+				found = append(found, definition.LineInMetadata(s.Files(), p.location, glob).Errorf(
+					"%q matches no namespace: names have lower-case letters, digits and dashes, and patterns *, ?, [ab] and [a-z] only", glob))
+			}
+		}
+	}
+	return definition.Distinct(found)
 }

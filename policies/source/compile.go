@@ -98,7 +98,9 @@ func (c *Compiler) Compile(ctx context.Context, source definition.Source) (*engi
 			return nil, cmp.Or(err, errHere)
 		}
 		if c.Schemas != nil {
-			if certain, likely := set.MissingData(); len(certain) > 0 {
+			certain, likely := set.MissingData()
+			if certain = append(certain, set.WrongConstants()...); len(certain) > 0 {
+				slices.SortFunc(certain, definition.CompileError.Compare)
 				return nil, faults{certain, likely}
 			}
 		}

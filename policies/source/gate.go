@@ -164,7 +164,7 @@ func beyondScope(violations []scope.Violation) Verdict {
 // holds that nobody enforces.
 func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
 	_, missing := set.MissingData()
-	found := slices.Concat(set.Unasked(), PassedOver(set.Files()), missing)
+	found := slices.Concat(set.Unasked(), PassedOver(set.Files()), missing, set.Inert(resources))
 	for _, one := range unknownKinds(set, resources) {
 		if one.suggestion != "" {
 			found = append(found, one.CompileError)
@@ -176,7 +176,7 @@ func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.
 // warnings are about the policies of a set, and about what its source holds beside them.
 func warnings(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
 	_, missing := set.MissingData()
-	out := slices.Concat(set.Unasked(), PassedOver(set.Files()), missing)
+	out := slices.Concat(set.Unasked(), PassedOver(set.Files()), missing, set.Inert(resources))
 	for _, words := range set.Warnings() {
 		out = append(out, definition.CompileError{Message: words})
 	}
@@ -207,7 +207,7 @@ func unknownKinds(set *engine.PolicySet, resources *admission.Resources) []unkno
 		for _, kind := range p.Match.Kinds {
 			_, known := resources.ByKind(kind.Group, kind.Kind)
 			if !known && !(p.AnyVersion && resources.OnlyInSubresources(kind)) && kind.Kind != "*" && kind.Group != "*" {
-				at := namesKind(set.Files(), p.Location, kind.Kind)
+				at := definition.LineInMetadata(set.Files(), p.Location, kind.Kind)
 				suggestion := resources.Suggest(kind.Group, kind.Kind)
 				out = append(out, unknownKind{at.Errorf("policy %s: the cluster has no kind %s in group %q (yet)%s", p.Package, kind.Kind, kind.Group,
 					cmp.Or(suggestion, "; check the spelling and the group")), suggestion})
@@ -215,15 +215,4 @@ func unknownKinds(set *engine.PolicySet, resources *admission.Resources) []unkno
 		}
 	}
 	return out
-}
-
-// namesKind finds the line of a policy's METADATA that names a kind.
-func namesKind(files map[string]string, policy definition.Location, kind string) definition.Location {
-	lines := strings.Split(files[policy.File], "\n")
-	for i := min(policy.Line, len(lines)) - 1; i > 0 && strings.HasPrefix(lines[i-1], "#"); i-- {
-		if strings.Contains(lines[i-1], kind) {
-			return definition.Location{File: policy.File, Line: i}
-		}
-	}
-	return policy
 }

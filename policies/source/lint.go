@@ -19,21 +19,17 @@ func Lint(set *engine.PolicySet) (definition.CompileErrors, error) {
 	if err != nil {
 		return nil, err
 	}
-	matches := map[string]definition.Match{}
+	policies := map[string]bool{}
 	for _, p := range matchesOf(set) {
-		matches[p.Package] = p.Match
+		policies[p.Package] = true
 	}
 	var found definition.CompileErrors
 	for _, module := range modules {
-		match, isPolicy := matches[definition.PackageName(module)]
-		if !isPolicy {
+		if !policies[definition.PackageName(module)] {
 			continue
 		}
 		for _, rule := range module.Rules {
 			found = append(found, namesInMessages(rule)...)
-			if slices.Equal(match.Operations, []string{"DELETE"}) {
-				found = append(found, objectsOnDelete(rule)...)
-			}
 		}
 	}
 	slices.SortFunc(found, definition.CompileError.Compare)
@@ -65,18 +61,6 @@ func namesInMessages(rule *ast.Rule) (found definition.CompileErrors) {
 	ast.WalkTerms(rule.Body, func(term *ast.Term) bool {
 		if call, ok := term.Value.(ast.Call); ok && slices.Contains(formatters, call[0].String()) {
 			check(term)
-		}
-		return false
-	})
-	return found
-}
-
-// objectsOnDelete finds reads of what is null where an object is deleted. Most
-// functions are undefined for null, without an error.
-func objectsOnDelete(rule *ast.Rule) (found definition.CompileErrors) {
-	ast.WalkRefs(rule, func(ref ast.Ref) bool {
-		if isObjectField(ref) && ref[2].Equal(ast.StringTerm("object")) {
-			found = append(found, definition.ErrorAt(ref[0].Location, "%s is undefined: the policy matches DELETE alone, where input.request.object is null; read input.request.oldObject", ref))
 		}
 		return false
 	})

@@ -58,7 +58,7 @@ func referenceChecks(ctx context.Context, schemas Schemas, packages []matched) [
 	kindsOf := make([][]admission.GroupVersionKind, len(packages))
 	var all []admission.GroupVersionKind
 	for i, p := range packages {
-		if !sameObject(p.Match) {
+		if !p.Match.NamesObjects() {
 			continue
 		}
 		kindsOf[i] = slices.Compact(slices.SortedFunc(slices.Values(p.Match.Kinds), func(a, b admission.GroupVersionKind) int {
@@ -92,19 +92,6 @@ func referenceChecks(ctx context.Context, schemas Schemas, packages []matched) [
 		out = append(out, *checks[key])
 	}
 	return out
-}
-
-// ownSubresources are those whose requests carry the object itself.
-var ownSubresources = []string{"status", "ephemeralcontainers", "resize", "finalizers", "finalize", "approval"}
-
-// sameObject says whether all that a match lets through are objects of kinds that it
-// names: other subresources come with objects of kinds of their own.
-func sameObject(match definition.Match) bool {
-	return len(match.Kinds) > 0 &&
-		!slices.ContainsFunc(match.Kinds, func(kind admission.GroupVersionKind) bool {
-			return kind.Group == "*" || kind.Kind == "*" || kind.Version == "*"
-		}) &&
-		!slices.ContainsFunc(match.Subresources, func(name string) bool { return !slices.Contains(ownSubresources, name) })
 }
 
 // union is schema.Anything where one of the kinds has no schema, and where there are none.

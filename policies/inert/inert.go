@@ -1,0 +1,114 @@
+// Package inert finds rules that are accepted and can never fire: they require something of
+// a request that no request has which their policy matches.
+//
+// Invariant: a condition that is not understood may hold. What is reported as never holding
+// does not hold for any request.
+package inert
+
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/definition"
+)
+
+// Policy is what the entry points of a policy require of a request. It is immutable.
+type Policy struct {
+	entries []entry
+	// ephemeral is where the rules first name ephemeralContainers, if they do.
+	ephemeral *definition.CompileError
+	wrong     definition.CompileErrors
+}
+
+// entry is one rule of an entry point.
+type entry struct {
+	name   string
+	at     definition.CompileError
+	needs  *need
+	absent []atom // what is required to be undefined
+}
+
+// need is a condition: an atom, or all or one of several needs. nil may always hold.
+type need struct {
+	atom     *atom
+	all, any []*need
+}
+
+// atom is a condition on one part of the input.
+type atom struct {
+	at   definition.CompileError
+	path string // below input
+	// values are those of which the part has to be one or, if not is set, none: nil where it
+	// only has to be defined.
+	values []string
+	not    bool
+}
+
+// Wrong are the comparisons with constants that no request can have, whatever the policy
+// matches.
+func (p *Policy) Wrong() definition.CompileErrors { return p.wrong }
+
+// first is the first atom that keeps a need from ever holding: nil where it may hold.
+func (n *need) first(never func(*atom) string) (*atom, string) {
+	switch {
+	case n == nil:
+		return nil, ""
+	case n.atom != nil:
+		if why := never(n.atom); why != "" {
+			return n.atom, why
+		}
+		return nil, ""
+	case len(n.any) > 0:
+		var found *atom
+		var reason string
+		for _, one := range n.any {
+			at, why := one.first(never)
+			if at == nil {
+				return nil, ""
+			}
+			if found == nil {
+				found, reason = at, why
+			}
+		}
+		return found, reason
+	}
+	for _, one := range n.all {
+		if at, why := one.first(never); at != nil {
+			return at, why
+		}
+	}
+	return nil, ""
+}
+
+// Read reads the compiled rules of a package, and those that they come to.
+func Read(rules []*ast.Rule, reachable map[*ast.Rule]bool, compiler *ast.Compiler) *Policy {
+	p := &Policy{}
+	for _, rule := range rules {
+		name := definition.EntryOf(rule)
+		if name == "" {
+			continue
+		}
+		r := &reader{compiler: compiler, budget: maxNeeds}
+		one := entry{name: name, at: definition.ErrorAt(rule.Location, ""), needs: r.rule(rule, nil)}
+		if rule.Else == nil {
+			one.absent = r.absent(rule.Body)
+		}
+		p.entries = append(p.entries, one)
+	}
+	for rule := range reachable {
+		r := &reader{compiler: compiler, budget: maxNeeds}
+		p.wrong = append(p.wrong, r.wrong(rule)...)
+		ast.WalkTerms(rule, func(term *ast.Term) bool {
+			if text, ok := term.Value.(ast.String); ok && string(text) == ephemeralContainers && term.Location != nil {
+				at := definition.ErrorAt(term.Location, "")
+				if p.ephemeral == nil || at.Compare(*p.ephemeral) < 0 {
+					p.ephemeral = &at
+				}
+			}
+			return false
+		})
+	}
+	p.wrong = definition.Distinct(p.wrong)
+	return p
+}
+
+const ephemeralContainers = "ephemeralContainers"
