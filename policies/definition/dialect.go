@@ -36,7 +36,7 @@ type Template struct {
 	// ReadsNamespace says that the Rego reads the Namespace object in the review.
 	ReadsNamespace bool
 	// Warnings say what is likely not meant.
-	Warnings []string
+	Warnings CompileErrors
 }
 
 // Constraint is one policy made from a template.

@@ -32,7 +32,7 @@ type PolicySet struct {
 	projection clusterdata.Projection                // of what is required
 	rules      int
 	compiled   int // how many units were, and not taken over
-	warnings   []string
+	warnings   definition.CompileErrors
 	place      hierarchy.Place // once a snapshot has given it one
 	// anyEntry says that policies are asked in the entries of both failure policies.
 	anyEntry bool
@@ -114,7 +114,7 @@ func (s *PolicySet) Rules() int { return s.rules }
 func (s *PolicySet) Compiled() int { return s.compiled }
 
 // Warnings say what templates hold that is likely not meant.
-func (s *PolicySet) Warnings() []string { return s.warnings }
+func (s *PolicySet) Warnings() definition.CompileErrors { return s.warnings }
 
 // Compile compiles a source. The error is CompileErrors: all that is wrong, by
 // file and line. Policies in other forms than Lintel's own come from the dialects.

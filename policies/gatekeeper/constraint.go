@@ -43,9 +43,7 @@ func (f *folder) readConstraint(d document, t *template) (c definition.Constrain
 		return c, false, definition.CompileErrors{d.errorIn([]any{"metadata", "name"}, "constraint of kind %s: %s", d.kind, reasons[0])}
 	}
 	fields, warnings, errs := t.schema.complete(d)
-	for _, warning := range warnings {
-		t.warnings = append(t.warnings, warning.Error())
-	}
+	t.warnings = append(t.warnings, warnings...)
 	if len(errs) > 0 {
 		return c, false, errs
 	}

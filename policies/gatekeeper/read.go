@@ -88,6 +88,7 @@ func read(files map[string]string, m mode) ([]definition.Template, definition.Co
 	var out []definition.Template
 	for _, kind := range slices.Sorted(maps.Keys(f.templates)) {
 		if t := f.templates[kind]; t.modules != nil {
+			t.warnings = append(t.warnings, t.unaskedOperations()...)
 			out = append(out, t.compiled())
 		}
 	}
@@ -209,7 +210,7 @@ func (f *folder) oneOfEachName(documents []document) []document {
 	for _, d := range replaced {
 		if t := f.templates[d.kind]; t != nil {
 			other := kept[places[d.constraintName()]]
-			t.warnings = append(t.warnings, fmt.Sprintf("constraint %s at %s:%d is for its tests alone: the one in force is at %s:%d", d.constraintName(), d.file, d.line, other.file, other.line))
+			t.warnings = append(t.warnings, d.errorAt("constraint %s is for its tests alone: the one in force is at %s:%d", d.constraintName(), other.file, other.line))
 		}
 	}
 	return kept

@@ -178,9 +178,9 @@ func TestVariantsOfASuite(t *testing.T) {
 	decision := ask(t, set, createPod("shop", "web", nil), engine.Options{})
 	require.Len(t, decision.Warnings, 1, "the last one of those that kubectl would apply")
 	require.Len(t, decision.Audits, 1)
-	require.Equal(t, []string{
-		"constraint X/a at x/samples/constraint.yaml:1 is for its tests alone: the one in force is at x/samples-more/constraint.yaml:1",
-		"constraint X/a at x/samples/constraint2.yaml:1 is for its tests alone: the one in force is at x/samples-more/constraint.yaml:1",
+	const replaced = "constraint X/a is for its tests alone: the one in force is at x/samples-more/constraint.yaml:1"
+	require.Equal(t, definition.CompileErrors{
+		{File: "x/samples/constraint.yaml", Line: 1, Message: replaced}, {File: "x/samples/constraint2.yaml", Line: 1, Message: replaced},
 	}, set.Warnings())
 
 	files["x/suite.yaml"] = suite("samples/constraint.yaml", "samples/constraint2.yaml")
@@ -274,7 +274,7 @@ func TestUnknownFieldsOfConstraints(t *testing.T) {
 			case strings.HasPrefix(name, "legacy"):
 				require.NoError(t, err)
 				require.Len(t, set.Warnings(), 1)
-				require.Contains(t, set.Warnings()[0], test.want)
+				require.ErrorContains(t, set.Warnings(), test.want)
 				return
 			}
 			require.ErrorContains(t, err, test.want)
@@ -323,6 +323,53 @@ func TestViolationsWithoutMsg(t *testing.T) {
 			for i, want := range test.warnings {
 				require.ErrorContains(t, warnings[i:i+1], want)
 			}
+		})
+	}
+}
+
+// TestOperationsThatAreNeverAsked: a condition on an operation that the template is not
+// evaluated for.
+func TestOperationsThatAreNeverAsked(t *testing.T) {
+	const forDelete, forConnect = "the rule wants the operation DELETE, and", "the rule wants the operation CONNECT, and"
+	const exec = `{match: {kinds: [{apiGroups: [""], kinds: [PodExecOptions]}]}}`
+	for name, test := range map[string]struct {
+		body, operations, spec string
+		want                   string // empty: no warning
+	}{
+		"deletion":              {`input.review.operation == "DELETE"`, "", "{}", forDelete + " the template is evaluated for CREATE and UPDATE: add DELETE to spec.targets[0].operations"},
+		"the other way around":  {`"DELETE" == input.review.operation`, "", "{}", forDelete},
+		"unified":               {`input.review.operation = "DELETE"`, "", "{}", forDelete},
+		"by key":                {`input.review["operation"] == "DELETE"`, "", "{}", forDelete},
+		"in a comprehension":    {`count([1 | input.review.operation == "DELETE"]) > 0`, "", "{}", forDelete},
+		"in a helper":           {"gone\n}\n\ngone {\n  input.review.operation == \"DELETE\"", "", "{}", forDelete},
+		"one of two":            {`input.review.operation in ["DELETE", "CONNECT"]`, "", "{}", "the rule wants the operation DELETE or CONNECT"},
+		"creation not asked":    {`input.review.operation == "CREATE"`, "[DELETE]", "{}", "the rule wants the operation CREATE, and the template is evaluated for DELETE"},
+		"CONNECT":               {`input.review.operation == "CONNECT"`, "", "{}", forConnect},
+		"CONNECT by its kind":   {`input.review.operation == "CONNECT"`, "", exec, ""},
+		"asked":                 {`input.review.operation == "DELETE"`, "[CREATE, DELETE]", "{}", ""},
+		"all asked":             {`input.review.operation == "DELETE"`, "['*']", "{}", ""},
+		"asked by default":      {`input.review.operation == "UPDATE"`, "", "{}", ""},
+		"one is asked":          {`input.review.operation in {"DELETE", "CREATE"}`, "", "{}", ""},
+		"not deletion":          {`input.review.operation != "DELETE"`, "", "{}", ""},
+		"negated":               {`not input.review.operation == "DELETE"`, "", "{}", ""},
+		"a negated helper":      {"not gone\n}\n\ngone {\n  input.review.operation == \"DELETE\"", "", "{}", ""},
+		"of another field":      {`input.review.object.spec.operation == "DELETE"`, "", "{}", ""},
+		"by a parameter":        {`input.review.operation == input.parameters.operation`, "", "{}", ""},
+		"of the author's words": {`input.review.operation == "REMOVE"`, "", "{}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := makeTemplate("X", "package x\n\nimport future.keywords.in\n\nviolation[{\"msg\": \"no\"}] {\n  "+test.body+"\n}")
+			if test.operations != "" {
+				text += "      operations: " + test.operations + "\n"
+			}
+			set := mustCompile(t, map[string]string{"f.yaml": text + "---\n" + makeConstraint("X", "a", test.spec)})
+			if test.want == "" {
+				require.Empty(t, set.Warnings())
+				return
+			}
+			require.Len(t, set.Warnings(), 1)
+			require.ErrorContains(t, set.Warnings(), test.want)
+			require.Contains(t, strings.Split(text, "\n")[set.Warnings()[0].Line-1], "input.review")
 		})
 	}
 }

@@ -18,6 +18,9 @@ const (
 	celEngine  = "K8sNativeValidation"
 )
 
+// allOperations are those of requests.
+var allOperations = []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
+
 // targetName is the only target that Gatekeeper has.
 const targetName = "admission.k8s.gatekeeper.sh"
 
@@ -81,7 +84,7 @@ type template struct {
 	readsNamespace  bool
 	requires        []admission.GroupVersionKind // of its annotation
 	constraints     []definition.Constraint
-	warnings        []string
+	warnings        definition.CompileErrors
 }
 
 func (t *template) compiled() definition.Template {
@@ -147,9 +150,8 @@ func (t *template) readTarget(target targetObject, m mode) definition.CompileErr
 }
 
 func (t *template) readOperations(target targetObject, m mode) definition.CompileErrors {
-	all := []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
 	if m.test {
-		t.operations = all
+		t.operations = allOperations
 		return nil
 	}
 	t.operations = []string{"CREATE", "UPDATE"}
@@ -160,10 +162,10 @@ func (t *template) readOperations(target targetObject, m mode) definition.Compil
 	for i, operation := range target.Operations {
 		switch {
 		case operation == "*":
-			t.operations = all
+			t.operations = allOperations
 			return nil
-		case !slices.Contains(all, operation):
-			return definition.CompileErrors{t.document.errorIn([]any{"spec", "targets", 0, "operations", i}, "%q is not one of *, %s", operation, strings.Join(all, ", "))}
+		case !slices.Contains(allOperations, operation):
+			return definition.CompileErrors{t.document.errorIn([]any{"spec", "targets", 0, "operations", i}, "%q is not one of *, %s", operation, strings.Join(allOperations, ", "))}
 		}
 		t.operations = append(t.operations, operation)
 	}

@@ -176,10 +176,7 @@ func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.
 // warnings are about the policies of a set, and about what its source holds beside them.
 func warnings(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
 	_, missing := set.MissingData()
-	out := slices.Concat(set.Unasked(), PassedOver(set.Files()), missing, set.Inert(resources))
-	for _, words := range set.Warnings() {
-		out = append(out, definition.CompileError{Message: words})
-	}
+	out := slices.Concat(set.Unasked(), PassedOver(set.Files()), missing, set.Inert(resources), set.Warnings())
 	for _, one := range unknownKinds(set, resources) {
 		out = append(out, one.CompileError)
 	}

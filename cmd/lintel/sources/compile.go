@@ -111,7 +111,9 @@ func (s *Source) compile() (*engine.PolicySet, error) {
 func Notes(sources []Source, sets []*engine.PolicySet, snapshot *engine.Snapshot) []string {
 	var out []string
 	for i, set := range sets {
-		out = append(out, set.Warnings()...)
+		for _, warning := range sources[i].InFolder(set.Warnings()) {
+			out = append(out, warning.Error())
+		}
 		if sources[i].unchecked != "" {
 			out = append(out, sources[i].unchecked)
 		}
