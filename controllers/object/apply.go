@@ -189,7 +189,11 @@ func (a *Applier) create(ctx context.Context, built *unstructured.Unstructured, 
 	next := built.DeepCopy()
 	err := a.Client.Create(ctx, next, client.FieldOwner(a.Manager))
 	if err == nil && !whole {
-		err = a.own(ctx, next, a.Manager)
+		// The API server itself writes some objects at once, such as CustomResourceDefinitions:
+		// then the next write takes the fields over.
+		if err = a.own(ctx, next, a.Manager); apierrors.IsConflict(err) {
+			err = nil
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("creating %s %s: %w", built.GetKind(), nameOf(built), err)

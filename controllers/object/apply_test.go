@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -242,6 +243,45 @@ func TestWhatWasCreatedIsGivenUp(t *testing.T) {
 		_, err := a.Apply(t.Context(), ControlledBy(parent), wanted(data), nil)
 		require.NoError(t, err)
 		require.Equal(t, data, s.get().Data)
+	}
+}
+
+// TestWhatIsWrittenRightAfterItsCreation: the API server writes the names of a
+// CustomResourceDefinition at once. That is no failure, and what was created is given up
+// with the next write.
+func TestWhatIsWrittenRightAfterItsCreation(t *testing.T) {
+	s := newSite(t)
+	inner := s.Client.(client.WithWatch)
+	s.Client = interceptor.NewClient(inner, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+			if err := c.Create(ctx, o, options...); err != nil {
+				return err
+			}
+			// The API server answers with managedFields, the fake one does not.
+			if err := c.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+				return err
+			}
+			other := o.DeepCopyObject().(client.Object)
+			other.SetManagedFields(nil)
+			other.SetLabels(map[string]string{"ours": "yes", "theirs": "yes"})
+			return c.Update(ctx, other, client.FieldOwner("other"))
+		},
+		// The fake API server does not check the resourceVersion in a JSON patch.
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, options ...client.PatchOption) error {
+			text, err := p.Data(o)
+			require.NoError(t, err)
+			if version := s.get().ResourceVersion; strings.Contains(string(text), "/metadata/resourceVersion") && version != o.GetResourceVersion() {
+				return apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, o.GetName(), errors.New("the object has been modified"))
+			}
+			return c.Patch(ctx, o, p, options...)
+		},
+	})
+	a := s.applier()
+	for _, data := range []map[string]string{{"a": "1", "b": "2"}, {"a": "1"}} {
+		_, err := a.Apply(t.Context(), ControlledBy(parent), wanted(data), nil)
+		require.NoError(t, err)
+		require.Equal(t, data, s.get().Data)
+		require.Equal(t, "yes", s.get().Labels["theirs"])
 	}
 }
 
