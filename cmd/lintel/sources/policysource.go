@@ -39,7 +39,7 @@ func OfObject(o manifests.Object) (Source, error) {
 	if !isPolicySource(o) {
 		remedy := "give manifests to check with -f"
 		if strings.HasSuffix(o.Kind.Group, ".gatekeeper.sh") {
-			remedy = "give the folder of templates and constraints, not a file of it"
+			remedy = "give the folder of templates and constraints, or a file with both and without PolicySources"
 		}
 		return Source{}, fmt.Errorf("%s is of kind %s, not PolicySource: %s", o.Origin, o.Kind.Kind, remedy)
 	}

@@ -103,13 +103,22 @@ func readPath(path string) ([]Source, error) {
 		return nil, fmt.Errorf("reading policies: %w", err)
 	case info.IsDir():
 		return readFolder(path)
-	case filepath.Ext(path) == ".rego":
+	case filepath.Ext(path) == ".rego", holdsTemplates(path):
 		return readFile(path)
 	case manifests.IsManifest(path):
 		return readPolicySources(path)
 	default:
-		return nil, fmt.Errorf("%s is not policy: -p takes a folder, a .rego file, or YAML with PolicySources", path)
+		return nil, fmt.Errorf("%s is not policy: -p takes a folder, a .rego file, or YAML with PolicySources or with ConstraintTemplates", path)
 	}
+}
+
+// holdsTemplates says whether a file holds templates of Gatekeeper themselves, not in a
+// PolicySource.
+func holdsTemplates(file string) bool {
+	objects, err := manifests.ReadPath(file)
+	return err == nil && manifests.IsManifest(file) &&
+		slices.ContainsFunc(objects, func(o manifests.Object) bool { return o.Kind.Group == "templates.gatekeeper.sh" }) &&
+		!slices.ContainsFunc(objects, isPolicySource)
 }
 
 // readFolder is the folder as one source, named after it.
@@ -139,6 +148,6 @@ func readFile(file string) ([]Source, error) {
 		return nil, fmt.Errorf("reading policies: %w", err)
 	}
 	name := filepath.Base(file)
-	read := definition.Source{Name: strings.TrimSuffix(name, ".rego"), Files: map[string]string{name: string(text)}}
+	read := definition.Source{Name: strings.TrimSuffix(name, filepath.Ext(name)), Files: map[string]string{name: string(text)}}
 	return []Source{{Source: read, Origin: file, Folder: filepath.Dir(file)}}, nil
 }

@@ -76,6 +76,17 @@ func TestReadPolicyFile(t *testing.T) {
 	assert.Equal(t, map[string]string{"p.rego": denyAll}, sources[0].Files)
 }
 
+func TestReadFileOfTemplates(t *testing.T) {
+	const template = "apiVersion: templates.gatekeeper.sh/v1\nkind: ConstraintTemplate\nmetadata: {name: x}\n"
+	dir := folder(t, map[string]string{"x.yaml": template, "y.yaml": template + "---\n" + policySourceText("s", ""), "q.rego": denyAll})
+	sources, err := readPath(filepath.Join(dir, "x.yaml"))
+	require.NoError(t, err)
+	assert.Equal(t, "x", sources[0].Name)
+	assert.Equal(t, map[string]string{"x.yaml": template}, sources[0].Files)
+	_, err = readPath(filepath.Join(dir, "y.yaml"))
+	require.ErrorContains(t, err, "is of kind ConstraintTemplate, not PolicySource")
+}
+
 func TestLinksInAFolder(t *testing.T) {
 	outside := folder(t, map[string]string{"p.rego": denyAll})
 	for name, test := range map[string]struct {
