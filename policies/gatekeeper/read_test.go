@@ -220,7 +220,7 @@ func TestParametersFollowTheSchema(t *testing.T) {
 }
 
 // TestUnknownFieldsOfConstraints: what Gatekeeper refuses is refused, with the place where
-// the field belongs; test/gator compares the two.
+// the field belongs.
 func TestUnknownFieldsOfConstraints(t *testing.T) {
 	const declared = `, validation: {%sopenAPIV3Schema: {type: object, properties: {repos: {type: array, items: {type: string}}, deep: {type: object, properties: {inner: {type: string}}}, any: {type: object, x-kubernetes-preserve-unknown-fields: true}, map: {type: object, additionalProperties: {type: object, properties: {inner: {type: string}}}}, list: {type: array, items: {type: object, properties: {inner: {type: string}}}}}}}`
 	strict, legacy := fmt.Sprintf(declared, ""), fmt.Sprintf(declared, "legacySchema: true, ")
