@@ -51,7 +51,7 @@ func TestBadPolicies(t *testing.T) {
 		"its definition":  {map[string]string{"p.rego": strings.NewReplacer(`""`, "example.com", "Pod", "Widget").Replace(podMatch) + "package p\ndeny contains \"x\" if input.request.object.spec.sise", "crd.yaml": widgetDefinition}, nil, []string{"did you mean size?"}},
 		"inline errors":   {map[string]string{"s.yaml": policySourceText("s", "  inline: {files: {p.rego: \"package p\\n\\ndeny[\"}}")}, []string{"s.yaml"}, []string{"p.rego:3", `(in PolicySource "s" at s.yaml:1`}},
 		"duplicate key":   {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  suspend: true\n  suspend: false")}, []string{"s.yaml"}, []string{`s.yaml:7: key "suspend" already set in map`}},
-		"duplicate data":  {map[string]string{"p.rego": denyAll, "data.yaml": "a: 1\na: 2\n"}, nil, []string{"data.yaml: reading data", `key "a" already set`}},
+		"duplicate data":  {map[string]string{"p.rego": denyAll, "data.yaml": "a: 1\na: 2\n"}, nil, []string{"data.yaml: reading data", `key "a" is already set`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(folder(t, test.files))

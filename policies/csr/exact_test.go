@@ -66,9 +66,10 @@ func TestUnsortedSetsAreRead(t *testing.T) {
 		}
 	}
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
-		Subject:    pkix.Name{CommonName: "web1.example.com", OrganizationalUnit: []string{"z", "a"}},
-		DNSNames:   []string{"web1.example.com"},
-		Attributes: []pkix.AttributeTypeAndValueSET{attribute(9), attribute(1)}, //nolint:staticcheck // the only way to write attributes
+		Subject:  pkix.Name{CommonName: "web1.example.com", OrganizationalUnit: []string{"z", "a"}},
+		DNSNames: []string{"web1.example.com"},
+		//lint:ignore SA1019 there is no other way to write attributes
+		Attributes: []pkix.AttributeTypeAndValueSET{attribute(9), attribute(1)},
 	}, key)
 	require.NoError(t, err)
 	r := csr.Parse(encodePEM(der))

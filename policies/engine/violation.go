@@ -48,7 +48,7 @@ func (s *PolicySet) typeOf(rule *ast.Rule) types.Type {
 	if _, err := query.Compile(rule.Body.Copy()); err != nil {
 		return nil
 	}
-	return query.TypeEnv().Get(rule.Head.Key)
+	return query.TypeEnv().GetByValue(rule.Head.Key.Value)
 }
 
 // lacksMsg says whether no value of a type has a field msg.

@@ -30,6 +30,6 @@ func TestASourceBelowTheEnterpriseHasItsMemory(t *testing.T) {
 	require.Contains(t, errs[0].Message, "below the enterprise a source has at most 16 MiB on each replica")
 	_, err = compiler.Compile(t.Context(), definition.Source{Name: "all", Files: files(300_000)})
 	require.NoError(t, err, "administrators' own")
-	_, err = compiler.Compile(t.Context(), definition.Source{Name: "team", Scope: team, Files: files(1_000_000)})
+	_, err = compiler.Compile(t.Context(), definition.Source{Name: "team", Scope: team, Files: files(3_000_000)})
 	require.ErrorContains(t, err, "compiling takes more than 128 MiB of memory")
 }

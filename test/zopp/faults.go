@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lintel-policy/lintel/controllers/zopp/store"
@@ -25,12 +27,12 @@ type Fault struct {
 	// Alter changes an answer before it is sent, or an event.
 	Alter func(answer proto.Message)
 
-	removed chan struct{}
+	removed, stopped chan struct{}
 }
 
 // Inject makes calls fail, until the function is called that it returns.
 func (d *Double) Inject(fault Fault) (remove func()) {
-	fault.removed = make(chan struct{})
+	fault.removed, fault.stopped = make(chan struct{}), make(chan struct{})
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	d.faults[&fault] = struct{}{}
@@ -50,6 +52,7 @@ func (d *Double) remove(fault *Fault) {
 func (d *Double) release() {
 	for _, fault := range d.faultsOf("") {
 		if fault.Hang {
+			close(fault.stopped)
 			d.remove(fault)
 		}
 	}
@@ -80,6 +83,11 @@ func (d *Double) hinder(ctx context.Context, method string) error {
 			select {
 			case <-fault.removed:
 			case <-ctx.Done():
+			}
+			select {
+			case <-fault.stopped:
+				return status.Error(codes.Unavailable, "the server has ended")
+			default:
 			}
 		}
 		if fault.Err != nil {
