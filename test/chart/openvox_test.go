@@ -151,7 +151,7 @@ func TestOpenVoxOnPods(t *testing.T) {
 // testServers goes from nothing to three servers and a Database. Steps that replace no server
 // run side by side, and so do those that replace different ones.
 func (n node) testServers(t *testing.T) {
-	n.volume(t, "ca-data", t.TempDir()) // its Pods' group's
+	n.volume(t, "ca-data", puppetNamespace, "main-data", t.TempDir()) // its Pods' group's
 	n.must(t, "", "create", "namespace", puppetNamespace)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -294,7 +294,7 @@ func (n node) testClaim(t *testing.T, web agent, code string) {
 	require.NoError(t, os.MkdirAll(filepath.Join(code, "production/manifests"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(code, "production/manifests/site.pp"), []byte("notify { 'compiled from a claim': }\nclass classified {}\n"), 0o600))
 	require.NoError(t, exec.Command("chmod", "-R", "a+rX", code).Run())
-	n.volume(t, "code", code)
+	n.volume(t, "code", puppetNamespace, "code", code)
 	n.must(t, `{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "code"}, "spec": {"accessModes": ["ReadWriteOnce"], "volumeName": "code", "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}}}`, "apply", "--namespace", puppetNamespace, "-f", "-")
 	n.must(t, `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "canary"}, "spec": {"selector": {"openvox.voxpupuli.org/server": "canary"}, "ports": [{"port": 8140}]}}`, "apply", "--namespace", puppetNamespace, "-f", "-")
 	only := web.of("canary")
@@ -363,8 +363,8 @@ func (n node) inPuppet(t *testing.T, args ...string) string {
 	return n.must(t, "", append(args, "--namespace", puppetNamespace)...)
 }
 
-// volume is a folder of this machine.
-func (n node) volume(t *testing.T, name, folder string) {
+// volume is a folder of this machine for one claim: without a name, any claim could take it.
+func (n node) volume(t *testing.T, name, namespace, claim, folder string) {
 	t.Helper()
 	nodes, err := n.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
@@ -373,6 +373,7 @@ func (n node) volume(t *testing.T, name, folder string) {
 		Spec: corev1.PersistentVolumeSpec{
 			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
 			AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			ClaimRef:               &corev1.ObjectReference{Namespace: namespace, Name: claim},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: folder}},
 			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{nodes.Items[0].Name}}},

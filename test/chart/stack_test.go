@@ -427,7 +427,7 @@ func TestStackOnAControlPlane(t *testing.T) {
 // testStack goes from the chart to an agent's first catalog, by what Helm says at the end,
 // and leaves nothing that runs.
 func (n node) testStack(t *testing.T) {
-	n.volume(t, "stack-data", t.TempDir())
+	n.volume(t, "stack-data", "openvox", "production-ca-data", t.TempDir())
 	helm := func(args ...string) (string, error) {
 		return n.call(exec.CommandContext(t.Context(), n.helmPath, append(args, "--namespace", "openvox")...), "")
 	}

@@ -297,8 +297,11 @@ func testRevocation(t *testing.T, ca *puppetca.CA, namespace string) {
 	require.False(t, revokes(first))
 	mustKubectl(t, "", "delete", "certificates.openvox.voxpupuli.org", "first", "-n", namespace)
 	eventually(t, func() bool { return revokes(first) }, "a revocation from here to be in the Secret at once")
-	object, _ := authorityOf(t, namespace, "main")
-	require.Equal(t, fmt.Sprintf("%x", first.SerialNumber), object.Status.CRL.LastRevoked.SerialNumber)
+	eventually(t, func() bool { // the status is written after the Secret
+		object, _ := authorityOf(t, namespace, "main")
+		last := object.Status.CRL.LastRevoked
+		return last != nil && last.SerialNumber == fmt.Sprintf("%x", first.SerialNumber)
+	}, "the status to have the serial number")
 	interval("1s")
 }
 
