@@ -4,12 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/test/installation"
 )
 
 // TestRulesFollowThePolicies: what no policy matches is never called out for.
@@ -74,6 +80,36 @@ func TestSomebodyElsesEditOfTheRegistrationIsUndone(t *testing.T) {
 
 // TestAKindThatIsInstalledLater: until the cluster has it, a policy's whole group is
 // registered; then the resource alone.
+// TestTheRegistrationIsDeletedWithItsOwner: the garbage collector deletes both configurations
+// with the ClusterRole, and nothing is enforced until Lintel has written them again.
+func TestTheRegistrationIsDeletedWithItsOwner(t *testing.T) {
+	namespace := newNamespace(t)
+	serveSource(t, "owned", map[string]string{"p.rego": inNamespace(namespace, configMapKind, "package owned\ndeny contains \"no ConfigMaps here\"")}, nil)
+	denied := func() bool {
+		output, ok := kubectl(t, configMap(namespace, "c"), "create", "--dry-run=server", "-f", "-")
+		return !ok && strings.Contains(output, "no ConfigMaps here")
+	}
+	require.True(t, denied())
+	owner := func() string {
+		return mustGet(t, "validatingwebhookconfiguration", "lintel", "-o", "jsonpath={.metadata.ownerReferences[0].kind}")
+	}
+	require.Equal(t, "ClusterRole", owner())
+	mustKubectl(t, "", "delete", "clusterrole", "lintel-webhooks")
+	t.Cleanup(func() {
+		_, err := cluster.Kubectl(context.Background(), "", "apply", "-f", filepath.Join(installation.Root(), "config", "rbac", "manager", "webhooks_cluster_role.yaml"))
+		require.NoError(t, err)
+	})
+	waitFor(t, "", "policysource/owned", "the source to be registered no longer", func(source *v1alpha1.PolicySource) bool {
+		ready := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionReady)
+		return ready != nil && ready.Status == metav1.ConditionFalse && ready.Reason == "NotRegistered" && strings.Contains(ready.Message, "nothing is enforced")
+	})
+	waitSource(t, "owned")
+	require.True(t, denied())
+	require.Equal(t, "Namespace", owner())
+	events := mustGet(t, "events.events.k8s.io", "-n", "default", "-o", `jsonpath={range .items[*]}{.regarding.name} {.type} {.reason}{"\n"}{end}`)
+	require.Contains(t, events, "owned Warning NotRegistered")
+}
+
 func TestAKindThatIsInstalledLater(t *testing.T) {
 	const crd = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gadgets.later.lintel.dev"},"spec":{"group":"later.lintel.dev","scope":"Namespaced","names":{"kind":"Gadget","plural":"gadgets"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`
 	applySource(t, "gadgets", "# METADATA\n# custom:\n#   match: {kinds: [{group: later.lintel.dev, kind: Gadget}]}\npackage gadgets\ndeny contains \"no gadgets\"", nil)
