@@ -143,17 +143,19 @@ func (c *Cluster) Sets(ctx context.Context) (sets []*engine.PolicySet, notes []s
 		return nil, nil, err
 	}
 	for i := range found {
-		object := &found[i]
-		if object.Status.Digest == "" {
-			notes = append(notes, fmt.Sprintf("nothing of PolicySource %s is live: see 'lintel policy status'", object.Name))
-			continue
-		}
-		files, err := policy.LoadArtifact(ctx, c.reader, c.systemNamespace, object.Name, object.Status.Digest)
+		object, files, err := c.live(ctx, &found[i])
 		if apierrors.IsNotFound(err) {
 			return nil, nil, fmt.Errorf("%w; if Lintel runs in another namespace, give it with --system-namespace", err)
 		}
 		if err != nil {
 			return nil, nil, err
+		}
+		if object == nil {
+			continue
+		}
+		if files == nil {
+			notes = append(notes, fmt.Sprintf("nothing of PolicySource %s is live: see 'lintel policy status'", object.Name))
+			continue
 		}
 		set, err := sources.CompileWithinLimits(source.FromPolicySource(object, files, object.Status.Revision))
 		if err != nil {
@@ -162,6 +164,32 @@ func (c *Cluster) Sets(ctx context.Context) (sets []*engine.PolicySet, notes []s
 		sets = append(sets, set)
 	}
 	return sets, notes, nil
+}
+
+// live reads the artifact of a source's live revision; the files are nil if no revision
+// is live. Lintel removes artifacts when the revision changes and when the source is
+// deleted, which can happen after object was read. Therefore, if the artifact is missing,
+// live reads the source again. It returns the source as last read, nil if it was deleted,
+// and reports a missing artifact only if its revision is still live.
+func (c *Cluster) live(ctx context.Context, object *v1alpha1.PolicySource) (*v1alpha1.PolicySource, map[string]string, error) {
+	for object.Status.Digest != "" {
+		files, err := policy.LoadArtifact(ctx, c.reader, c.systemNamespace, object.Name, object.Status.Digest)
+		if !apierrors.IsNotFound(err) {
+			return object, files, err
+		}
+		var now v1alpha1.PolicySource
+		failure := c.reader.Get(ctx, client.ObjectKeyFromObject(object), &now)
+		switch {
+		case apierrors.IsNotFound(failure) || failure == nil && now.DeletionTimestamp != nil:
+			return nil, nil, nil
+		case failure != nil:
+			return nil, nil, fmt.Errorf("reading PolicySource %s: %w", object.Name, failure)
+		case now.Status.Digest == object.Status.Digest:
+			return nil, nil, err
+		}
+		object = &now
+	}
+	return object, nil, nil
 }
 
 // Required are the objects that sets require. A kind that cannot be read is left out,
