@@ -52,7 +52,10 @@ type step struct {
 	// start, and files that those read.
 	fresh bool
 	// linked is for one package that several suites run parts of: it is linked once.
-	linked  bool
+	linked bool
+	// servers is for tests that start servers and wait for them: up to a few that fail get
+	// a second attempt.
+	servers bool
 	fuzz    string
 	timeout time.Duration
 	env     []string
@@ -133,7 +136,7 @@ func endToEnd(system, prefix string, peers []string, tools ...string) suite {
 		name: "e2e-" + system, covers: "behavior for users of " + system + ", on a real API server",
 		tier: byInput, inputs: append(files, peers...), tools: tools,
 		needs: []string{needCluster, needPrograms},
-		steps: []step{{packages: []string{"./test/e2e"}, run: "^Test" + prefix, linked: true, fresh: true, timeout: 30 * time.Minute}},
+		steps: []step{{packages: []string{"./test/e2e"}, run: "^Test" + prefix, linked: true, fresh: true, servers: true, timeout: 30 * time.Minute}},
 		usual: 3 * time.Minute,
 	}
 }
@@ -154,7 +157,7 @@ var catalog = []suite{
 		needs: []string{needCluster, needPrograms},
 		steps: []step{{
 			packages: []string{"./test/e2e"}, skip: "^Test(Gatekeeper|Replicas$|TheManagerIsAway$|OpenClaw|OpenVox|OpenZro|Orloj|Zopp)",
-			linked: true, fresh: true, timeout: 30 * time.Minute,
+			linked: true, fresh: true, servers: true, timeout: 30 * time.Minute,
 		}},
 		usual: 3 * time.Minute,
 	},
@@ -172,7 +175,7 @@ var catalog = []suite{
 			"webhooks/", "test/certificates/", "test/reviews/", "test/zopp/", "!*/*.md",
 		}),
 		needs: []string{needCluster},
-		steps: []step{{packages: []string{"./webhooks", "./controllers/zopp"}, run: withAnAPIServer, fresh: true, timeout: 20 * time.Minute}},
+		steps: []step{{packages: []string{"./webhooks", "./controllers/zopp"}, run: withAnAPIServer, fresh: true, servers: true, timeout: 20 * time.Minute}},
 		usual: time.Minute,
 	},
 	{
@@ -181,7 +184,7 @@ var catalog = []suite{
 			"!controllers/", "!webhooks/", "!config/", "!cmd/", "cmd/openvox-autosign/", "test/puppetca/", "test/artifact/",
 		}),
 		tools: []string{"puppetserver", puppet, "java"}, needs: []string{needPrograms},
-		steps: []step{{packages: []string{"./test/puppetca"}, fresh: true, timeout: 20 * time.Minute}},
+		steps: []step{{packages: []string{"./test/puppetca"}, fresh: true, servers: true, timeout: 20 * time.Minute}},
 		usual: time.Minute,
 	},
 	{
@@ -206,14 +209,14 @@ var catalog = []suite{
 		name: "cluster", covers: "the test cluster itself", tier: byInput,
 		inputs: []string{"test/cluster/", "!*/*.md"}, tools: []string{"runc", "nft"},
 		needs: []string{needCluster, needNodes},
-		steps: []step{{module: "test/cluster", packages: []string{"./..."}, fresh: true, timeout: 20 * time.Minute}},
+		steps: []step{{module: "test/cluster", packages: []string{"./..."}, fresh: true, servers: true, timeout: 20 * time.Minute}},
 		usual: 3 * time.Minute,
 	},
 	{
 		name: "quickstart", covers: "what make run starts and stops", tier: byInput,
 		inputs: slices.Concat(product, control, []string{"test/quickstart/"}),
 		needs:  []string{needCluster},
-		steps:  []step{{packages: []string{"./test/quickstart"}, fresh: true, timeout: 20 * time.Minute}},
+		steps:  []step{{packages: []string{"./test/quickstart"}, fresh: true, servers: true, timeout: 20 * time.Minute}},
 		usual:  30 * time.Second,
 	},
 	{
@@ -230,7 +233,7 @@ var catalog = []suite{
 			"test/chart/", "!test/chart/installed_test.go", "!test/chart/openvox_*.go",
 		}),
 		needs: []string{needCluster, needPrograms},
-		steps: []step{{module: "test/chart", packages: []string{"."}, skip: onNodes, linked: true, fresh: true, timeout: 20 * time.Minute}},
+		steps: []step{{module: "test/chart", packages: []string{"."}, skip: onNodes, linked: true, fresh: true, servers: true, timeout: 20 * time.Minute}},
 		usual: 2 * time.Minute,
 	},
 	{
@@ -242,7 +245,7 @@ var catalog = []suite{
 		},
 		tools: []string{"runc", "nft", previousRelease},
 		needs: []string{needCluster, needNodes, needPrograms},
-		steps: []step{{module: "test/chart", packages: []string{"."}, run: "^TestInstalled$", linked: true, fresh: true, timeout: 40 * time.Minute}},
+		steps: []step{{module: "test/chart", packages: []string{"."}, run: "^TestInstalled$", linked: true, fresh: true, servers: true, timeout: 40 * time.Minute}},
 		usual: 6 * time.Minute,
 	},
 	{
@@ -255,7 +258,7 @@ var catalog = []suite{
 		},
 		tools: []string{"runc", "nft", "mmdebstrap"},
 		needs: []string{needCluster, needNodes, needPrograms},
-		steps: []step{{module: "test/chart", packages: []string{"."}, run: openVoxOnNodes, linked: true, fresh: true, timeout: 60 * time.Minute}},
+		steps: []step{{module: "test/chart", packages: []string{"."}, run: openVoxOnNodes, linked: true, fresh: true, servers: true, timeout: 60 * time.Minute}},
 		usual: 12 * time.Minute,
 	},
 	{

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,8 @@ import (
 // tally counts tests. Only tests without a parent count, as `go test` lists them.
 type tally struct {
 	passed, failed, skipped int
+	// flaky counts the tests that passed at the second attempt only.
+	flaky int
 	// cached counts the tests of packages whose result Go reused.
 	cached int
 	slow   []timedTest
@@ -32,6 +35,7 @@ type timedTest struct {
 func (t *tally) add(other tally) {
 	t.passed += other.passed
 	t.failed += other.failed
+	t.flaky += other.flaky
 	t.skipped += other.skipped
 	t.cached += other.cached
 	t.slow = append(t.slow, other.slow...)
@@ -45,11 +49,27 @@ func (t tally) String() string {
 	if t.failed > 0 {
 		text += fmt.Sprintf(", %d failed", t.failed)
 	}
+	if t.flaky > 0 {
+		text += fmt.Sprintf(", %d flaky", t.flaky)
+	}
 	if t.skipped > 0 {
 		text += fmt.Sprintf(", %d skipped", t.skipped)
 	}
 	return text
 }
+
+// failures is the error of a step whose tests failed.
+type failures struct {
+	// text is the output of what failed.
+	text string
+	// tests are the names of the failed tests without a parent, packages those that they
+	// are in.
+	tests, packages []string
+	// complete is set where every test has run, and nothing failed but these tests.
+	complete bool
+}
+
+func (f *failures) Error() string { return f.text }
 
 // event is a line of `go test -json`.
 type event struct {
@@ -187,14 +207,17 @@ func (r *runner) follow(ctx context.Context, cmd, converter *process, log io.Wri
 		}
 	}
 	err = wait()
-	counted, failures := c.result()
-	switch {
-	case err == nil && failures == nil:
-		return counted, nil
-	case failures != nil:
-		return counted, failures
+	counted, failed := c.result()
+	if failed == nil {
+		if err != nil {
+			err = fmt.Errorf("%w\n%s", err, problems)
+		}
+		return counted, err
 	}
-	return counted, fmt.Errorf("%w\n%s", err, problems)
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		failed.complete = false
+	}
+	return counted, failed
 }
 
 // counter reads events.
@@ -206,10 +229,17 @@ type counter struct {
 	tally  tally
 	failed []string
 	builds map[string]*tail
+	// wrong are the names of failed tests without a parent, by package, and ended the
+	// packages whose last test has ended.
+	wrong map[string][]string
+	ended map[string]bool
+	// otherwise is set where a package failed without a failed test, or before its end.
+	otherwise bool
 }
 
 func newCounter(log io.Writer) *counter {
-	return &counter{log: log, output: map[string]*tail{}, cached: map[string]bool{}, tests: map[string][]timedTest{}, builds: map[string]*tail{}}
+	return &counter{log: log, output: map[string]*tail{}, cached: map[string]bool{}, tests: map[string][]timedTest{}, builds: map[string]*tail{},
+		wrong: map[string][]string{}, ended: map[string]bool{}}
 }
 
 func (c *counter) line(text string) {
@@ -222,6 +252,9 @@ func (c *counter) line(text string) {
 	switch e.Action {
 	case "output":
 		fmt.Fprint(c.log, e.Output)
+		if e.Test == "" && e.Output == "FAIL\n" { // printed by package testing, and not by a program that panics
+			c.ended[e.Package] = true
+		}
 		if e.Test == "" && strings.HasSuffix(strings.TrimSpace(e.Output), "(cached)") {
 			c.cached[e.Package] = true
 		}
@@ -230,7 +263,7 @@ func (c *counter) line(text string) {
 		fmt.Fprint(c.log, e.Output)
 		c.keep(c.builds, e.ImportPath, e.Output)
 	case "pass", "fail", "skip":
-		c.ended(e, key)
+		c.verdict(e, key)
 	}
 }
 
@@ -241,7 +274,7 @@ func (c *counter) keep(in map[string]*tail, key, text string) {
 	_, _ = in[key].Write([]byte(text))
 }
 
-func (c *counter) ended(e event, key string) {
+func (c *counter) verdict(e event, key string) {
 	if e.Test == "" {
 		c.packageEnded(e, key)
 		return
@@ -258,6 +291,7 @@ func (c *counter) ended(e event, key string) {
 	case "pass":
 		c.tests[e.Package] = append(c.tests[e.Package], took)
 	case "fail":
+		c.wrong[e.Package] = append(c.wrong[e.Package], e.Test)
 		c.tally.failed++
 		c.tally.slow = append(c.tally.slow, took)
 	case "skip":
@@ -275,6 +309,7 @@ func (c *counter) packageEnded(e event, key string) {
 	}
 	delete(c.tests, e.Package)
 	if e.Action == "fail" {
+		c.otherwise = c.otherwise || len(c.wrong[e.Package]) == 0 || !c.ended[e.Package]
 		text := c.output[key].String()
 		if build := c.builds[e.FailedBuild]; build != nil {
 			text = build.String() + text
@@ -284,17 +319,23 @@ func (c *counter) packageEnded(e event, key string) {
 	delete(c.output, key)
 }
 
-// result is the count, and an error with the output of what failed. A package that ended
-// without a verdict, as one that was killed, is counted by its tests so far.
-func (c *counter) result() (tally, error) {
+// result is the count, and what failed; nil if nothing did. A package that ended without a
+// verdict, as one that was killed, is counted by its tests so far.
+func (c *counter) result() (tally, *failures) {
 	for _, pkg := range slices.Sorted(maps.Keys(c.tests)) {
 		c.tally.passed += len(c.tests[pkg])
 		c.tally.slow = append(c.tally.slow, c.tests[pkg]...)
+		c.otherwise = true
 	}
 	if len(c.failed) == 0 {
 		return c.tally, nil
 	}
-	return c.tally, errors.New(strings.Join(c.failed, "\n"))
+	failed := &failures{text: strings.Join(c.failed, "\n"), complete: !c.otherwise}
+	for _, pkg := range slices.Sorted(maps.Keys(c.wrong)) {
+		failed.packages = append(failed.packages, pkg)
+		failed.tests = append(failed.tests, c.wrong[pkg]...)
+	}
+	return c.tally, failed
 }
 
 func shortPackage(pkg string) string {

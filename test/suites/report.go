@@ -40,6 +40,8 @@ func (r *runner) report(plan []decision) error {
 		kept := r.record.Suites[d.suite.name]
 		all.add(o.tests)
 		switch {
+		case o.ran && o.err == nil && o.flaky != "":
+			r.row(d, "flaky", o.duration, lastPassed(kept), o.tests.String()+", log: "+r.logOf(d.suite))
 		case o.ran && o.err == nil:
 			r.row(d, "passed", o.duration, "now", o.tests.String())
 		case o.ran:
@@ -47,7 +49,7 @@ func (r *runner) report(plan []decision) error {
 			if o.tests.failed == 0 && !o.touched {
 				all.failed++ // it failed without the verdict of a test
 			}
-			r.row(d, "FAILED", o.duration, lastPassed(kept), o.tests.String()+", log: "+r.checkout.relative(r.checkout.scratch("logs", d.suite.name+".log")))
+			r.row(d, "FAILED", o.duration, lastPassed(kept), o.tests.String()+", log: "+r.logOf(d.suite))
 		case d.run:
 			red = red || d.must
 			left++
@@ -58,7 +60,10 @@ func (r *runner) report(plan []decision) error {
 	}
 	r.keepRun(plan)
 	r.printDurations(all)
-	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", all.passed+all.cached, all.failed, all.skipped)
+	if all.flaky > 0 {
+		fmt.Fprintf(r.out, "warning: flaky tests, which passed at the second attempt only: %d; the next run repeats their suites\n", all.flaky)
+	}
+	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", all.passed+all.cached+all.flaky, all.failed, all.skipped)
 	if left > 0 {
 		fmt.Fprintf(r.out, "suites that did not run for lack of time: %d; they come first in the next run\n", left)
 	}
@@ -66,6 +71,10 @@ func (r *runner) report(plan []decision) error {
 		return errRed
 	}
 	return nil
+}
+
+func (r *runner) logOf(s suite) string {
+	return r.checkout.relative(r.checkout.scratch("logs", s.name+".log"))
 }
 
 func (r *runner) row(d decision, result string, took time.Duration, passed, rest string) {

@@ -24,6 +24,9 @@ type outcome struct {
 	tests    tally
 	// notRun is why a chosen suite did not run.
 	notRun string
+	// flaky is the output of the tests that passed at the second attempt only. They make no
+	// run red, but their suite has not passed: the next run repeats it.
+	flaky string
 	// touched is set where files of the suite changed while it ran: its pass says nothing.
 	touched bool
 }
@@ -124,8 +127,9 @@ func (r *runner) runSuite(ctx context.Context, d decision) {
 	o := outcome{ran: true}
 	var failed []error
 	for _, st := range s.steps {
-		counted, err := r.runStep(ctx, s, st, log)
+		counted, flaky, err := r.runStepTwice(ctx, s, st, log)
 		o.tests.add(counted)
+		o.flaky += flaky
 		failed = append(failed, err)
 		if ctx.Err() != nil {
 			failed = append(failed, errors.New("interrupted"))
@@ -133,7 +137,7 @@ func (r *runner) runSuite(ctx context.Context, d decision) {
 		}
 	}
 	o.err = errors.Join(failed...)
-	if o.err == nil && o.tests.passed+o.tests.cached == 0 {
+	if o.err == nil && o.tests.passed+o.tests.cached+o.tests.flaky == 0 {
 		o.err = errors.New("no test ran: the suite selects none")
 	}
 	o.duration = time.Since(start)
@@ -142,6 +146,36 @@ func (r *runner) runSuite(ctx context.Context, d decision) {
 		o.err = errors.New("its files changed while it ran, so its pass does not count")
 	}
 	r.end(d, o)
+}
+
+// maxFlaky is how many failed tests of a step get a second attempt: more are a fault.
+const maxFlaky = 3
+
+// runStepTwice runs a step, and then once more those of its tests that start servers and
+// have failed, if they are few. flaky is the output of the first attempt where the second
+// one passes. In a long run, nothing is tried again: the race detector does not find a race
+// every time.
+func (r *runner) runStepTwice(ctx context.Context, s suite, st step, log io.Writer) (counted tally, flaky string, err error) {
+	counted, err = r.runStep(ctx, s, st, log)
+	failed := (*failures)(nil)
+	if !st.servers || r.options.long || ctx.Err() != nil || !errors.As(err, &failed) || !failed.complete || len(failed.tests) > maxFlaky {
+		return counted, "", err
+	}
+	r.printf("again   %-16s %s failed:\n%s", s.name, strings.Join(failed.tests, ", "), indent(failed.text))
+	st.run = "^(" + strings.Join(failed.tests, "|") + ")$"
+	if !st.linked {
+		st.packages = failed.packages
+	}
+	second, err := r.runStep(ctx, s, st, log)
+	switch {
+	case err != nil:
+		return counted, "", fmt.Errorf("%w\nand again at the second attempt:\n%w", failed, err)
+	case second.passed < len(failed.tests):
+		return counted, "", fmt.Errorf("%w\nand %d of %d tests passed at the second attempt", failed, second.passed, len(failed.tests))
+	}
+	counted.failed -= len(failed.tests)
+	counted.flaky += len(failed.tests)
+	return counted, failed.text, nil
 }
 
 // untouched says that the files of a suite are as they were when the run began and built
@@ -159,6 +193,8 @@ func (r *runner) end(d decision, o outcome) {
 		r.printf("not run %-16s %s", name, o.notRun)
 	case o.err != nil:
 		r.printf("FAIL    %-16s %s  %s\n%s", name, seconds(o.duration), o.tests, indent(o.err.Error()))
+	case o.flaky != "":
+		r.printf("flaky   %-16s %s  %s", name, seconds(o.duration), o.tests)
 	default:
 		r.printf("ok      %-16s %s  %s", name, seconds(o.duration), o.tests)
 	}
@@ -170,8 +206,8 @@ func (r *runner) end(d decision, o outcome) {
 	}
 	kept := r.record.Suites[name]
 	kept.Missed = 0
-	kept.Failed = o.err != nil
-	if o.err == nil {
+	kept.Failed = o.err != nil || o.flaky != ""
+	if !kept.Failed {
 		kept.Seconds = o.duration.Seconds()
 		kept.Passed, kept.Commit, kept.Inputs = time.Now().UTC().Truncate(time.Second), r.checkout.commit(), r.before.of(d.suite)
 	}

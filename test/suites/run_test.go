@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -218,6 +219,60 @@ func TestGreen(t *testing.T) {
 		out, err := runToy(t, c, options{}, s)
 		require.NoError(t, err, out)
 		require.Less(t, time.Since(began), 50*time.Second, name)
+	}
+}
+
+// TestASecondAttempt is for a few tests that start servers. Where it passes, the run is
+// green, names the tests, and the suite has not passed.
+func TestASecondAttempt(t *testing.T) {
+	t.Parallel()
+	const head = "package green\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestGreen(t *testing.T) {}\n\n" +
+		"// once fails where no earlier attempt has left a file.\nfunc once(t *testing.T, name string) {\n" +
+		"\tif _, err := os.Stat(name); err != nil {\n\t\tos.WriteFile(name, nil, 0o644)\n\t\tt.Fatal(\"too early\")\n\t}\n}\n\n"
+	for name, c := range map[string]struct {
+		tests   string
+		options options
+		alone   bool // without servers
+		want    string
+	}{
+		"flaky":     {tests: "func TestOne(t *testing.T) { once(t, \"one\") }\n", want: "1 passed, 1 flaky"},
+		"broken":    {tests: "func TestOne(t *testing.T) { t.Fatal(\"too early\") }\n"},
+		"skipped":   {tests: "func TestOne(t *testing.T) { once(t, \"one\"); t.Skip() }\n"},
+		"servers":   {tests: "func TestOne(t *testing.T) { once(t, \"one\") }\n", alone: true},
+		"long":      {tests: "func TestOne(t *testing.T) { once(t, \"one\") }\n", options: options{long: true}},
+		"panic":     {tests: "func TestOne(t *testing.T) { defer func() { if t.Failed() { panic(1) } }(); once(t, \"one\") }\n"},
+		"exit":      {tests: "func TestOne(t *testing.T) { defer func() { if t.Failed() { os.Exit(1) } }(); once(t, \"one\") }\n"},
+		"goroutine": {tests: "func TestOne(t *testing.T) { once(t, \"one\") }\n\nfunc TestTwo(t *testing.T) { go func() { panic(1) }(); select {} }\n"},
+		"many": {tests: "func TestOne(t *testing.T) { once(t, \"1\") }\n\nfunc TestTwo(t *testing.T) { once(t, \"2\") }\n\n" +
+			"func TestThree(t *testing.T) { once(t, \"3\") }\n\nfunc TestFour(t *testing.T) { once(t, \"4\") }\n"},
+	} {
+		for _, linked := range []bool{true, false} {
+			if !linked && c.want == "" {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, linked %t", name, linked), func(t *testing.T) {
+				t.Parallel()
+				folder := toy(t)
+				folder.writeToy(t, ".gitignore", "/green/[a-z0-9]*\n!/green/*.go\n")
+				folder.writeToy(t, "green/a_test.go", head+c.tests)
+				s := toySuite("green", byInput)
+				s.steps[0].servers, s.steps[0].linked, s.steps[0].fresh = !c.alone, linked, true
+				out, err := runToy(t, folder, c.options, s)
+				kept, loading := loadRecord(folder.recordPath())
+				require.NoError(t, loading)
+				require.True(t, kept.Suites["green"].Passed.IsZero())
+				require.True(t, kept.Suites["green"].Failed)
+				if c.want == "" {
+					require.ErrorIs(t, err, errRed, out)
+					return
+				}
+				require.NoError(t, err, out)
+				require.Contains(t, out, "too early")
+				require.Regexp(t, `(?m)^green +flaky .* `+c.want+`, log: `, out)
+				require.Contains(t, out, "warning: flaky tests, which passed at the second attempt only: 1;")
+				require.Contains(t, out, "\n2 passed, 0 failed, 0 skipped\n")
+			})
+		}
 	}
 }
 
