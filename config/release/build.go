@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +31,8 @@ type maker struct {
 	Version string
 	// Systems are the operating systems that something can be made for.
 	Systems []string
+	// Race builds programs with the race detector, for tests on the platform of this machine.
+	Race bool
 
 	platforms []v1.Platform
 	commit    string
@@ -55,6 +58,9 @@ func (m *maker) prepare(ctx context.Context, platforms []string, progress io.Wri
 			return fmt.Errorf("%q is no platform that this is made for: say such as linux/amd64; the systems are %s", text, strings.Join(m.Systems, ", "))
 		}
 		m.platforms = append(m.platforms, *platform)
+	}
+	if here := runtime.GOOS + "/" + runtime.GOARCH; m.Race && !slices.Equal(platforms, []string{here}) {
+		return fmt.Errorf("--platform: Invalid value %q: with --race, only the platform of this machine, %s, is possible", strings.Join(platforms, ","), here)
 	}
 	if m.Version != "" && !version.MatchString(m.Version) {
 		return fmt.Errorf("the version %q is none: say it as v1.2.3 or v1.2.3-rc.1", m.Version)
@@ -114,10 +120,16 @@ func (m *maker) build(ctx context.Context, p program, platform v1.Platform, scra
 	file := filepath.Join(scratch, p.Image+"-"+strings.ReplaceAll(platform.String(), "/", "-"))
 	fmt.Fprintf(m.progress, "building %s for %s …\n", p.Image, platform)
 	flags := fmt.Sprintf("-s -w -buildid= -X %[1]s.version=%[2]s -X %[1]s.commit=%[3]s", versionPackage, m.Version, m.commit)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", file, p.Path)
+	args, cgo := []string{"build", "-trimpath", "-buildvcs=false"}, "CGO_ENABLED=0"
+	if m.Race {
+		// The race detector needs cgo, and an image without a base needs a static program.
+		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
+		flags += ` -linkmode external -extldflags "-static"`
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, "-ldflags", flags, "-o", file, p.Path)...)
 	cmd.Dir = m.Folder
 	// What a user has set for builds of their own must not show.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off",
+	cmd.Env = append(os.Environ(), cgo, "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off",
 		"GOOS="+platform.OS, "GOARCH="+platform.Architecture, "GOAMD64=v1", "GOARM64=v8.0")
 	cmd.Stdout, cmd.Stderr = m.progress, m.progress
 	if err := cmd.Run(); err != nil {

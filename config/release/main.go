@@ -75,6 +75,7 @@ func newImageCommand() *cobra.Command {
 	}
 	addFlags(cmd, &m, &platforms, "linux/amd64", "linux/arm64")
 	cmd.Flags().StringVar(&only, "only", "", "make this `image` alone")
+	cmd.Flags().BoolVar(&m.Race, "race", false, "for tests: build with the race detector, for the platform of this machine")
 	return cmd
 }
 

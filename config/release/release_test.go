@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
+	"debug/elf"
 	"encoding/base64"
 	"encoding/pem"
 	"io"
@@ -126,6 +127,27 @@ func TestImageRunsAnywhere(t *testing.T) {
 			assert.Regexp(t, `^v1\.2\.3 [0-9a-f]{40}\n$`, string(out))
 		}
 	}
+}
+
+// TestImageWithTheRaceDetector: its program runs without libraries, and reports data races.
+func TestImageWithTheRaceDetector(t *testing.T) {
+	t.Parallel()
+	folder := checkout(t)
+	racing := "package main\n\nfunc main() {\n\tn, done := 0, make(chan bool)\n\tgo func() { n++; close(done) }()\n\tn++\n\t<-done\n}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "cmd/hello/main.go"), []byte(racing), 0o644))
+	m := &maker{Folder: folder, Version: "v1.2.3", Systems: []string{runtime.GOOS}, Race: true}
+	require.NoError(t, m.prepare(t.Context(), []string{runtime.GOOS + "/" + runtime.GOARCH}, io.Discard))
+	file, err := m.build(t.Context(), hello, m.platforms[0], t.TempDir())
+	require.NoError(t, err)
+	program, err := elf.Open(file)
+	require.NoError(t, err)
+	defer program.Close()
+	libraries, err := program.ImportedLibraries()
+	require.NoError(t, err)
+	assert.Empty(t, libraries)
+	out, err := exec.Command(file).CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(out), "WARNING: DATA RACE")
 }
 
 func unpack(t *testing.T, image v1.Image) map[string][]byte {
@@ -299,6 +321,7 @@ func TestWhatIsAskedForIsCheckedFirst(t *testing.T) {
 		{"a version without v", []string{"push", "r.example", "--source", folder, "--version", "1.2.3"}, `the version "1.2.3" is none`},
 		{"build metadata, which no tag can have", []string{"push", "r.example", "--source", folder, "--version", "v1.2.3+4"}, "is none"},
 		{"another system", []string{"image", "x", "--source", folder, "--platform", "windows/amd64"}, `"windows/amd64" is no platform that this is made for: say such as linux/amd64; the systems are linux`},
+		{"a race detector elsewhere", []string{"image", "x", "--source", folder, "--race"}, `--platform: Invalid value "linux/amd64,linux/arm64": with --race, only the platform of this machine, ` + runtime.GOOS + "/" + runtime.GOARCH},
 		{"changes", []string{"push", "r.example", "--source", changed, "--version", "v1.2.3"}, "changes that are not committed"},
 		{"downloads of nowhere", []string{"downloads", "x", "--source", folder, "--version", "v1.2.3"}, "where it will be"},
 		{"downloads of no version", []string{"downloads", "x", "--source", folder, "--url", "https://downloads.example"}, "which version it is"},
