@@ -7,9 +7,7 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -117,42 +115,10 @@ func runTests(m *testing.M) (code int) {
 	}
 	code = m.Run()
 	manager.Stop()
-	logs, err := cluster.ManagerLogs()
-	if err == nil {
-		err = findRaces(logs)
-	}
-	if err != nil {
+	if err := cluster.FindRaces(); err != nil {
 		return failed(err)
 	}
 	return code
-}
-
-// findRaces returns an error if a manager's log reports a data race. Managers that are built
-// without the race detector report none.
-func findRaces(logs []string) error {
-	if len(logs) == 0 {
-		return errors.New("no manager has a log")
-	}
-	for _, log := range logs {
-		text, err := os.ReadFile(log)
-		if err != nil {
-			return err
-		}
-		if at := bytes.Index(text, []byte("WARNING: DATA RACE")); at >= 0 {
-			return fmt.Errorf("%s reports a data race:\n%s", filepath.Base(log), text[at:min(len(text), at+8<<10)])
-		}
-	}
-	return nil
-}
-
-func TestARaceIsFound(t *testing.T) {
-	t.Parallel()
-	quiet, racing := filepath.Join(t.TempDir(), "quiet.log"), filepath.Join(t.TempDir(), "racing.log")
-	mustWrite(t, quiet, "{}\n")
-	mustWrite(t, racing, "{}\n==================\nWARNING: DATA RACE\nWrite at 0x00c0\n")
-	require.NoError(t, findRaces([]string{quiet}))
-	require.EqualError(t, findRaces([]string{quiet, racing}), "racing.log reports a data race:\nWARNING: DATA RACE\nWrite at 0x00c0\n")
-	require.Error(t, findRaces(nil))
 }
 
 // startManager returns when the API server is configured to call the manager, too: after one that

@@ -38,7 +38,7 @@ func Programs(ctx context.Context, folder string) (string, error) {
 func Build(ctx context.Context, folder string) error {
 	args := []string{"build", "-trimpath", "-o", folder + string(filepath.Separator)}
 	env := os.Environ()
-	if os.Getenv(raceVariable) == "1" {
+	if Raced() {
 		args, env = append(args, "-race"), append(env, "CGO_ENABLED=1")
 	}
 	command := exec.CommandContext(ctx, "go", append(args, "./cmd/...")...)
