@@ -22,13 +22,24 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/lintel-policy/lintel/test/artifact"
+	"github.com/lintel-policy/lintel/test/installation"
 	"github.com/lintel-policy/lintel/test/puppetca"
 )
 
 // makeManager writes the manager's image of a checkout, as a version, to a folder.
-func makeManager(folder, checkout, version string) error {
-	return output("../../config/release", nil, "go", "run", ".", "image", folder, "--source", checkout,
-		"--only", "lintel-manager", "--platform", "linux/"+runtime.GOARCH, "--version", version)
+func makeManager(folder, checkout, version string, flags ...string) error {
+	return output("../../config/release", nil, append([]string{"go", "run", ".", "image", folder, "--source", checkout,
+		"--only", "lintel-manager", "--platform", "linux/" + runtime.GOARCH, "--version", version}, flags...)...)
+}
+
+// makePresent writes the manager's image of this checkout to a folder, with the race detector
+// if the programs under test have it.
+func makePresent(folder string) error {
+	var flags []string
+	if installation.Raced() {
+		flags = []string{"--race"}
+	}
+	return makeManager(folder, "../..", present, flags...)
 }
 
 // makePuppetImages writes the image of servers as two versions, that of PuppetDB, and two

@@ -26,7 +26,7 @@ func TestInstalled(t *testing.T) {
 		return errors.Join(
 			makePrevious(filepath.Join(images, "previous"), before, t.TempDir()),
 			buildGateway(images),
-			makeManager(filepath.Join(images, "present"), "../..", present),
+			makePresent(filepath.Join(images, "present")),
 		)
 	})
 	n := startNode(t)
@@ -34,6 +34,7 @@ func TestInstalled(t *testing.T) {
 	n.importGateway(t, images)
 	n.importImages(t, filepath.Join(images, "previous"))
 	n.importImages(t, filepath.Join(images, "present"))
+	n.collectRaces(t)
 	n.install(t, filepath.Join(before, "config/chart/lintel"), previous)
 
 	l := startLoad(t, n)

@@ -19,9 +19,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/lintel-policy/lintel/test/installation"
 )
 
 const (
+	managerImage = "localhost/lintel-manager"
 	// present and previous are the versions of the images, of this checkout and of the
 	// state before it.
 	present  = "v0.0.2-present"
@@ -33,6 +36,8 @@ type node struct {
 	kubeconfig, stateDir, helmPath string
 	binaries                       map[string]string
 	client                         kubernetes.Interface
+	// races is the folder where managers report data races.
+	races string
 }
 
 func startNode(t *testing.T) node {
@@ -43,7 +48,7 @@ func startNode(t *testing.T) node {
 // startCluster starts one, by further flags.
 func startCluster(t *testing.T, flags ...string) node {
 	t.Helper()
-	n := node{stateDir: filepath.Join(t.TempDir(), "cluster"), helmPath: filepath.Join(t.TempDir(), "helm")}
+	n := node{stateDir: filepath.Join(t.TempDir(), "cluster"), helmPath: filepath.Join(t.TempDir(), "helm"), races: raceFolder(t)}
 	run(t, ".", "go", "build", "-o", n.helmPath, "helm.sh/helm/v4/cmd/helm")
 	var answer struct {
 		Kubeconfig string
@@ -138,7 +143,10 @@ func (n node) mustHelm(t *testing.T, args ...string) {
 // values are the flags of Helm for the image of a version, and for further values as
 // --set has them.
 func values(version string, more ...string) []string {
-	given := append([]string{"crds.keep=false", "image.repository=localhost/lintel-manager", "image.tag=" + version}, more...)
+	given := append([]string{"crds.keep=false", "image.repository=" + managerImage, "image.tag=" + version}, more...)
+	if installation.Raced() {
+		given = append(given, "resources.limits.memory=4Gi") // the race detector needs up to ten times as much
+	}
 	return []string{"--set", strings.Join(given, ",")}
 }
 

@@ -342,7 +342,7 @@ func startPuppetNode(t *testing.T) node {
 	images := t.TempDir()
 	made := inBackground(t, func() error {
 		return errors.Join(
-			makeManager(filepath.Join(images, "manager"), "../..", present),
+			makePresent(filepath.Join(images, "manager")),
 			makePuppetImages(t.Context(), filepath.Join(images, "puppet"), t.TempDir()),
 			output(".", nil, "go", "build", "-o", filepath.Join(images, "endpoint"), "./endpoint"),
 		)
@@ -353,6 +353,7 @@ func startPuppetNode(t *testing.T) node {
 	for _, name := range []string{"manager", "puppet", "programs"} {
 		n.importImages(t, filepath.Join(images, name))
 	}
+	n.collectRaces(t)
 	n.mustHelm(t, slices.Concat([]string{"install", "lintel", folder, "--create-namespace"},
 		values(present, "systems.openvox.enabled=true", "systems.openvox.keyBits=2048"), wait(2*time.Minute))...)
 	return n

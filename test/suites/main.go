@@ -58,7 +58,7 @@ func parse(args []string) (options, error) {
 		flags.PrintDefaults()
 	}
 	flags.BoolVar(&o.all, "all", false, "run every suite but the long ones")
-	flags.BoolVar(&o.long, "long", false, "run every suite, with long properties, fuzzing, and the end-to-end suites against a manager with the race detector")
+	flags.BoolVar(&o.long, "long", false, "run every suite, with long properties, fuzzing, and the suites of e2e and of the chart against a manager with the race detector")
 	flags.DurationVar(&o.budget, "budget", 0, "start no suite that is only due in rotation if it would end later than this; 0 for no limit")
 	flags.DurationVar(&o.warnAfter, "warn-after", 25*time.Minute, "print a warning when the run takes longer; 0 for none")
 	if err := flags.Parse(args); err != nil {
