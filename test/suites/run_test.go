@@ -187,38 +187,76 @@ func TestAnotherSelectionIsAChange(t *testing.T) {
 	require.Contains(t, out, "its selection changed")
 }
 
-// TestAProcessThatATestLeavesBehind holds up no suite, neither in the group of the test
-// program nor in a session of its own.
-func TestAProcessThatATestLeavesBehind(t *testing.T) {
+// TestNoProcessOutlivesItsSuite: what a test leaves behind ends, in the group of the test
+// program and in a session of its own, when the suite passes and when the run is interrupted.
+func TestNoProcessOutlivesItsSuite(t *testing.T) {
 	t.Parallel()
-	for name, attributes := range map[string]string{"group": "", "session": "c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}"} {
-		c := toy(t)
-		c.writeToy(t, "green/a_test.go", `package green
+	const (
+		session = "c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}"
+		pause   = "time.Sleep(time.Hour)"
+	)
+	for name, tt := range map[string]struct{ attributes, then string }{
+		"in the group":              {"", ""},
+		"in a session":              {session, ""},
+		"interrupted, in the group": {"", pause},
+		"interrupted, in a session": {session, pause},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, file := toy(t), filepath.Join(t.TempDir(), "pid")
+			c.writeToy(t, "green/a_test.go", `package green
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 )
 
 var _ syscall.Signal
 
 func TestGreen(t *testing.T) {
-	c := exec.Command("sleep", "60")
+	time.Sleep(0)
+	c := exec.Command("sleep", "600")
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
-	`+attributes+`
+	`+tt.attributes+`
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile("`+file+`~", fmt.Append(nil, c.Process.Pid), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename("`+file+`~", "`+file+`"); err != nil {
+		t.Fatal(err)
+	}
+	`+tt.then+`
 }
 `)
-		s := toySuite("green", byInput)
-		s.steps[0].linked = true
-		began := time.Now()
-		out, err := runToy(t, c, options{}, s)
-		require.NoError(t, err, out)
-		require.Less(t, time.Since(began), 50*time.Second, name)
+			s := toySuite("green", byInput)
+			s.steps[0].linked = true
+			r, plan, out := begin(t, c, options{}, s)
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				r.run(ctx, plan)
+			}()
+			require.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, 2*time.Minute, 10*time.Millisecond)
+			began := time.Now()
+			if tt.then != "" {
+				interrupt()
+			}
+			<-ended
+			require.Less(t, time.Since(began), 5*time.Minute, "it holds up no suite")
+			require.Equal(t, tt.then != "", r.report(plan) != nil, out)
+			pid, err := os.ReadFile(file)
+			require.NoError(t, err)
+			command, _ := os.ReadFile(filepath.Join("/proc", string(pid), "cmdline"))
+			require.Empty(t, string(command), "it has ended")
+		})
 	}
 }
 
