@@ -8,6 +8,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -71,6 +72,12 @@ func runTests(m *testing.M) (code int) {
 		return failed(err)
 	}
 	defer os.RemoveAll(folder)
+	// All programs that are built with the race detector report to one folder, with the processes
+	// that they start: a report in their output could be lost.
+	races := filepath.Join(folder, "races")
+	if err := errors.Join(os.Mkdir(races, 0o700), os.Setenv("GORACE", installation.RaceOptions(races, "program"))); err != nil {
+		return failed(err)
+	}
 	if programs, err = installation.Programs(ctx, filepath.Join(folder, "bin")); err != nil {
 		return failed(err)
 	}
@@ -115,7 +122,7 @@ func runTests(m *testing.M) (code int) {
 	}
 	code = m.Run()
 	manager.Stop()
-	if err := cluster.FindRaces(); err != nil {
+	if err := installation.FindRaces(races); err != nil {
 		return failed(err)
 	}
 	return code

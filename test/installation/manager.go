@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -115,10 +114,7 @@ func StartManager(ctx context.Context, c *Cluster, o ManagerOptions) (*Manager, 
 		"--receiver-bind-address", local(ports[3]),
 	}, o.Args...)...)
 	m.process.Stdout, m.process.Stderr = log, log
-	if err := os.MkdirAll(c.raceFolder(), 0o700); err != nil {
-		return nil, fmt.Errorf("starting manager %s: %w", o.Name, err)
-	}
-	m.process.Env = slices.Concat(os.Environ(), []string{"POD_NAME=" + o.Name, "GORACE=" + RaceOptions(c.raceFolder(), o.Name)}, o.Env)
+	m.process.Env = append(append(os.Environ(), "POD_NAME="+o.Name), o.Env...)
 	endWithParent(m.process)
 	if err := m.start(); err != nil {
 		return nil, err
@@ -193,13 +189,6 @@ func (m *Manager) Kill() {
 func (c *Cluster) ManagerLogs() ([]string, error) {
 	return filepath.Glob(filepath.Join(c.managerFolder(), "*.log"))
 }
-
-// FindRaces returns an error with the data races in all managers that were started for the
-// cluster, and in the processes that they started. Managers that are built without the race
-// detector report none.
-func (c *Cluster) FindRaces() error { return FindRaces(c.raceFolder()) }
-
-func (c *Cluster) raceFolder() string { return filepath.Join(c.managerFolder(), "races") }
 
 // managerFolder is for the files of managers; the state folder is the cluster's own.
 func (c *Cluster) managerFolder() string { return c.StateDir + "-lintel" }
