@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"github.com/lintel-policy/lintel/policies/source/process"
 )
 
 // childTooLarge is the exit code of a child that needed too much memory.
@@ -60,7 +62,7 @@ func (c child) talk(ctx context.Context, conversation func(context.Context, *jso
 	defer cancel()
 	command := exec.CommandContext(bounded, c.program, c.argument)
 	command.WaitDelay = time.Second
-	command.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%d", c.bytes))
+	command.Env = process.Environment(int64(c.bytes))
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	stdin, errIn := command.StdinPipe()

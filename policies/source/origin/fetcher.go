@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"github.com/lintel-policy/lintel/policies/source/process"
 )
 
 const (
@@ -62,7 +64,7 @@ func (f *Fetcher) Fetch(ctx context.Context, request Request) (*Answer, error) {
 	defer cancel()
 	command := exec.CommandContext(bounded, f.program, FetchArgument)
 	command.WaitDelay = time.Second
-	command.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%d", request.Limits.MemoryBytes))
+	command.Env = process.Environment(request.Limits.MemoryBytes, process.NetworkVariables...)
 	command.Stdin = bytes.NewReader(text)
 	answer := &limitedBuffer{left: answerBytes*request.Limits.TotalBytes + 1<<20}
 	stderr := &limitedBuffer{left: 1 << 10}
