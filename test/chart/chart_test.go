@@ -351,6 +351,23 @@ func TestOpenShiftChoosesTheUser(t *testing.T) {
 	assert.Contains(t, text, "runAsNonRoot: true")
 }
 
+func TestNotesNameSystemsThatMakeAnAdministrator(t *testing.T) {
+	for _, tt := range []struct{ values, want string }{
+		{`{}`, ""},
+		{`{systems: {orloj: {enabled: true}, zopp: {enabled: true, namespaces: [a]}}}`, ""},
+		{`{systems: {openclaw: {enabled: true}}}`, "In effect, openclaw makes the manager"},
+		{`{systems: {openclaw: {enabled: true}, openzro: {enabled: true, namespaces: [a]}, zopp: {enabled: true}}}`, "In effect, openclaw, zopp make the manager"},
+	} {
+		installed, err := dryRun(t, folder, namespace, tt.values)
+		require.NoError(t, err)
+		if tt.want == "" {
+			assert.NotContains(t, installed.Info.Notes, "In effect")
+		} else {
+			assert.Contains(t, installed.Info.Notes, tt.want)
+		}
+	}
+}
+
 func TestWhatContradictsItselfIsRefused(t *testing.T) {
 	for _, tt := range []struct{ name, values, problem string }{
 		{"two certificates", `{certificate: {certManager: true, secretName: pair}}`, "exclude each other"},
