@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,9 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -163,6 +166,107 @@ func TestAgainstAnAPIServer(t *testing.T) {
 	t.Run("a running registrar follows the snapshot and drift", func(t *testing.T) {
 		testRunningRegistrar(t, config, c, settings, ca.pem)
 	})
+	t.Run("canary", func(t *testing.T) { testCanary(t, config, c, certificate, ca.pem) })
+}
+
+// testCanary has the API server not call the webhooks any longer, in ways that leave a
+// configuration in place and in ways that do not.
+func testCanary(t *testing.T, config *rest.Config, c client.Client, certificate *Certificate, bundle []byte) {
+	const namespace = "lintel-system"
+	products := registration.CanaryProducts(namespace)
+	handler, err := NewHandler(HandlerOptions{
+		Snapshot: func() *engine.Snapshot { return nil }, Products: products, Metrics: newTestMetrics(t), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	require.NoError(t, err)
+	server, end := startServer(t, ServerOptions{Handler: handler, Certificate: certificate})
+	defer func() { assert.NoError(t, end()) }()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
+	require.NoError(t, err)
+	defer silent.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	other := newAuthority(t, "another")
+
+	require.NoError(t, c.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "lintel-a"}}))
+	changes := make(chan struct{}, 100)
+	canary, err := registration.NewCanary(config, namespace, "lintel-a", 300*time.Millisecond, prometheus.NewRegistry(), func() { changes <- struct{}{} })
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- canary.Start(ctx) }()
+	defer func() { cancel(); assert.NoError(t, <-ended) }()
+	becomes := func(missing string) {
+		t.Helper()
+		require.EventuallyWithT(t, func(collect *assert.CollectT) {
+			if missing == "" {
+				assert.Empty(collect, canary.Missing())
+			} else {
+				assert.Contains(collect, canary.Missing(), missing+" webhooks")
+			}
+		}, 2*time.Minute, 50*time.Millisecond)
+	}
+
+	settings := registration.Settings{Namespace: namespace, URL: "https://" + server.Address(), CABundle: bundle}
+	register := func(edit func(w *admissionregistrationv1.ValidatingWebhook, m *admissionregistrationv1.MutatingWebhook)) {
+		t.Helper()
+		validating, mutating, err := registration.Configurations(nil, nil, products, settings)
+		require.NoError(t, err)
+		edit(&validating.Webhooks[0], &mutating.Webhooks[0])
+		require.Contains(t, validating.Webhooks[0].Name+mutating.Webhooks[0].Name, "canary.policy.lintel.devcanary.policy.lintel.dev")
+		for _, object := range []client.Object{validating, mutating} {
+			require.NoError(t, client.IgnoreNotFound(c.Delete(t.Context(), object.DeepCopyObject().(client.Object))))
+			require.NoError(t, c.Create(t.Context(), object))
+		}
+	}
+	intact := func(*admissionregistrationv1.ValidatingWebhook, *admissionregistrationv1.MutatingWebhook) {}
+	nothing := []admissionregistrationv1.MatchCondition{{Name: "none", Expression: "false"}}
+	for _, way := range []struct {
+		name, missing string
+		edit          func(v *admissionregistrationv1.ValidatingWebhook, m *admissionregistrationv1.MutatingWebhook)
+	}{
+		{"nothing listens", "mutating and validating", func(v *admissionregistrationv1.ValidatingWebhook, m *admissionregistrationv1.MutatingWebhook) {
+			v.ClientConfig.URL, m.ClientConfig.URL = new("https://"+closed.Addr().String()), new("https://"+closed.Addr().String())
+		}},
+		{"packets are dropped", "mutating and validating", func(v *admissionregistrationv1.ValidatingWebhook, m *admissionregistrationv1.MutatingWebhook) {
+			v.ClientConfig.URL, m.ClientConfig.URL = new("https://"+silent.Addr().String()), new("https://"+silent.Addr().String())
+		}},
+		{"another path", "mutating", func(_ *admissionregistrationv1.ValidatingWebhook, m *admissionregistrationv1.MutatingWebhook) {
+			m.ClientConfig.URL = new("https://" + server.Address() + "/elsewhere")
+		}},
+		{"another CA", "mutating and validating", func(v *admissionregistrationv1.ValidatingWebhook, m *admissionregistrationv1.MutatingWebhook) {
+			v.ClientConfig.CABundle, m.ClientConfig.CABundle = other.pem, other.pem
+		}},
+		{"no rules", "validating", func(v *admissionregistrationv1.ValidatingWebhook, _ *admissionregistrationv1.MutatingWebhook) {
+			v.Rules = nil
+		}},
+		{"another operation", "mutating", func(_ *admissionregistrationv1.ValidatingWebhook, m *admissionregistrationv1.MutatingWebhook) {
+			m.Rules = []admissionregistrationv1.RuleWithOperations{{Operations: []admissionregistrationv1.OperationType{"CREATE"}, Rule: m.Rules[0].Rule}}
+		}},
+		{"a selector of namespaces", "validating", func(v *admissionregistrationv1.ValidatingWebhook, _ *admissionregistrationv1.MutatingWebhook) {
+			v.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
+		}},
+		{"a selector of objects", "mutating", func(_ *admissionregistrationv1.ValidatingWebhook, m *admissionregistrationv1.MutatingWebhook) {
+			m.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
+		}},
+		{"a condition", "mutating and validating", func(v *admissionregistrationv1.ValidatingWebhook, m *admissionregistrationv1.MutatingWebhook) {
+			v.MatchConditions, m.MatchConditions = nothing, nothing
+		}},
+	} {
+		register(intact)
+		becomes("")
+		register(way.edit)
+		becomes(way.missing)
+	}
+	register(intact)
+	becomes("")
+	require.NotEmpty(t, changes)
+	require.NoError(t, c.Delete(t.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: registration.ConfigurationName}}))
+	becomes("validating")
+
+	var lease coordinationv1.Lease
+	require.NoError(t, c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "lintel-a"}, &lease))
+	require.Empty(t, lease.Annotations, "a canary request changes nothing")
 }
 
 func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, settings registration.Settings, bundle []byte) {

@@ -78,9 +78,12 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	products = append(products, policies.Product())
+	products = append(append(products, policies.Product()), registration.CanaryProducts(o.namespace)...)
 	registrar, err := addRegistrar(mgr, o, policies, products)
 	if err != nil {
+		return err
+	}
+	if err := addCanary(mgr, config, o.namespace, policies); err != nil {
 		return err
 	}
 	server, err := newServer(mgr, o, policies, products, tracing, logger)
@@ -134,6 +137,17 @@ func addRegistrar(mgr manager.Manager, o *options, policies *policy.Policies, pr
 	policies.Live.OnChange(func(*engine.Snapshot) { registrar.SnapshotChanged() })
 	registrar.OnChange(refresh)
 	return registrar, registrar.SetupWithManager(mgr)
+}
+
+// addCanary has every replica prove that the API server calls the webhooks.
+func addCanary(mgr manager.Manager, config *rest.Config, namespace string, policies *policy.Policies) error {
+	var canary *registration.Canary
+	changed := policies.ReportNotCalled(func() string { return canary.Missing() })
+	canary, err := registration.NewCanary(config, namespace, policy.LeaseName(replicaName()), registration.CanaryInterval, metrics.Registry, changed)
+	if err != nil {
+		return err
+	}
+	return mgr.Add(object.Everywhere(canary.Start))
 }
 
 func restConfig(kubeconfig string) (*rest.Config, error) {

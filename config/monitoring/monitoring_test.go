@@ -151,6 +151,7 @@ func metrics(t *testing.T) map[string][]string {
 		"lintel_cluster_data_objects": {"kind"},
 		"lintel_cluster_data_bytes":   {"kind"},
 		"lintel_source_ready":         {"source"},
+		"lintel_webhooks_called":      nil,
 
 		"lintel_gatekeeper_not_enforced": {"kind", "name"},
 

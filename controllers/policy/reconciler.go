@@ -146,6 +146,7 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 		replicas:     serving(object.Name, reports, object.Status.Replicas, now),
 		settings:     settingsOf(object.Name, reports),
 		limits:       limitsOf(object.Name, reports, now),
+		notCalled:    notCalledBy(reports, now),
 	}
 	if snapshot := r.live.Snapshot(); snapshot != nil {
 		gathered.unregistered, gathered.lost = r.unregistered(snapshot.Digest())

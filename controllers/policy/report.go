@@ -31,6 +31,9 @@ const (
 	// notifiedAnnotation holds JSON {source: time}: when this replica received the last
 	// push notification that was genuine.
 	notifiedAnnotation = "lintel.dev/notified"
+	// notCalledAnnotation holds why the API server does not call the webhooks for the
+	// canary requests of this replica.
+	notCalledAnnotation = "lintel.dev/not-called"
 
 	reportInterval = 10 * time.Second
 	// reportExpiry is how long a replica counts as live after its last report.
@@ -48,7 +51,10 @@ type replicaReport struct {
 	limits   map[string][]string // by source: what reached a limit in the last minutes
 	// notified is, by source, the last push notification.
 	notified map[string]string
-	renewed  time.Time
+	// notCalled is why the API server does not call the webhooks for the replica's canary
+	// requests; empty if it does.
+	notCalled string
+	renewed   time.Time
 }
 
 // readReport reads a Lease: false where it is none of a replica's.
@@ -57,7 +63,7 @@ func readReport(lease *coordinationv1.Lease) (replicaReport, bool) {
 	if r.replica == "" || lease.Spec.RenewTime == nil {
 		return r, false
 	}
-	r.renewed = lease.Spec.RenewTime.Time
+	r.renewed, r.notCalled = lease.Spec.RenewTime.Time, lease.Annotations[notCalledAnnotation]
 	for annotation, into := range map[string]any{settingsAnnotation: &r.settings, limitsAnnotation: &r.limits, notifiedAnnotation: &r.notified} {
 		if text, ok := lease.Annotations[annotation]; ok && json.Unmarshal([]byte(text), into) != nil {
 			return r, false
@@ -88,6 +94,17 @@ func notificationsOf(name string, reports []replicaReport) map[string]string {
 	return out
 }
 
+// notCalledBy is why the API server does not call the webhooks, by the first live replica
+// that reports it; empty if none does.
+func notCalledBy(reports []replicaReport, now time.Time) string {
+	for _, r := range reports {
+		if r.notCalled != "" && now.Sub(r.renewed) <= reportExpiry {
+			return "replica " + r.replica + ": " + r.notCalled
+		}
+	}
+	return ""
+}
+
 // reporter writes what this replica serves into a Lease of its own: on change, and
 // every ten seconds.
 type reporter struct {
@@ -97,6 +114,8 @@ type reporter struct {
 	replica   string
 	podUID    string
 	changed   chan struct{}
+	// notCalled is why the API server does not call the webhooks.
+	notCalled func() string
 
 	mu       sync.Mutex        // over notified
 	notified map[string]string // by source
@@ -105,7 +124,7 @@ type reporter struct {
 // newReporter makes the reporter of a replica. With the uid of its Pod, the Lease
 // goes with the Pod.
 func newReporter(c client.Client, live *engine.Live, namespace, replica, podUID string) *reporter {
-	r := &reporter{client: c, live: live, namespace: namespace, replica: replica, podUID: podUID, changed: make(chan struct{}, 1), notified: map[string]string{}}
+	r := &reporter{notCalled: func() string { return "" }, client: c, live: live, namespace: namespace, replica: replica, podUID: podUID, changed: make(chan struct{}, 1), notified: map[string]string{}}
 	live.OnChange(func(*engine.Snapshot) { r.hurry() })
 	return r
 }
@@ -147,7 +166,10 @@ func (r *reporter) Start(ctx context.Context) error {
 	}
 }
 
-func (r *reporter) leaseName() string { return "lintel-" + r.replica }
+func (r *reporter) leaseName() string { return LeaseName(r.replica) }
+
+// LeaseName is the name of the Lease in which a replica reports.
+func LeaseName(replica string) string { return "lintel-" + replica }
 
 func (r *reporter) write(ctx context.Context) error {
 	reached := map[string][]string{}
@@ -163,6 +185,9 @@ func (r *reporter) write(ctx context.Context) error {
 			return err
 		}
 		annotations[name] = string(text)
+	}
+	if why := r.notCalled(); why != "" {
+		annotations[notCalledAnnotation] = why
 	}
 	lease := coordinationv1ac.Lease(r.leaseName(), r.namespace).
 		WithLabels(map[string]string{replicaLabel: r.replica}).

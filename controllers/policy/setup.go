@@ -67,6 +67,7 @@ type Policies struct {
 	compiler *source.Compiler
 	gate     source.Gate
 	origins  *origins
+	reporter *reporter
 }
 
 // New sets up what judges and serves policies. It reads the kinds of the cluster, and adds
@@ -127,6 +128,7 @@ func (p *Policies) newCompiler(program string) (*source.Compiler, error) {
 
 func (p *Policies) addRunnables(table *resourceTable) error {
 	reporter := newReporter(p.manager.GetClient(), p.Live, p.options.Namespace, p.options.Replica, p.options.PodUID)
+	p.reporter = reporter
 	runnables := []manager.Runnable{object.Everywhere(table.Start), object.Everywhere(p.objects.Start), p.origins, object.Everywhere(reporter.Start)}
 	if p.options.ReceiverAddress != "" {
 		receiver := newReceiver(&receiver{
@@ -166,6 +168,14 @@ func (p *Policies) AddControllers(unregistered func(digest string) (why string, 
 		reconciler.setUp(p.manager),
 		p.manager.AddReadyzCheck("policies", loader.ready),
 	)
+}
+
+// ReportNotCalled has this replica report why the API server does not call the webhooks,
+// which notCalled returns; empty if it does. It must be called before the manager starts.
+// changed is to be called when that changes.
+func (p *Policies) ReportNotCalled(notCalled func() string) (changed func()) {
+	p.reporter.notCalled = notCalled
+	return p.reporter.hurry
 }
 
 // Cluster is the newest version of the cluster objects that policies require.

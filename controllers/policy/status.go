@@ -28,6 +28,7 @@ const (
 	ReasonServing             = "Serving"
 	ReasonNotEnforced         = "NotEnforced"
 	ReasonNotRegistered       = "NotRegistered"
+	ReasonNotCalled           = "NotCalled"
 	ReasonProgressing         = "Progressing"
 	ReasonArtifactFailed      = "ArtifactFailed"
 	ReasonSuspended           = "Suspended"
@@ -60,6 +61,9 @@ type facts struct {
 	// does. It did before where lost is true.
 	unregistered string
 	lost         bool
+	// notCalled is why the API server does not call the webhooks although they are
+	// registered; empty if it does.
+	notCalled string
 }
 
 // status is what the PolicySource says next. Conditions keep their transition time
@@ -216,6 +220,8 @@ func (s *statusWriter) served(what, reason string) {
 		s.set(v1alpha1.ConditionReady, false, ReasonNotRegistered, s.unregistered)
 	case s.unregistered != "":
 		s.set(v1alpha1.ConditionReady, false, ReasonProgressing, s.unregistered)
+	case s.notCalled != "":
+		s.set(v1alpha1.ConditionReady, false, ReasonNotCalled, s.notCalled)
 	default:
 		message := fmt.Sprintf("%s, served by %d of %d replicas", what, serving, len(s.replicas))
 		if left := s.object.Annotations[v1alpha1.NotEnforcedAnnotation]; left != "" {

@@ -64,6 +64,7 @@ func TestStatus(t *testing.T) {
 		"no replica has reported":  {facts{verdict: &verdict}, metav1.ConditionFalse, ReasonProgressing, digest},
 		"not registered yet":       {facts{verdict: &verdict, replicas: serves(digest), unregistered: "soon"}, metav1.ConditionFalse, ReasonProgressing, digest},
 		"registered no longer":     {facts{verdict: &verdict, replicas: serves(digest), unregistered: "deleted", lost: true}, metav1.ConditionFalse, ReasonNotRegistered, digest},
+		"not called":               {facts{verdict: &verdict, replicas: serves(digest), notCalled: "no answer"}, metav1.ConditionFalse, ReasonNotCalled, digest},
 		"the artifact is not kept": {facts{verdict: &verdict, stored: errors.New("forbidden")}, metav1.ConditionFalse, ReasonArtifactFailed, ""},
 		"requires may not be read": {facts{verdict: &verdict, unmet: &unmet{ReasonRequiresForbidden, "kubectl"}}, metav1.ConditionFalse, ReasonRequiresForbidden, ""},
 		"refused":                  {facts{verdict: &source.Verdict{Reason: source.ReasonCompileFailed, Message: "bad"}}, metav1.ConditionFalse, source.ReasonCompileFailed, ""},

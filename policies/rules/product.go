@@ -22,6 +22,9 @@ type Product struct {
 	Entry string
 	// FailurePolicy is Fail unless set.
 	FailurePolicy definition.FailurePolicy
+	// TimeoutSeconds is how long the API server waits for an answer; as for user policies
+	// if 0.
+	TimeoutSeconds int32
 	// Rules are what the entry is called for. An entry without rules stays
 	// registered: entries are never added or dropped while the program runs.
 	Rules []admissionregistrationv1.RuleWithOperations

@@ -60,11 +60,11 @@ func registered(t *testing.T) []string {
 		add(w.Name, w.ClientConfig.CABundle, w.Rules)
 	}
 	require.Equal(t, []string{
-		"certificaterequest.openvox.voxpupuli.org", "certificatesigningrequest.openvox.voxpupuli.org",
+		"canary.policy.lintel.dev", "certificaterequest.openvox.voxpupuli.org", "certificatesigningrequest.openvox.voxpupuli.org",
 		"mpod-v1.openzro.io", "objects.openzro.io", "objects.orloj.dev", "openclawinstance.openclaw.enterprise.io", "policybundle.openclaw.enterprise.io", "policysource.policy.lintel.dev",
 		"secrets.zopp.dev", "vcertificate.kb.io", "vcertificateauthority.kb.io", "vconfig.kb.io", "vdatabase.kb.io", "vnodeclassifier.kb.io", "vpool.kb.io", "vreportprocessor.kb.io", "vserver.kb.io", "vsigningpolicy.kb.io", "zoppsecretsyncs.zopp.dev",
 		"ignore.policies.lintel.dev", "fail.policies.lintel.dev",
-		"mpod-v1.openzro.io", "objects.orloj.dev", "openclawinstance.openclaw.enterprise.io", "ignore.policies.lintel.dev", "fail.policies.lintel.dev",
+		"canary.policy.lintel.dev", "mpod-v1.openzro.io", "objects.orloj.dev", "openclawinstance.openclaw.enterprise.io", "ignore.policies.lintel.dev", "fail.policies.lintel.dev",
 	}, names, "the entries are always the same")
 	return resources
 }
@@ -78,8 +78,6 @@ func TestSomebodyElsesEditOfTheRegistrationIsUndone(t *testing.T) {
 	eventually(t, func() bool { return slices.Contains(registered(t), "configmaps") }, "the rules to come back")
 }
 
-// TestAKindThatIsInstalledLater: until the cluster has it, a policy's whole group is
-// registered; then the resource alone.
 // TestTheRegistrationIsDeletedWithItsOwner: the garbage collector deletes both configurations
 // with the ClusterRole, and nothing is enforced until Lintel has written them again.
 func TestTheRegistrationIsDeletedWithItsOwner(t *testing.T) {
@@ -110,6 +108,8 @@ func TestTheRegistrationIsDeletedWithItsOwner(t *testing.T) {
 	require.Contains(t, events, "owned Warning NotRegistered")
 }
 
+// TestAKindThatIsInstalledLater: until the cluster has it, a policy's whole group is
+// registered; then the resource alone.
 func TestAKindThatIsInstalledLater(t *testing.T) {
 	const crd = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gadgets.later.lintel.dev"},"spec":{"group":"later.lintel.dev","scope":"Namespaced","names":{"kind":"Gadget","plural":"gadgets"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`
 	applySource(t, "gadgets", "# METADATA\n# custom:\n#   match: {kinds: [{group: later.lintel.dev, kind: Gadget}]}\npackage gadgets\ndeny contains \"no gadgets\"", nil)

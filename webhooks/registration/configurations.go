@@ -112,6 +112,7 @@ type registered struct {
 	namespaceSelector *metav1.LabelSelector
 	objectSelector    *metav1.LabelSelector
 	conditions        []admissionregistrationv1.MatchCondition
+	timeoutSeconds    int32
 }
 
 func (s Settings) productEntry(product rules.Product) registered {
@@ -127,6 +128,7 @@ func (s Settings) productEntry(product rules.Product) registered {
 		namespaceSelector: &metav1.LabelSelector{},
 		objectSelector:    &metav1.LabelSelector{},
 		conditions:        append([]admissionregistrationv1.MatchCondition{conditionNotAPIServer}, product.MatchConditions...),
+		timeoutSeconds:    cmp.Or(product.TimeoutSeconds, timeoutSeconds),
 	}
 }
 
@@ -141,6 +143,7 @@ func (s Settings) policyEntry(
 		namespaceSelector: s.namespaceSelector(policies),
 		objectSelector:    commonObjectSelector(policies),
 		conditions:        policyConditions(policies),
+		timeoutSeconds:    timeoutSeconds,
 	}
 }
 
@@ -154,7 +157,7 @@ func (e registered) validating() admissionregistrationv1.ValidatingWebhook {
 		NamespaceSelector:       e.namespaceSelector,
 		ObjectSelector:          e.objectSelector,
 		SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
-		TimeoutSeconds:          new(int32(timeoutSeconds)),
+		TimeoutSeconds:          new(e.timeoutSeconds),
 		AdmissionReviewVersions: []string{"v1"},
 		MatchConditions:         e.conditions,
 	}
@@ -170,7 +173,7 @@ func (e registered) mutating() admissionregistrationv1.MutatingWebhook {
 		NamespaceSelector:       e.namespaceSelector,
 		ObjectSelector:          e.objectSelector,
 		SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
-		TimeoutSeconds:          new(int32(timeoutSeconds)),
+		TimeoutSeconds:          new(e.timeoutSeconds),
 		AdmissionReviewVersions: []string{"v1"},
 		ReinvocationPolicy:      new(admissionregistrationv1.IfNeededReinvocationPolicy),
 		MatchConditions:         e.conditions,
