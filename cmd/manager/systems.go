@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/lintel-policy/lintel/controllers/guard"
 	"github.com/lintel-policy/lintel/controllers/openclaw"
 	"github.com/lintel-policy/lintel/controllers/openvox"
 	"github.com/lintel-policy/lintel/controllers/openzro"
@@ -63,12 +64,20 @@ func addSystems(ctx context.Context, mgr manager.Manager, o *options) ([]rules.P
 		Namespaces: func(cached, live client.Reader) rules.NamespaceGetter { return webhooks.NewNamespaces(cached, live) },
 	}
 	var products []rules.Product
+	var controls []system.Controls
 	for _, part := range o.parts {
 		added, err := part.SetUp(ctx, in, slices.Contains(o.systems, part.Name))
 		if err != nil {
 			return nil, fmt.Errorf("setting up %s: %w", part.Name, err)
 		}
 		products = append(products, added...)
+		if part.Controls == nil || !slices.Contains(o.systems, part.Name) {
+			continue
+		}
+		if created := part.Controls(); created != nil {
+			controls = append(controls, *created)
+		}
 	}
-	return products, nil
+	guarded, err := guard.Products(ctx, mgr, controls)
+	return append(products, guarded...), err
 }

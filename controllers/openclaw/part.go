@@ -37,7 +37,7 @@ type admitter struct {
 // Part is the system openclaw.
 func Part() system.Part {
 	a := &admitter{}
-	return system.Part{Name: "openclaw", Flags: a.flags, Scheme: v1.AddToScheme, SetUp: a.setUp}
+	return system.Part{Name: "openclaw", Flags: a.flags, Scheme: v1.AddToScheme, Controls: controls, SetUp: a.setUp}
 }
 
 func (a *admitter) flags(flags *pflag.FlagSet) {

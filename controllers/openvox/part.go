@@ -26,7 +26,7 @@ func Part() system.Part {
 	a := &admitter{}
 	return system.Part{
 		Name: "openvox", Flags: a.flags, Check: a.check, Scheme: v1alpha1.AddToScheme,
-		Caches: a.caches, SetUp: a.setUp,
+		Caches: a.caches, Controls: a.controls, SetUp: a.setUp,
 	}
 }
 

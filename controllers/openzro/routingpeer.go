@@ -119,7 +119,9 @@ func (p *routingPeers) networkOf(t *task[*v1.OZRoutingPeer]) (have management.Ne
 }
 
 // childName is the name of the OZGroup and the OZSetupKey of an OZRoutingPeer.
-func childName(of *v1.OZRoutingPeer) string { return "routingpeer-" + of.Name }
+func childName(of *v1.OZRoutingPeer) string { return childPrefix + of.Name }
+
+const childPrefix = "routingpeer-"
 
 func (p *routingPeers) groupName(of *v1.OZRoutingPeer) string {
 	return p.networkName(of.Namespace) + "-" + of.Name

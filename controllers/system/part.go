@@ -45,6 +45,9 @@ type Part struct {
 	// objects of them.
 	Scheme func(*runtime.Scheme) error
 	Caches func() map[client.Object]cache.ByObject
+	// Controls describes the objects that the controllers create, once the system is set up:
+	// nil if they create none.
+	Controls func() *Controls
 	// SetUp gives the webhook entries, and adds the controllers where the system is on.
 	SetUp func(ctx context.Context, mgr Manager, on bool) ([]rules.Product, error)
 }

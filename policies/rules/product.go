@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -31,6 +32,10 @@ type Product struct {
 	// MatchConditions narrow Rules, so that objects of foreign kinds call out only
 	// where the product has an interest in them.
 	MatchConditions []admissionregistrationv1.MatchCondition
+	// ObjectSelector narrows Rules by the labels of objects: all objects if it is nil.
+	ObjectSelector *metav1.LabelSelector
+	// NotOfPlatform leaves out the namespaces that user policies leave out, too.
+	NotOfPlatform bool
 
 	Validate Judge
 	Mutate   Judge

@@ -131,7 +131,7 @@ func sameAsReference(t *testing.T, source definition.Source) Results {
 // line of them, here as in OPA's own runner.
 func TestRegoTestsAsOPARunsThem(t *testing.T) {
 	const root = "../.."
-	for _, folder := range []string{"config/samples/policies", "policies/rules/openclaw", "policies/rules/openvox", "policies/rules/openzro", "policies/rules/orloj", "policies/rules/zopp", "policies/sidecar"} {
+	for _, folder := range []string{"config/samples/policies", "policies/rules/controlled", "policies/rules/openclaw", "policies/rules/openvox", "policies/rules/openzro", "policies/rules/orloj", "policies/rules/zopp", "policies/sidecar"} {
 		t.Run(folder, func(t *testing.T) {
 			files := map[string]string{}
 			require.NoError(t, filepath.WalkDir(filepath.Join(root, folder), func(path string, entry os.DirEntry, err error) error {

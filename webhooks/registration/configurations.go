@@ -120,13 +120,20 @@ func (s Settings) productEntry(product rules.Product) registered {
 	if product.Mutate != nil {
 		prefix = MutatePath
 	}
+	namespaces, objects := &metav1.LabelSelector{}, &metav1.LabelSelector{}
+	if product.NotOfPlatform {
+		namespaces = s.namespaceSelector(nil)
+	}
+	if product.ObjectSelector != nil {
+		objects = product.ObjectSelector
+	}
 	return registered{
 		name:              product.Entry,
 		client:            s.clientConfig(prefix + product.Name),
 		failurePolicy:     admissionregistrationv1.FailurePolicyType(cmp.Or(product.FailurePolicy, definition.Fail)),
 		rules:             product.Rules,
-		namespaceSelector: &metav1.LabelSelector{},
-		objectSelector:    &metav1.LabelSelector{},
+		namespaceSelector: namespaces,
+		objectSelector:    objects,
 		conditions:        append([]admissionregistrationv1.MatchCondition{conditionNotAPIServer}, product.MatchConditions...),
 		timeoutSeconds:    cmp.Or(product.TimeoutSeconds, timeoutSeconds),
 	}
