@@ -247,6 +247,16 @@ func mustKubectl(t *testing.T, stdin string, args ...string) string {
 	return output
 }
 
+// asController has kubectl write as Kubernetes' controller manager, which admission permits to
+// write controlled objects: for tests of what Lintel's controllers repair.
+var asController = []string{"--as=system:kube-controller-manager", "--as-group=system:masters"}
+
+// tamper changes a controlled object past admission.
+func tamper(t *testing.T, stdin string, args ...string) {
+	t.Helper()
+	mustKubectl(t, stdin, append(slices.Clone(args), asController...)...)
+}
+
 // apply applies an object, and is what kubectl printed.
 func apply(t *testing.T, object string) (output string, ok bool) {
 	t.Helper()

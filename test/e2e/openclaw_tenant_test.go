@@ -92,7 +92,7 @@ func TestOpenClawTenantFreezesNoGateway(t *testing.T) {
 	}, "the phase not to be Running")
 	require.Contains(t, meta.FindStatusCondition(instance.Status.Conditions, v1.ConditionDegraded).Message, "until then gateways are not replaced to run the latest policies, and only load them")
 	// What else is broken meanwhile is mended.
-	mustKubectl(t, "", "patch", "-n", namespace, "deployment/a-gateway", "--type=merge", "-p", `{"spec":{"template":{"spec":{"hostNetwork":true}}}}`)
+	tamper(t, "", "patch", "-n", namespace, "deployment/a-gateway", "--type=merge", "-p", `{"spec":{"template":{"spec":{"hostNetwork":true}}}}`)
 	eventually(t, func() bool {
 		return !read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Spec.Template.Spec.HostNetwork
 	}, "hostNetwork to go")
@@ -106,7 +106,7 @@ func TestOpenClawTenantFreezesNoGateway(t *testing.T) {
 		{"patch", "configmap/a-gateway-policies", "--type=merge", "-p", `{"immutable":true}`},
 		{"patch", "configmap/a-gateway-config", "--type=merge", "-p", `{"immutable":true,"data":{"integrations.json":null}}`},
 	} {
-		mustKubectl(t, "", append([]string{"-n", namespace}, broken...)...)
+		tamper(t, "", append([]string{"-n", namespace}, broken...)...)
 		tighten(t, namespace, fmt.Sprint("broken", i))
 		waitSynced(t, namespace, "enterprise")
 		waitRunning(t, namespace, "a")
@@ -161,7 +161,7 @@ func TestOpenClawObjectsComeBackWhole(t *testing.T) {
 		if strings.Contains(c.patch, "null") || kind != "deployment" {
 			strategy = "--type=merge"
 		}
-		mustKubectl(t, "", "patch", "-n", namespace, c.object, strategy, "-p", c.patch)
+		tamper(t, "", "patch", "-n", namespace, c.object, strategy, "-p", c.patch)
 		eventually(t, func() bool { return before == whole(t, namespace, c.object) }, c.object+" to come back after "+c.patch)
 	}
 	waitRunning(t, namespace, "a")
@@ -176,8 +176,8 @@ func TestOpenClawObjectsComeBackWhole(t *testing.T) {
 				"spec":{"replicas":0,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"x"}]}}}}`
 		}
 		for range 5 { // the manager is quick to make it anew
-			mustKubectl(t, "", "delete", "-n", namespace, object, "--wait=false", "--ignore-not-found")
-			if _, taken := kubectl(t, fmt.Sprintf(impostor, namespace), "create", "-f", "-"); taken {
+			tamper(t, "", "delete", "-n", namespace, object, "--wait=false", "--ignore-not-found")
+			if _, taken := kubectl(t, fmt.Sprintf(impostor, namespace), append([]string{"create", "-f", "-"}, asController...)...); taken {
 				break
 			}
 		}
@@ -186,8 +186,8 @@ func TestOpenClawObjectsComeBackWhole(t *testing.T) {
 	waitRunning(t, namespace, "a")
 
 	// A finalizer keeps none of them from being replaced.
-	mustKubectl(t, "", "patch", "-n", namespace, "deployment/a-gateway", "--type=merge", "-p", `{"metadata":{"finalizers":["tenant.example.com/stay"]}}`)
-	mustKubectl(t, "", "delete", "-n", namespace, "deployment/a-gateway", "--wait=false")
+	tamper(t, "", "patch", "-n", namespace, "deployment/a-gateway", "--type=merge", "-p", `{"metadata":{"finalizers":["tenant.example.com/stay"]}}`)
+	tamper(t, "", "delete", "-n", namespace, "deployment/a-gateway", "--wait=false")
 	tighten(t, namespace, "finalizer")
 	waitSynced(t, namespace, "enterprise")
 	require.Empty(t, read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Finalizers)
@@ -228,11 +228,11 @@ func TestOpenClawLastGoodPoliciesAreNobodysToEdit(t *testing.T) {
 
 	const key = "team-models-models.rego"
 	edited := asJSON(map[string]any{"data": map[string]string{key: "package openclaw.enterprise.models\nimport rego.v1\nallow := true\n"}})
-	mustKubectl(t, "", "patch", "-n", namespace, "configmap/team-opa-policies", "--type=merge", "-p", edited)
+	tamper(t, "", "patch", "-n", namespace, "configmap/team-opa-policies", "--type=merge", "-p", edited)
 	eventually(t, func() bool {
 		return read[corev1.ConfigMap](t, namespace, "configmap/team-opa-policies").Data[key] == modelsNarrowed
 	}, "the edit to be taken back")
-	mustKubectl(t, "", "delete", "-n", namespace, "configmap/team-opa-policies")
+	tamper(t, "", "delete", "-n", namespace, "configmap/team-opa-policies")
 	eventually(t, func() bool {
 		output, found := get(t, "-n", namespace, "configmap/team-opa-policies", "-o", "jsonpath={.data}")
 		return found && strings.Contains(output, "public")

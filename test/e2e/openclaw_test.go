@@ -232,7 +232,7 @@ func TestOpenClawLeavesWhatIsNotItsOwn(t *testing.T) {
 	}
 	refused()
 	// Our own label does not make it ours.
-	mustKubectl(t, "", "label", "-n", namespace, "--overwrite", "deployment/a-gateway", "configmap/all-opa-policies", "app.kubernetes.io/managed-by=openclaw-operator")
+	tamper(t, "", "label", "-n", namespace, "--overwrite", "deployment/a-gateway", "configmap/all-opa-policies", "app.kubernetes.io/managed-by=openclaw-operator")
 	mustKubectl(t, "", "label", "-n", namespace, "oci/a", "look=again")
 	refused()
 
@@ -260,7 +260,7 @@ func TestOpenClawModesAndImages(t *testing.T) {
 	require.Empty(t, deployment.Spec.Template.Spec.TopologySpreadConstraints)
 
 	// Somebody's change of what is ours is taken back.
-	mustKubectl(t, "", "set", "image", "-n", namespace, "deployment/a-gateway", "opa-sidecar=evil.example.com/opa")
+	tamper(t, "", "set", "image", "-n", namespace, "deployment/a-gateway", "opa-sidecar=evil.example.com/opa")
 	eventually(t, func() bool {
 		return read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Spec.Template.Spec.Containers[1].Image == "openpolicyagent/opa:1.4.2-static"
 	}, "the image to be as it was")
@@ -315,7 +315,7 @@ func TestOpenClawKeepsWhatWasLastGood(t *testing.T) {
 	applyBundle(t, namespace, "all", nil, policy("enterprise", "default allow := true"), policy("org", "deny if input.two"))
 	waitSynced(t, namespace, "all")
 	require.Contains(t, fmt.Sprint(read[corev1.ConfigMap](t, namespace, "configmap/a-gateway-policies").Data), "input.two")
-	mustKubectl(t, "", "rollout", "pause", "-n", namespace, "deployment/a-gateway")
+	tamper(t, "", "rollout", "pause", "-n", namespace, "deployment/a-gateway")
 	eventually(t, func() bool {
 		deployment := read[appsv1.Deployment](t, namespace, "deployment/a-gateway")
 		return !deployment.Spec.Paused && deployment.Spec.Template.Spec.Containers[1].Image == "openpolicyagent/opa:1.4.2-static"

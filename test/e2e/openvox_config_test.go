@@ -162,7 +162,7 @@ func signedPair(t *testing.T, ca *puppetca.CA, admin, adminKey []byte, certname 
 // testHandEdits: what is edited by hand is as it was soon after.
 func testHandEdits(t *testing.T, namespace string) {
 	patch := func(kind, name, data string) {
-		mustKubectl(t, "", "patch", kind, name, "-n", namespace, "--type=merge", "-p", data)
+		tamper(t, "", "patch", kind, name, "-n", namespace, "--type=merge", "-p", data)
 	}
 	files, policies := renderedFiles(t, namespace, "main"), secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml")
 	require.NotEmpty(t, policies)

@@ -65,9 +65,9 @@ func TestOpenVoxEndpointsOfServers(t *testing.T) {
 	contains("main-report-webhook", "report-webhook.yaml", "value: two\n")
 	mustKubectl(t, "", "patch", "configmap", "site", "-n", namespace, "--type=merge", "-p", `{"data":{"name":"there"}}`)
 	contains("main-report-webhook", "report-webhook.yaml", "value: there\n")
-	mustKubectl(t, "", "patch", "secret", "main-enc", "-n", namespace, "--type=merge", "-p", `{"stringData":{"enc.yaml":"nothing"}}`)
+	tamper(t, "", "patch", "secret", "main-enc", "-n", namespace, "--type=merge", "-p", `{"stringData":{"enc.yaml":"nothing"}}`)
 	contains("main-enc", "enc.yaml", "token: two\n")
-	mustKubectl(t, "", "delete", "secret", "main-report-webhook", "-n", namespace)
+	tamper(t, "", "delete", "secret", "main-report-webhook", "-n", namespace)
 	contains("main-report-webhook", "report-webhook.yaml", "value: there\n")
 
 	// The cause goes.

@@ -348,7 +348,7 @@ func testFormerOperator(t *testing.T, namespace string) {
 	}
 	made := func(kind, name string) string {
 		label := "openvox.voxpupuli.org/" + strings.ToLower(kind)
-		mustKubectl(t, fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":%q,"namespace":%q,"labels":{"app.kubernetes.io/managed-by":"openvox-operator"},"ownerReferences":%s},
+		tamper(t, fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":%q,"namespace":%q,"labels":{"app.kubernetes.io/managed-by":"openvox-operator"},"ownerReferences":%s},
 			"spec":{"selector":{"matchLabels":{%[4]q:%[1]q}},"template":{"metadata":{"labels":{%[4]q:%[1]q}},"spec":{
 				"initContainers":[{"name":"tls-init","image":"example.com/former"}],"volumes":[{"name":"former","emptyDir":{}}],
 				"containers":[{"name":"openvox-server","image":"example.com/former","volumeMounts":[{"name":"former","mountPath":"/etc/puppetlabs/puppet/ssl"}]}]}}}}`,
@@ -372,7 +372,7 @@ func testFormerOperator(t *testing.T, namespace string) {
 		return ok
 	}, "the Database")
 	require.Empty(t, mustGet(t, "deployment", "former-db", "-n", namespace, "--ignore-not-found"))
-	mustKubectl(t, "", "patch", "secret", "main-autosign-policy", "-n", namespace, "--type=merge", "-p", `{"metadata":{"ownerReferences":`+reference("Config", "former")+`},"data":{"autosign-policy.yaml":"eA==","signing-policies.yaml":null}}`)
+	tamper(t, "", "patch", "secret", "main-autosign-policy", "-n", namespace, "--type=merge", "-p", `{"metadata":{"ownerReferences":`+reference("Config", "former")+`},"data":{"autosign-policy.yaml":"eA==","signing-policies.yaml":null}}`)
 	eventually(t, func() bool {
 		policies := mustGet(t, "secret", "main-autosign-policy", "-n", namespace, "-o", "jsonpath={.metadata.ownerReferences[*].kind} {.data}")
 		return strings.HasPrefix(policies, `CertificateAuthority {"signing-policies.yaml":`)
@@ -384,7 +384,7 @@ func testFormerOperator(t *testing.T, namespace string) {
 	}
 	mustKubectl(t, object("SigningPolicy", "any", `{"certificateAuthorityRef":"main","any":true}`), "apply", "-f", "-")
 	eventually(t, func() bool { return strings.Contains(policies(), "any: true") }, "the policy")
-	mustKubectl(t, "", "patch", "secret", "main-autosign-policy", "-n", namespace, "--type=merge", "-p", `{"immutable":true}`)
+	tamper(t, "", "patch", "secret", "main-autosign-policy", "-n", namespace, "--type=merge", "-p", `{"immutable":true}`)
 	mustKubectl(t, "", "delete", "signingpolicies.openvox.voxpupuli.org", "any", "-n", namespace)
 	eventually(t, func() bool { return !strings.Contains(policies(), "any: true") }, "the policy to be gone")
 }
@@ -421,7 +421,7 @@ func testRescue(t *testing.T, namespace, volume string) {
 	}
 
 	eventually(t, func() bool {
-		mustKubectl(t, "", "delete", "--raw", "/api/v1/namespaces/"+namespace+"/secrets?labelSelector=openvox.voxpupuli.org/certificate+in+(main-operator-signing,main-operator-standby)")
+		tamper(t, "", "delete", "--raw", "/api/v1/namespaces/"+namespace+"/secrets?labelSelector=openvox.voxpupuli.org/certificate+in+(main-operator-signing,main-operator-standby)")
 		_, facts := authorityOf(t, namespace, "main")
 		return facts == "Error Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=False/NoSigningCertificate"
 	}, "nothing to sign with")

@@ -257,6 +257,10 @@ func TestZoppSecretSync(t *testing.T) {
 	mustKubectl(t, "", "wait", "--for=condition=Ready", "--timeout=60s", "-n", namespace, "zss/app")
 	require.Equal(t, map[string]string{"name": "one"}, zoppData(t, namespace, "app"))
 	t.Log(mustKubectl(t, "", "get", "zss", "-n", namespace))
+	mustKubectl(t, "", "patch", "secret", "app", "-n", namespace, "--type=merge", "-p", `{"stringData":{"name":"one"}}`) // changes nothing
+	output, ok := kubectl(t, "", "patch", "secret", "app", "-n", namespace, "--type=merge", "-p", `{"stringData":{"name":"mine"}}`)
+	require.False(t, ok)
+	require.Contains(t, output, "Secret "+namespace+"/app is controlled by ZoppSecretSync app; edit that instead (this write changes data)")
 
 	templates := func() int {
 		return len(strings.Fields(mustGet(t, "replicasets", "-n", namespace, "-o", "name")))

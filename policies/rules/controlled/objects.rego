@@ -168,6 +168,5 @@ renewed if {
 
 renewed if {
 	owner.group == "openzro.io"
-	owner.kind == "OZSetupKey"
-	input.request.kind.kind == "Secret"
+	input.request.kind.kind in {"OZSetupKey": ["Secret"], "OZRoutingPeer": ["OZGroup", "OZSetupKey"]}[owner.kind]
 }

@@ -147,6 +147,7 @@ test_deletions_that_renew if {
 		["Certificate", "ca-operator-signing", authority],
 		["Certificate", "ca-operator-standby", authority],
 		["Secret", "any", {"group": "openzro.io", "kind": "OZSetupKey", "namespace": "a", "name": "runners"}],
+		["OZGroup", "any", {"group": "openzro.io", "kind": "OZRoutingPeer", "namespace": "a", "name": "router"}],
 	] {
 		denied(deletion({"kind": c[0], "metadata": {"name": c[1]}}, c[2])) == []
 	}

@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestOpenClawControlledObjects: whoever may edit everything in a namespace edits no object
+// of a gateway, and neither does an administrator; Kubernetes' controllers go on.
+func TestOpenClawControlledObjects(t *testing.T) {
+	t.Parallel()
+	namespace := newRestrictedNamespace(t)
+	mustKubectl(t, "", "create", "rolebinding", "tenant", "-n", namespace, "--clusterrole=admin", "--user=tenant")
+	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
+	applyInstance(t, namespace, "a", nil, nil)
+	waitRunning(t, namespace, "a")
+	waitSynced(t, namespace, "enterprise")
+
+	const byInstance, byBundle = "is controlled by OpenClawInstance a", "is controlled by PolicyBundle enterprise"
+	denied := func(user, stdin, message string, args ...string) {
+		t.Helper()
+		output, ok := kubectl(t, stdin, append(args, "-n", namespace, "--as="+user, "--as-group=system:authenticated")...)
+		require.False(t, ok, "%v: %s", args, output)
+		require.Contains(t, output, message, "%v", args)
+	}
+	for _, c := range []struct {
+		message string
+		args    []string
+	}{
+		{"ConfigMap " + namespace + "/a-gateway-policies " + byInstance + "; edit that instead (this write changes data)",
+			[]string{"patch", "configmap/a-gateway-policies", "--type=merge", "-p", `{"data":{"evil.rego":"package x"}}`}},
+		{byInstance + "; edit that instead (this write changes metadata.labels, metadata.ownerReferences)",
+			[]string{"patch", "configmap/a-gateway-policies", "--type=merge", "-p", `{"metadata":{"labels":null,"ownerReferences":null}}`}},
+		{byInstance + "; edit that instead (this write changes metadata.finalizers)",
+			[]string{"patch", "configmap/a-gateway-policies", "--type=merge", "-p", `{"metadata":{"finalizers":["kubernetes.io/stay"]}}`}},
+		{byInstance + ", and is deleted with that", []string{"delete", "configmap/a-gateway-policies"}},
+		{byInstance + ", and is deleted with that", []string{"delete", "services", "--all"}},
+		{byBundle + "; edit that instead", []string{"patch", "configmap/enterprise-opa-policies", "--type=merge", "-p", `{"data":null}`}},
+		{byInstance + "; edit that instead (this write changes spec)", []string{"rollout", "pause", "deployment/a-gateway"}},
+		{byInstance + "; edit that instead (this write changes spec)", []string{"set", "image", "deployment/a-gateway", "gateway=evil.example.com/gateway"}},
+		{byInstance + "; edit that instead (this write changes spec)", []string{"patch", "service/a-gateway", "-p", `{"spec":{"selector":{"evil":"true"}}}`}},
+		{"Lintel creates PodDisruptionBudget " + namespace + "/a-gateway for OpenClawInstance a; choose another name",
+			[]string{"create", "poddisruptionbudget", "a-gateway", "--selector=a=b", "--min-available=1"}},
+	} {
+		denied("tenant", "", c.message, c.args...)
+	}
+	labelled := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"mine","namespace":%q,"labels":{"app.kubernetes.io/managed-by":"openclaw-operator"}}}`, namespace)
+	denied("tenant", labelled, `"openclaw-operator" marks the objects that Lintel creates; remove the label from ConfigMap `+namespace+"/mine", "create", "-f", "-")
+	output, ok := kubectl(t, "", "delete", "-n", namespace, "deployment/a-gateway")
+	require.False(t, ok, "the administrator of the cluster deletes the owner, too")
+	require.Contains(t, output, byInstance+", and is deleted with that")
+
+	tenant := func(args ...string) { mustKubectl(t, "", append(args, "-n", namespace, "--as=tenant")...) }
+	tenant("create", "configmap", "b-gateway-policies")
+	tenant("annotate", "deployment/a-gateway", "argocd.argoproj.io/tracking-id=x")
+	tenant("label", "configmap/a-gateway-policies", "argocd.argoproj.io/instance=x")
+	tenant("scale", "deployment/a-gateway", "--replicas=0")
+	eventually(t, func() bool {
+		return *read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Spec.Replicas == 1
+	}, "the number of gateways to be the instance's")
+	tenant("rollout", "restart", "deployment/a-gateway")
+	mustKubectl(t, "", "rollout", "status", "-n", namespace, "deployment/a-gateway", "--timeout=60s")
+	tighten(t, namespace, "tightened")
+	waitRunning(t, namespace, "a")
+
+	// The garbage collector takes the owner reference away, and nothing controls the ConfigMap.
+	mustKubectl(t, "", "delete", "-n", namespace, "pb/enterprise", "--cascade=orphan", "--timeout=60s")
+	waitFor(t, namespace, "configmap/enterprise-opa-policies", "no owner to be left", func(orphan *corev1.ConfigMap) bool { return len(orphan.OwnerReferences) == 0 })
+	tenant("delete", "configmap/enterprise-opa-policies")
+	mustKubectl(t, "", "delete", "namespace", namespace, "--timeout=60s")
+}
