@@ -26,6 +26,7 @@ const compareTimeout = 3 * time.Second
 // admitter asks the rules for OpenClaw's kinds, for webhook and controllers alike.
 type admitter struct {
 	imageRegistries []string
+	maxReplicas     int
 	rootNamespace   string
 
 	bundles  client.Reader
@@ -37,12 +38,20 @@ type admitter struct {
 // Part is the system openclaw.
 func Part() system.Part {
 	a := &admitter{}
-	return system.Part{Name: "openclaw", Flags: a.flags, Scheme: v1.AddToScheme, Controls: controls, SetUp: a.setUp}
+	return system.Part{Name: "openclaw", Flags: a.flags, Check: a.check, Scheme: v1.AddToScheme, Controls: controls, SetUp: a.setUp}
 }
 
 func (a *admitter) flags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&a.imageRegistries, "openclaw-image-registries", nil, "`prefixes` of the images that OpenClawInstances may name, such as registry.example.com/openclaw; none: no images")
+	flags.IntVar(&a.maxReplicas, "openclaw-max-replicas", 20, "`number` of gateways that an OpenClawInstance may have at most")
 	flags.StringVar(&a.rootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
+}
+
+func (a *admitter) check() error {
+	if a.maxReplicas < 1 {
+		return fmt.Errorf("--openclaw-max-replicas=%d is not a positive number", a.maxReplicas)
+	}
+	return nil
 }
 
 func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
@@ -85,7 +94,7 @@ func (a *admitter) products(on bool) []builtin.Product {
 }
 
 func (a *admitter) instanceFacts() any {
-	return map[string]any{"registries": append([]string{}, a.imageRegistries...)}
+	return map[string]any{"registries": append([]string{}, a.imageRegistries...), "maxReplicas": a.maxReplicas}
 }
 
 // bundleFacts compares the bundle under review with all others.

@@ -206,7 +206,7 @@ func TestValues(t *testing.T) {
 			name: "OpenClaw", values: `{systems: {openclaw: {enabled: true, imageRegistries: [a.example, b.example], rootNamespace: root}}}`,
 			present: []string{"Deployment/lintel-manager", "CustomResourceDefinition/policybundles.openclaw.enterprise.io", "ClusterRoleBinding/openclaw-operator-manager-rolebinding"},
 			missing: []string{"CustomResourceDefinition/agents.orloj.dev", "ServiceAccount/openclaw-operator"},
-			text:    []string{"--systems=openclaw\n", "--openclaw-image-registries=a.example,b.example", "--openclaw-root-namespace=root"},
+			text:    []string{"--systems=openclaw\n", "--openclaw-image-registries=a.example,b.example", "--openclaw-max-replicas=20", "--openclaw-root-namespace=root"},
 		},
 		{
 			name: "two systems", values: `{systems: {orloj: {enabled: true, secretName: s}, openvox: {enabled: true}}}`,

@@ -86,18 +86,18 @@ changed contains "spec.template.metadata.annotations" if {
 }
 
 started(workload) := object.remove(
-	object_or_empty(workload, ["spec", "template", "metadata", "annotations"]),
+	object.get(workload, ["spec", "template", "metadata", "annotations"], {}),
 	["kubectl.kubernetes.io/restartedAt"],
 )
 
 changed contains "metadata.labels" if {
-	some key, value in object_or_empty(old, ["metadata", "labels"])
+	some key, value in object.get(old, ["metadata", "labels"], {})
 	is_of_lintel(key)
 	object.get(new, ["metadata", "labels", key], null) != value
 }
 
 changed contains "metadata.annotations" if {
-	some key, value in object_or_empty(old, ["metadata", "annotations"])
+	some key, value in object.get(old, ["metadata", "annotations"], {})
 	is_of_lintel(key)
 	not endswith(key, "/deletion-policy") # which users set
 	object.get(new, ["metadata", "annotations", key], null) != value
@@ -128,16 +128,7 @@ is_of_lintel(key) if {
 	domain != key
 }
 
-# null counts as absent.
-object_or_empty(whole, path) := value if {
-	value := object.get(whole, path, {})
-	is_object(value)
-} else := {}
-
-list(whole, field) := value if {
-	value := object.get(whole, ["metadata", field], [])
-	is_array(value)
-} else := []
+list(whole, field) := object.get(whole, ["metadata", field], [])
 
 # The setup Job of a CertificateAuthority fills Secrets that the controller has created.
 fills_authority if {

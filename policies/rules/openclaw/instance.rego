@@ -58,6 +58,12 @@ registries := sprintf("permitted are %s", [concat(", ", input.facts.registries)]
 
 registries := "none is (the manager's --openclaw-image-registries)" if count(input.facts.registries) == 0
 
+# Where the bound is not known, as without a cluster, the rule says nothing.
+deny contains {"field": "spec.replicas", "msg": msg} if {
+	instance.spec.replicas > input.facts.maxReplicas
+	msg := sprintf("spec.replicas: Invalid value %d: must be at most %d (the manager's --openclaw-max-replicas)", [instance.spec.replicas, input.facts.maxReplicas])
+}
+
 warn contains msg if {
 	instance.spec.deploymentMode == "single"
 	instance.spec.replicas > 1

@@ -52,6 +52,17 @@ test_replicas if {
 	count(instance.warn) == 0 with input as review({"deploymentMode": "ha", "replicas": 2})
 }
 
+bounded(replicas) := object.union(review({"replicas": replicas}), {"facts": {"maxReplicas": 20}})
+
+test_most_replicas if {
+	count(instance.deny) == 0 with input as bounded(20)
+	instance.deny == {{
+		"field": "spec.replicas",
+		"msg": "spec.replicas: Invalid value 21: must be at most 20 (the manager's --openclaw-max-replicas)",
+	}} with input as bounded(21)
+	count(instance.deny) == 0 with input as review({"replicas": 100000})
+}
+
 test_defaults if {
 	instance.defaults == {"spec": {"auth": {"clientSecretRef": {"key": "client-secret"}}, "storage": {
 		"postgresSecretRef": {"key": "connection-string"},

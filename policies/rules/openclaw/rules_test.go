@@ -126,6 +126,8 @@ func TestInstance(t *testing.T) {
 	require.Equal(t, []string{"spec.replicas is 3, but deploymentMode single runs one; use ha"},
 		words(decide(t, "OpenClawInstance", instance(`{"deploymentMode":"single","replicas":3}`), facts).Warnings))
 	require.Empty(t, decide(t, "OpenClawInstance", instance(`{"deploymentMode":"ha","replicas":3}`), facts).Warnings)
+	require.Equal(t, []string{"spec.replicas: Invalid value 100000: must be at most 20 (the manager's --openclaw-max-replicas)"},
+		words(decide(t, "OpenClawInstance", instance(`{"deploymentMode":"ha","replicas":100000}`), map[string]any{"registries": []string{}, "maxReplicas": 20}).Denials))
 }
 
 func TestDisjoint(t *testing.T) {
