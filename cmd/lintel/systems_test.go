@@ -63,6 +63,8 @@ func TestCheckAsksTheRulesOfSystems(t *testing.T) {
 			[]string{"ZoppSecretSync shop/one: admitted", "ZoppSecretSync shop/two: denied", "Secret shop/s: denied"}},
 		"a Secret elsewhere": {sync("one", "target: {secretName: s, namespace: other}"), nil, exitError, []string{`undecided  its Secret is in namespace "other", which is not at hand`}},
 		"a plain Secret":     {secret("s", "a: b"), nil, exitError, []string{"no policies: give a folder"}},
+		"an object that a system controls": {openzro("OZGroup", "routingpeer-a, ownerReferences: [{apiVersion: openzro.io/v1, kind: OZRoutingPeer, name: a, uid: u, controller: true}], labels: {app.kubernetes.io/managed-by: lintel-openzro}", "{name: Devs}"),
+			nil, exitAllowed, []string{"OZGroup net/routingpeer-a: admitted"}},
 		"a bundle": {"apiVersion: openclaw.enterprise.io/v1\nkind: PolicyBundle\nmetadata: {name: b, namespace: ns}\nspec: {policies: [{name: p, domain: model_routing, scope: user, rego: \"package x\\nallow if\"}]}\n",
 			nil, exitDenied, []string{"PolicyBundle ns/b: denied"}},
 	} {

@@ -51,22 +51,27 @@ type guard struct {
 // Products are the entries for what the given systems create. Without systems, they are
 // called for nothing: entries never come and go.
 func Products(ctx context.Context, mgr manager.Manager, controls []system.Controls) ([]builtin.Product, error) {
-	snapshot, err := rules.New()
-	if err != nil {
-		return nil, fmt.Errorf("compiling the rules for controlled objects: %w", err)
-	}
-	g := &guard{snapshot: snapshot, controls: controls}
 	if len(controls) == 0 {
-		return g.products(), nil
+		return Entries("", nil, nil)
 	}
 	user, err := userOf(ctx, mgr.GetConfig())
 	if err != nil {
 		return nil, err
 	}
-	g.users = append([]string{user}, kubernetesUsers...)
-	if g.owners, err = newReader(mgr); err != nil {
+	owners, err := newReader(mgr)
+	if err != nil {
 		return nil, err
 	}
+	return Entries(user, owners, controls)
+}
+
+// Entries are the entries of a manager with the given user, which reads owners.
+func Entries(user string, owners client.Reader, controls []system.Controls) ([]builtin.Product, error) {
+	snapshot, err := rules.New()
+	if err != nil {
+		return nil, fmt.Errorf("compiling the rules for controlled objects: %w", err)
+	}
+	g := &guard{snapshot: snapshot, owners: owners, users: append([]string{user}, kubernetesUsers...), controls: controls}
 	return g.products(), nil
 }
 
