@@ -122,6 +122,12 @@ is_balanced if {
 
 is_of_lintel("app.kubernetes.io/managed-by")
 
+# Elsewhere, the labels that Kubernetes recommends are those of other tools.
+is_of_lintel(key) if {
+	key in {"app.kubernetes.io/component", "app.kubernetes.io/instance", "app.kubernetes.io/name"}
+	owner.group in {"openclaw.enterprise.io", "openzro.io"}
+}
+
 is_of_lintel(key) if {
 	domain := split(key, "/")[0]
 	domain in {owner.group, "lintel.dev"}

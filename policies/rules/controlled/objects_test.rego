@@ -78,6 +78,7 @@ test_changes_that_are_denied if {
 		[stored, {"op": "remove", "path": "/metadata/labels"}, "metadata.labels"],
 		[stored, {"op": "replace", "path": "/metadata/labels", "value": null}, "metadata.labels"],
 		[stored, {"op": "replace", "path": "/metadata/labels/app.kubernetes.io~1managed-by", "value": "me"}, "metadata.labels"],
+		[stored, {"op": "replace", "path": "/metadata/labels/app.kubernetes.io~1instance", "value": "x"}, "metadata.labels"],
 		[stored, {"op": "remove", "path": "/metadata/annotations/openclaw.enterprise.io~1digest"}, "metadata.annotations"],
 		[stored, {"op": "remove", "path": "/metadata/ownerReferences"}, "metadata.ownerReferences"],
 		[stored, {"op": "add", "path": "/metadata/finalizers/-", "value": "kubernetes.io/stay"}, "metadata.finalizers"],
@@ -101,7 +102,6 @@ test_changes_that_any_user_may_make if {
 		[stored, {"op": "remove", "path": "/metadata/annotations/openclaw.enterprise.io~1deletion-policy"}],
 		[stored, {"op": "add", "path": "/metadata/labels/argocd.argoproj.io~1instance", "value": "x"}],
 		[stored, {"op": "add", "path": "/metadata/labels/openclaw", "value": "x"}],
-		[stored, {"op": "replace", "path": "/metadata/labels/app.kubernetes.io~1instance", "value": "x"}],
 		[stored, {"op": "remove", "path": "/metadata/finalizers"}],
 		[stored, {"op": "replace", "path": "/metadata/resourceVersion", "value": "2"}],
 		[stored, {"op": "add", "path": "/status", "value": {}}],
@@ -113,6 +113,12 @@ test_changes_that_any_user_may_make if {
 	] {
 		denied(review(c[0], [c[1]])) == []
 	}
+}
+
+# Argo CD tracks objects by this label.
+test_recommended_labels_of_openvox if {
+	relabelled := review(stored, [{"op": "replace", "path": "/metadata/labels/app.kubernetes.io~1instance", "value": "x"}])
+	denied(json.patch(relabelled, [{"op": "replace", "path": "/facts/owner", "value": authority}])) == []
 }
 
 test_finalizers_of_load_balancers if {
