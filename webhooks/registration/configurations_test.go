@@ -264,6 +264,16 @@ func TestEntrySettings(t *testing.T) {
 
 // TestEntriesLeaveOutPolicies: only an entry with a policy that names their group is called
 // for them, and never for what undoes a policy.
+func TestProductSelectors(t *testing.T) {
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+	validating, _, err := Configurations(nil, nil, []rules.Product{{Name: "a", Entry: "a.example.com", Validate: accept, ObjectSelector: selector, NotOfPlatform: true}}, settings())
+	require.NoError(t, err)
+	product, fail := validating.Webhooks[0], validating.Webhooks[2]
+	assert.Equal(t, selector, product.ObjectSelector)
+	assert.Equal(t, []string{"cert-manager", "kube-node-lease", "kube-system", "lintel-system"}, product.NamespaceSelector.MatchExpressions[0].Values)
+	assert.Equal(t, fail.NamespaceSelector, product.NamespaceSelector)
+}
+
 func TestEntriesLeaveOutPolicies(t *testing.T) {
 	names := func(kinds ...admission.GroupVersionKind) []string {
 		validating, mutating, err := Configurations([]engine.PolicyInfo{validates("a", definition.Match{Kinds: kinds}), mutates("b", definition.Match{})}, admission.BuiltinResources(), nil, settings())
