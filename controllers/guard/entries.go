@@ -112,8 +112,12 @@ func (g *guard) nameCondition() admissionregistrationv1.MatchCondition {
 			for _, resource := range name.Resources {
 				resources = append(resources, resource.String())
 			}
-			tests = append(tests, fmt.Sprintf("%s in %s && request.name.startsWith(%q) && request.name.endsWith(%q)",
-				resourceOfRequest, quotedList(resources), name.Prefix, name.Suffix))
+			ends := "endsWith"
+			if name.Generated {
+				ends = "contains"
+			}
+			tests = append(tests, fmt.Sprintf("%s in %s && request.name.startsWith(%q) && request.name.%s(%q)",
+				resourceOfRequest, quotedList(resources), name.Prefix, ends, name.Suffix))
 		}
 	}
 	// A generated name is not known yet: the request has none.

@@ -181,26 +181,33 @@ func (g *guard) reservedFacts(ctx context.Context, review *admission.Review) (an
 	resource := schema.GroupResource{Group: review.Resource.Group, Resource: review.Resource.Resource}
 	for _, c := range g.controls {
 		for _, name := range c.Names {
-			owner, ok := claimed(name, resource, review)
-			if !ok || !serves(c, review.Namespace) {
+			if !slices.Contains(name.Resources, resource) || !serves(c, review.Namespace) {
 				continue
 			}
-			exists, err := g.exists(ctx, owner)
-			if err != nil {
-				return nil, err
-			}
-			if exists {
-				facts.Claimants = append(facts.Claimants, factOf(owner))
+			for _, owner := range claimed(name, review.Name) {
+				reference := system.Reference{Kind: name.Owner, NamespacedName: client.ObjectKey{Namespace: review.Namespace, Name: owner}}
+				exists, err := g.exists(ctx, reference)
+				if err != nil {
+					return nil, err
+				}
+				if exists {
+					facts.Claimants = append(facts.Claimants, factOf(reference))
+				}
 			}
 		}
 	}
 	return facts, nil
 }
 
-// claimed is the owner for which controllers would need the name under review.
-func claimed(name system.Name, resource schema.GroupResource, review *admission.Review) (owner system.Reference, ok bool) {
-	between, hasPrefix := strings.CutPrefix(review.Name, name.Prefix)
-	between, hasSuffix := strings.CutSuffix(between, name.Suffix)
-	owner = system.Reference{Kind: name.Owner, NamespacedName: client.ObjectKey{Namespace: review.Namespace, Name: between}}
-	return owner, hasPrefix && hasSuffix && between != "" && slices.Contains(name.Resources, resource)
+// claimed are the names of the owners for which controllers would need a name. There may be
+// several only of a generated name: the name of an owner may have the suffix, too.
+func claimed(name system.Name, under string) (owners []string) {
+	rest, hasPrefix := strings.CutPrefix(under, name.Prefix)
+	for i := 1; hasPrefix && i <= len(rest); i++ {
+		after, hasSuffix := strings.CutPrefix(rest[i:], name.Suffix)
+		if hasSuffix && (after == "" || name.Generated) {
+			owners = append(owners, rest[:i])
+		}
+	}
+	return owners
 }

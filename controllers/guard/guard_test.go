@@ -211,6 +211,29 @@ func TestReservedNames(t *testing.T) {
 	}
 }
 
+func TestClaimed(t *testing.T) {
+	t.Parallel()
+	fixed, generated := system.Name{Prefix: "net-", Suffix: "-data"}, system.Name{Suffix: "-data", Generated: true}
+	for _, c := range []struct {
+		name   system.Name
+		under  string
+		owners []string
+	}{
+		{fixed, "net-lan-data", []string{"lan"}},
+		{fixed, "net-lan-data-data", []string{"lan-data"}},
+		{fixed, "net--data", nil},
+		{fixed, "lan-data", nil},
+		{fixed, "net-lan-data-1", nil},
+		{generated, "lan-data", []string{"lan"}},
+		{generated, "lan-data-1", []string{"lan"}},
+		{generated, "lan-data-data-1", []string{"lan", "lan-data"}},
+		{generated, "-data-1", nil},
+		{system.Name{Prefix: "net-"}, "net-lan", []string{"lan"}},
+	} {
+		require.Equal(t, c.owners, claimed(c.name, c.under), c.under)
+	}
+}
+
 func TestEntries(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, owners{})

@@ -31,8 +31,10 @@ const ManagedByLabel = "app.kubernetes.io/managed-by"
 // namespace: the name of the owner between Prefix and Suffix.
 type Name struct {
 	Prefix, Suffix string
-	Resources      []schema.GroupResource
-	Owner          schema.GroupVersionKind
+	// Generated is whether anything may follow Suffix.
+	Generated bool
+	Resources []schema.GroupResource
+	Owner     schema.GroupVersionKind
 }
 
 // Reference names the owner of an object.

@@ -35,6 +35,7 @@ func TestControllersNeverCallOut(t *testing.T) {
 		{"controlled.lintel.dev", "system:serviceaccount:kube-system:generic-garbage-collector", "", "configmaps", "a", k8sadmission.Delete, false},
 		{"controlled.lintel.dev", "system:serviceaccount:kube-system:namespace-controller", "", "configmaps", "a", k8sadmission.Delete, false},
 		{"reserved-names.lintel.dev", "jane", "", "configmaps", "a-gateway-policies", k8sadmission.Create, true},
+		{"reserved-names.lintel.dev", "jane", "", "configmaps", "a-gateway-policies-1", k8sadmission.Create, true},
 		{"reserved-names.lintel.dev", "jane", "", "configmaps", "a-opa-policies", k8sadmission.Create, true},
 		{"reserved-names.lintel.dev", "jane", "apps", "deployments", "a-gateway", k8sadmission.Create, true},
 		{"reserved-names.lintel.dev", "jane", "", "configmaps", "a-gateway", k8sadmission.Create, false},
