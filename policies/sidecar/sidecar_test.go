@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -160,14 +160,10 @@ func TestSideDoors(t *testing.T) {
 func runSidecar(t *testing.T, binary string, policies []*Policy) func(name, input string) map[string]any {
 	files, err := Compose(policies)
 	require.NoError(t, err)
-	dir := t.TempDir()
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	}
-	address := opaserver.FreeAddress(t)
-	opaserver.Start(t, binary, address, "run", "--server", "--addr="+address, "--log-level=info", "--ignore=.*", dir)
+	signed, err := Sign(files, "1", "here")
+	require.NoError(t, err)
+	address := serve(t, binary, signed, signed.Bundle).api
+	require.Eventually(t, func() bool { return opaserver.Status(address, "/health?bundles") == http.StatusOK }, time.Minute, 10*time.Millisecond)
 	return func(name, input string) (result map[string]any) {
 		answer := opaserver.Ask(t, address, strings.ReplaceAll(name, ".", "/"), input)
 		if answer == nil {

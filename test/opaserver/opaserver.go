@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,12 +50,31 @@ func FreeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
+// Log is the output of a program that still runs.
+type Log struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *Log) Write(text []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text.Write(text)
+}
+
+func (l *Log) String() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text.String()
+}
+
 // Start runs OPA until the test ends, and returns when it is healthy at an address.
-func Start(t *testing.T, binary, health string, arguments ...string) {
+func Start(t *testing.T, binary, health string, arguments ...string) *Log {
 	t.Helper()
-	var log bytes.Buffer
+	log := &Log{}
 	server := exec.Command(binary, arguments...)
-	server.Stdout, server.Stderr = &log, &log
+	server.Stdout, server.Stderr = log, log
 	require.NoError(t, server.Start())
 	t.Cleanup(func() {
 		if err := server.Process.Kill(); err != nil {
@@ -62,14 +82,18 @@ func Start(t *testing.T, binary, health string, arguments ...string) {
 		}
 		_ = server.Wait() // killed
 	})
-	require.Eventually(t, func() bool {
-		response, err := http.Get("http://" + health + "/health")
-		if err != nil {
-			return false
-		}
-		defer response.Body.Close()
-		return response.StatusCode == http.StatusOK
-	}, 2*time.Minute, 20*time.Millisecond, "OPA is not healthy: %s", &log)
+	require.Eventually(t, func() bool { return Status(health, "/health") == http.StatusOK }, 2*time.Minute, 20*time.Millisecond, "OPA is not healthy: %s", log)
+	return log
+}
+
+// Status is the status code of a GET: 0 where there is no answer.
+func Status(address, path string) int {
+	response, err := http.Get("http://" + address + path)
+	if err != nil {
+		return 0
+	}
+	defer response.Body.Close()
+	return response.StatusCode
 }
 
 // Ask gives what is at a path of data for an input in JSON: nothing where it is undefined.
