@@ -83,6 +83,18 @@ func (f *Foreign) Error() string {
 	return fmt.Sprintf("%s %s does not belong to this object and is left alone; delete it, or have this object under another name", f.Kind, f.Name)
 }
 
+// Terminating is an object that is being deleted and stays because of its finalizers, so
+// that no other can have its name.
+type Terminating struct {
+	Kind string
+	types.NamespacedName
+}
+
+// Error names the next step.
+func (t *Terminating) Error() string {
+	return fmt.Sprintf("replacing %s %s: it is being deleted and waits for its finalizers; remove them", t.Kind, strings.TrimPrefix(t.String(), "/"))
+}
+
 // Apply has the fields of want, which is an object or an apply configuration, in an
 // object, and leaves what others have added. It reads the object into have, unless that
 // is nil. One that is not ours is a *Foreign. changed says that it was written.
@@ -175,14 +187,14 @@ func (a *Applier) Find(ctx context.Context, ours Ours, key client.ObjectKey, hav
 	return true, nil
 }
 
-// Remove deletes an object, if it is ours.
-func (a *Applier) Remove(ctx context.Context, ours Ours, key client.ObjectKey, have client.Object) error {
+// Remove deletes an object, if it is ours: in the background, unless options say otherwise.
+func (a *Applier) Remove(ctx context.Context, ours Ours, key client.ObjectKey, have client.Object, options ...client.DeleteOption) error {
 	err := a.Client.Get(ctx, key, have)
 	if err != nil || !ours(have) || !have.GetDeletionTimestamp().IsZero() {
 		return client.IgnoreNotFound(err)
 	}
-	err = a.Client.Delete(ctx, have, client.Preconditions{UID: new(have.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	return client.IgnoreNotFound(err)
+	options = append([]client.DeleteOption{client.Preconditions{UID: new(have.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground)}, options...)
+	return client.IgnoreNotFound(a.Client.Delete(ctx, have, options...))
 }
 
 func (a *Applier) create(ctx context.Context, built *unstructured.Unstructured, have client.Object, whole bool) error {
@@ -276,7 +288,7 @@ func (a *Applier) renew(ctx context.Context, built *unstructured.Unstructured, h
 	}
 	err = a.create(ctx, built, have, true)
 	if apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("replacing %s %s: it is deleted, and has not gone yet; see its finalizers", built.GetKind(), nameOf(built))
+		return &Terminating{built.GetKind(), client.ObjectKeyFromObject(built)}
 	}
 	return err
 }

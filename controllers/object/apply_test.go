@@ -405,7 +405,7 @@ func TestWhatCannotBeChangedIsMadeAnew(t *testing.T) {
 	s = newSite(t, kept)
 	s.refused = invalid
 	_, err = s.applier().Replace(t.Context(), ControlledBy(parent), wanted(map[string]string{"a": "1"}), &corev1.ConfigMap{})
-	require.EqualError(t, err, "replacing ConfigMap ns/shop: it is deleted, and has not gone yet; see its finalizers")
+	require.EqualError(t, err, "replacing ConfigMap ns/shop: it is being deleted and waits for its finalizers; remove them")
 }
 
 func TestReplacedDeploymentsAndBudgets(t *testing.T) {

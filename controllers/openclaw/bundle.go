@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -154,7 +155,7 @@ func (r *BundleReconciler) gateways(ctx context.Context, bundle *v1.PolicyBundle
 	others := map[string][]bound{}
 	for i := range instances.Items {
 		instance := &instances.Items[i]
-		if !instance.DeletionTimestamp.IsZero() || !r.affects(bundle, inForce, instance) {
+		if !r.affects(bundle, inForce, instance) {
 			continue
 		}
 		if _, known := others[instance.Namespace]; !known {
@@ -164,23 +165,62 @@ func (r *BundleReconciler) gateways(ctx context.Context, bundle *v1.PolicyBundle
 			}
 			others[instance.Namespace] = found
 		}
-		deployment, err := ownDeployment(ctx, r.client, instance)
+		has, err := r.rollout(ctx, instance)
 		if err != nil {
 			return err
 		}
-		if deployment == nil {
+		if has.deployment == nil && len(has.pods) == 0 {
 			continue // it has no gateways yet, or cannot have any: its own status says why
 		}
 		facts.gateways++
 		target := r.library.compositionFor(instance, others[instance.Namespace])
-		r.compare(bundle, instance, deployment, target, facts)
+		r.compare(bundle, instance, has, target, facts)
+	}
+	return r.orphans(ctx, bundle, instances.Items, scope, facts)
+}
+
+// rollout is what the gateways of an instance run.
+func (r *BundleReconciler) rollout(ctx context.Context, instance *v1.OpenClawInstance) (has rollout, err error) {
+	if has.deployment, err = ownDeployment(ctx, r.client, instance); err != nil {
+		return has, err
+	}
+	if has.signed, err = r.records.readSigned(ctx, r.client, instance); err != nil {
+		return has, err
+	}
+	has.pods, err = podsOf(ctx, r.client, client.ObjectKeyFromObject(instance))
+	return has, err
+}
+
+// orphans reports Pods of gateways whose instance does not exist: nothing replaces them.
+func (r *BundleReconciler) orphans(ctx context.Context, bundle *v1.PolicyBundle, instances []v1.OpenClawInstance, scope []client.ListOption, facts *bundleFacts) error {
+	if !hasEnterprise(bundle) {
+		return nil
+	}
+	var list corev1.PodList
+	if err := r.client.List(ctx, &list, scope...); err != nil {
+		return fmt.Errorf("listing Pods of gateways: %w", err)
+	}
+	known := map[client.ObjectKey]bool{}
+	for i := range instances {
+		known[client.ObjectKeyFromObject(&instances[i])] = true
+	}
+	orphaned := map[client.ObjectKey][]corev1.Pod{}
+	for _, pod := range list.Items {
+		if of := (client.ObjectKey{Namespace: pod.Namespace, Name: pod.Labels[instanceLabel]}); !known[of] && !ended(&pod) {
+			orphaned[of] = append(orphaned[of], pod)
+		}
+	}
+	for _, of := range slices.SortedFunc(maps.Keys(orphaned), func(a, b client.ObjectKey) int { return strings.Compare(a.String(), b.String()) }) {
+		facts.gateways++
+		facts.notInForce = append(facts.notInForce, notInForce{of.String(), &problem{ReasonOrphaned,
+			"the object does not exist and its gateways do; delete what starts them: " + rollout{}.describe(orphaned[of])}})
 	}
 	return nil
 }
 
 // compare notes whether the gateways of an instance run what they are to run, and what
 // is in the way where they do not.
-func (r *BundleReconciler) compare(bundle *v1.PolicyBundle, instance *v1.OpenClawInstance, deployment *appsv1.Deployment, target *composition, facts *bundleFacts) {
+func (r *BundleReconciler) compare(bundle *v1.PolicyBundle, instance *v1.OpenClawInstance, has rollout, target *composition, facts *bundleFacts) {
 	at := instance.Namespace + "/" + instance.Name
 	left := 0
 	for _, l := range target.leftOf(r.library.nameOf(bundle)) {
@@ -194,8 +234,10 @@ func (r *BundleReconciler) compare(bundle *v1.PolicyBundle, instance *v1.OpenCla
 	case target.failure != nil:
 		facts.notInForce = append(facts.notInForce, notInForce{at, target.failure})
 	case left > 0:
-	case runs(deployment, target.hash):
+	case has.runs(target.revision):
 		facts.synced++
+	case !instance.DeletionTimestamp.IsZero():
+		facts.notInForce = append(facts.notInForce, notInForce{at, &problem{ReasonDeleting, "its gateways are being deleted: " + has.describe(has.pods)}})
 	case degraded != nil && degraded.Status == metav1.ConditionTrue:
 		facts.notInForce = append(facts.notInForce, notInForce{at, &problem{degraded.Reason, degraded.Message}})
 	}
@@ -211,6 +253,10 @@ func (r *BundleReconciler) affects(bundle *v1.PolicyBundle, inForce *bound, inst
 	if !binds || !enterpriseOnly {
 		return binds
 	}
+	return hasEnterprise(bundle)
+}
+
+func hasEnterprise(bundle *v1.PolicyBundle) bool {
 	return slices.ContainsFunc(bundle.Spec.Policies, func(p v1.Policy) bool { return p.Scope == v1.ScopeEnterprise })
 }
 

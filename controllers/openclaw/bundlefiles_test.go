@@ -58,15 +58,3 @@ func TestKeysAreReadBack(t *testing.T) {
 	_, err := sourceOf("enterprise-nothing-x.rego")
 	require.EqualError(t, err, "file enterprise-nothing-x.rego names no scope and domain")
 }
-
-func TestConfigMapDataLosesNoFile(t *testing.T) {
-	long := "a/" + strings.Repeat("x", 300) + ".rego"
-	data := configMapData(map[string]string{"a/b.c/d.rego": "1", "a.b/c/d.rego": "2", long: "3"})
-	require.Len(t, data, 3)
-	var texts []string
-	for key, text := range data {
-		require.Empty(t, validation.IsConfigMapKey(key), key)
-		texts = append(texts, text)
-	}
-	require.ElementsMatch(t, []string{"1", "2", "3"}, texts)
-}

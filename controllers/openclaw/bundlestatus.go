@@ -21,6 +21,8 @@ const (
 	ReasonApplyFailed        = "ApplyFailed"
 	ReasonGatewaysRollingOut = "GatewaysRollingOut"
 	ReasonNotInForce         = "NotInForce"
+	// ReasonOrphaned is why gateways of an instance that does not exist run no policies.
+	ReasonOrphaned = "Orphaned"
 )
 
 // bundleFacts are what the status of a bundle is computed from.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
 )
 
 // carrying is one pass over what belongs to an instance. No step of it waits for
@@ -50,11 +52,7 @@ func (c *carrying) keep(ctx context.Context, kind string, want any, have client.
 
 // all writes what differs, policies first.
 func (c *carrying) all(ctx context.Context) {
-	policies, written := c.policies(ctx)
-	if written && c.rollsLater(policies) {
-		c.failure = errRollLater
-		return
-	}
+	c.policies(ctx)
 	integrations, err := integrationsData(c.good)
 	c.fail("ConfigMap", err)
 	if err == nil {
@@ -64,48 +62,65 @@ func (c *carrying) all(ctx context.Context) {
 	c.budget(ctx)
 	secretsHash, err := c.r.secrets.hash(ctx, c.good)
 	c.fail("Secret", err)
-	c.deployment(ctx, policies, hashOf(integrations), secretsHash)
+	c.deployment(ctx, hashOf(integrations), secretsHash)
 }
 
-// policies has the gateways' policies in their ConfigMap. It is nil where there are
-// none that could be.
-func (c *carrying) policies(ctx context.Context) (policies *composition, changed bool) {
-	policies, unread, err := c.r.policies(ctx, c.good)
-	if err != nil {
+// policies signs the gateways' policies, and stores them in a ConfigMap. Where there are
+// none that could be, the policies that gateways have stay wanted.
+func (c *carrying) policies(ctx context.Context) {
+	composed, unread, err := c.r.policies(ctx, c.good)
+	switch {
+	case err != nil:
 		c.fail("ConfigMap", err)
-		return nil, false
-	}
-	if policies.failure != nil {
-		c.facts.add(policies.failure)
-		return nil, false
-	}
-	if unread != "" && c.facts.deployment == nil {
+	case composed.failure != nil:
+		c.broken = true
+		c.facts.add(composed.failure)
+	case unread != "" && c.facts.deployment == nil:
 		// A gateway does not start with less than was applied before it.
+		c.broken = true
 		c.facts.awaits = "PolicyBundle " + unread + " has not been read yet"
-		return nil, false
+		return
+	default:
+		signed, err := c.r.signed(ctx, c.good, composed, c.facts.signed)
+		if err != nil {
+			c.fail("Record", err)
+			break
+		}
+		c.facts.signed, c.facts.wanted = signed, composed.revision
+		if left := composed.leftProblem(); left != nil {
+			c.facts.add(left)
+			c.facts.partial = true
+		}
 	}
-	c.facts.wanted = policies.hash
-	if left := policies.leftProblem(); left != nil {
-		c.facts.add(left)
-		c.facts.partial = true
+	if c.facts.signed != nil {
+		c.storePolicies(ctx)
 	}
-	before := len(c.facts.problems)
-	changed = c.keep(ctx, "ConfigMap", configMap(c.good, policiesName(c.good.Name), policies.data), &corev1.ConfigMap{})
-	if len(c.facts.problems) > before {
-		c.facts.wanted = ""
-		return nil, false
-	}
-	return policies, changed
 }
 
-// rollsLater says whether a gateway that has just got policies waits for the others to
-// get them: once for the same policies.
-func (c *carrying) rollsLater(policies *composition) bool {
-	if c.facts.deployment == nil || c.facts.deployment.Spec.Template.Annotations[policiesHashAnnotation] == policies.hash {
-		return false
+// maxNames is how many names for a ConfigMap are tried at a time.
+const maxNames = 3
+
+// storePolicies keeps the ConfigMap with the policies. Where another object keeps its name,
+// as one with finalizers may, the ConfigMap gets another name.
+func (c *carrying) storePolicies(ctx context.Context) {
+	ours := func(client.Object) bool { return true } // its name was not known to others
+	var err error
+	for range maxNames {
+		have := &corev1.ConfigMap{}
+		_, err = c.r.applier.Replace(ctx, ours, policiesMap(c.good, c.facts.signed), have)
+		if err == nil && have.DeletionTimestamp == nil {
+			return
+		}
+		if blocked := (*object.Terminating)(nil); err != nil && !errors.As(err, &blocked) {
+			break
+		}
+		renamed := c.facts.signed.renamed(c.good)
+		if err = c.r.records.keepSigned(ctx, c.good, renamed); err != nil {
+			break
+		}
+		c.facts.signed = renamed
 	}
-	before, _ := c.r.delayed.Swap(c.good.UID, policies.hash)
-	return before != policies.hash
+	c.fail("ConfigMap", err)
 }
 
 // budget keeps the PodDisruptionBudget of several gateways, and none of one.
@@ -121,21 +136,21 @@ func (c *carrying) budget(ctx context.Context) {
 	}
 }
 
-// deployment keeps the gateways. While something is missing that new Pods would need,
-// there are no new ones, and those that run keep running; but what others changed about
-// them is still taken back.
-func (c *carrying) deployment(ctx context.Context, policies *composition, integrations, secrets string) {
-	g := gateway{instance: c.good, images: imagesOf(c.good)}
-	switch {
-	case policies != nil && secrets != "" && (c.facts.deployment != nil || !c.broken):
-		c.complete = true
-		g.policies = policies.hash
-		g.config = hashOf(map[string]string{"policies": policies.hash, "integrations": integrations, "secrets": secrets})
-	case c.facts.deployment != nil:
-		annotations := c.facts.deployment.Spec.Template.Annotations
-		g.policies, g.config = annotations[policiesHashAnnotation], annotations[configHashAnnotation]
-	default:
+// deployment keeps the gateways. Policies roll them out whatever else is missing. While
+// something else is missing that new Pods would need, it does not roll them out, but what
+// others changed about them is still taken back.
+func (c *carrying) deployment(ctx context.Context, integrations, secrets string) {
+	if c.facts.signed == nil || c.facts.deployment == nil && (c.broken || secrets == "") {
 		return
+	}
+	g := gateway{instance: c.good, images: imagesOf(c.good), signed: c.facts.signed}
+	overdue, _ := c.facts.overdue(c.r.deadline, c.facts.now)
+	g.recreate = len(overdue) > 0
+	if secrets != "" {
+		c.complete = c.facts.wanted != ""
+		g.config = hashOf(map[string]string{"integrations": integrations, "secrets": secrets})
+	} else {
+		g.config = c.facts.deployment.Spec.Template.Annotations[configHashAnnotation]
 	}
 	deployed := &appsv1.Deployment{}
 	before := len(c.facts.problems)
@@ -148,4 +163,54 @@ func (c *carrying) deployment(ctx context.Context, policies *composition, integr
 	if warning := sidecarWarning(g.images.sidecar); changed && warning != "" {
 		c.r.events.Eventf(c.owner.Object, nil, corev1.EventTypeWarning, "OtherVersion", "Reconcile", "%s", warning)
 	}
+}
+
+// bound takes down the gateways that have run other policies for longer than they may.
+func (c *carrying) bound(ctx context.Context) {
+	overdue, _ := c.facts.overdue(c.r.deadline, c.facts.now)
+	if len(overdue) == 0 {
+		return
+	}
+	c.facts.add(c.facts.outdated(overdue, c.r.deadline))
+	if d := c.facts.deployment; d != nil && !c.facts.signed.runsKey(&d.Spec.Template.Spec) {
+		c.fail("Deployment", c.r.scaleToZero(ctx, d))
+	}
+	c.fail("Pod", c.r.takeDown(ctx, overdue, c.facts.deployment, overdueGrace))
+}
+
+// tidy removes the ConfigMaps with former policies that no Pod uses any longer.
+func (c *carrying) tidy(ctx context.Context) {
+	if c.facts.signed == nil {
+		return
+	}
+	used := map[string]bool{c.facts.signed.ConfigMap: true}
+	note := func(spec corev1.PodSpec) {
+		for _, volume := range spec.Volumes {
+			if volume.ConfigMap != nil {
+				used[volume.ConfigMap.Name] = true
+			}
+		}
+	}
+	for _, pod := range c.facts.pods {
+		note(pod.Spec)
+	}
+	if c.facts.deployment != nil {
+		note(c.facts.deployment.Spec.Template.Spec)
+	}
+	err := c.r.removePolicies(ctx, client.ObjectKeyFromObject(c.owner), c.owner.controls, func(stored *corev1.ConfigMap) bool { return !used[stored.Name] })
+	c.fail("ConfigMap", err)
+}
+
+// removePolicies deletes those ConfigMaps with policies of an instance that are unused.
+func (r *InstanceReconciler) removePolicies(ctx context.Context, instance client.ObjectKey, ours object.Ours, unused func(*corev1.ConfigMap) bool) (failure error) {
+	var list corev1.ConfigMapList
+	if err := r.client.List(ctx, &list, client.InNamespace(instance.Namespace), client.MatchingLabels(gatewayLabels(instance.Name)), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing the ConfigMaps of OpenClawInstance %s: %w", instance.Name, err)
+	}
+	for i := range list.Items {
+		if stored := &list.Items[i]; strings.HasPrefix(stored.Name, policiesPrefix(instance.Name)) && unused(stored) {
+			failure = errors.Join(failure, r.applier.Remove(ctx, ours, client.ObjectKeyFromObject(stored), &corev1.ConfigMap{}))
+		}
+	}
+	return failure
 }

@@ -13,8 +13,9 @@ import (
 
 // composition is what the OPA of a gateway loads.
 type composition struct {
-	data map[string]string
-	hash string
+	files map[string]string
+	// revision is the digest of the files.
+	revision string
 	// left is what is not in it although it binds the gateway, narrowest first.
 	left []leftOut
 	// failure is why there is none: what binds everybody must never be left out.
@@ -71,7 +72,7 @@ func (l *library) compose(bundles []applied) *composition {
 // left out; where they fail, so does the whole.
 func composed(parts []part, rooted bool) *composition {
 	c := &composition{}
-	data, why := join(parts)
+	files, why := join(parts)
 	for why != nil {
 		var i int
 		var tooLarge bool
@@ -90,9 +91,9 @@ func composed(parts []part, rooted bool) *composition {
 				continue // it is not worth a try yet
 			}
 		}
-		data, why = join(parts)
+		files, why = join(parts)
 	}
-	c.data, c.hash = data, hashOf(data)
+	c.files, c.revision = files, hashOf(files)
 	return c
 }
 
@@ -134,8 +135,8 @@ func partsOf(bundles []applied) []part {
 
 // emptySize is what a composition without policies takes.
 var emptySize = sync.OnceValue(func() int {
-	data, _ := join(nil)
-	return sizeOf(data)
+	files, _ := join(nil)
+	return sidecar.SignedSize(files)
 })
 
 // firstTooLarge is the first part that finds no room behind those before it. Sizes are
@@ -159,7 +160,7 @@ func firstFailing(parts []part) int {
 	})
 }
 
-// join composes parts, as they would stand in a ConfigMap.
+// join composes parts into the files of a bundle that a ConfigMap can hold.
 func join(parts []part) (map[string]string, *problem) {
 	var all []*sidecar.Policy
 	effort := 0
@@ -174,11 +175,10 @@ func join(parts []part) (map[string]string, *problem) {
 	if err != nil {
 		return nil, &problem{ReasonNotComposed, "the policies do not compose: " + err.Error()}
 	}
-	data := configMapData(files)
-	if size := sizeOf(data); size > maxConfigMap {
+	if size := sidecar.SignedSize(files); size > maxConfigMap {
 		return nil, &problem{ReasonTooLarge, fmt.Sprintf("the policies that bind a gateway take %d bytes together, and a ConfigMap holds %d", size, maxConfigMap)}
 	}
-	return data, nil
+	return files, nil
 }
 
 // leftProblem says what a gateway goes without: nil where it has all.

@@ -29,18 +29,18 @@ func TestATighteningHasRoom(t *testing.T) {
 	l := newLibrary("")
 	bind := func(bundle *v1.PolicyBundle) applied { return applied{content: l.read(bundle)} }
 	bundles := []applied{
-		bind(makeBundle("a", v1.ScopeTeam, padded("allow := true", 400<<10))),
-		bind(makeBundle("b", v1.ScopeTeam, padded("allow := true", 401<<10))),
-		bind(makeBundle("c", v1.ScopeTeam, padded("allow := true", 402<<10))),
+		bind(makeBundle("a", v1.ScopeTeam, padded("allow := true", 390<<10))),
+		bind(makeBundle("b", v1.ScopeTeam, padded("allow := true", 391<<10))),
+		bind(makeBundle("c", v1.ScopeTeam, padded("allow := true", 412<<10))),
 		bind(makeBundle("d", v1.ScopeUser, padded("deny if input.d", 1<<10))),
 		bind(makeBundle("enterprise", v1.ScopeEnterprise, padded("deny if input.tightened", 200<<10))),
 	}
 	c := l.compose(bundles)
 	require.Nil(t, c.failure)
-	require.LessOrEqual(t, sizeOf(c.data), maxConfigMap)
-	require.Contains(t, c.data["lintel.policies.models.enterprise.enterprise.routing.rego"], "input.tightened")
-	require.Contains(t, c.data, "lintel.policies.models.team.a.routing.rego", "of one scope, the smaller ones have room first")
-	require.Contains(t, c.data, "lintel.policies.models.user.d.routing.rego", "what still has room is in force")
+	require.LessOrEqual(t, sidecar.SignedSize(c.files), maxConfigMap)
+	require.Contains(t, c.files["lintel/policies/models/enterprise/enterprise/routing.rego"], "input.tightened")
+	require.Contains(t, c.files, "lintel/policies/models/team/a/routing.rego", "of one scope, the smaller ones have room first")
+	require.Contains(t, c.files, "lintel/policies/models/user/d/routing.rego", "what still has room is in force")
 	require.Equal(t, []string{"team c"}, namesLeft(c))
 	require.Len(t, c.leftOf("c"), 1)
 	require.Empty(t, c.leftOf("a"))
@@ -58,7 +58,7 @@ func TestATighteningHasRoom(t *testing.T) {
 	c = l.compose([]applied{bind(stale), bind(makeBundle("org", v1.ScopeOrg, padded("deny if input.org", 300<<10))), {content: l.read(root), enterpriseOnly: true, root: true}})
 	require.Nil(t, c.failure)
 	require.Equal(t, []string{"enterprise stale"}, namesLeft(c))
-	require.Contains(t, c.data, "lintel.policies.models.enterprise.root.rules.routing.rego")
+	require.Contains(t, c.files, "lintel/policies/models/enterprise/root/rules/routing.rego")
 }
 
 // TestCompositionsAreBounded by what they take to compose as by their bytes.
@@ -88,11 +88,11 @@ func TestEnterprisePoliciesAreNeverLeftOut(t *testing.T) {
 	l := newLibrary("")
 	var all []applied
 	for _, name := range []string{"a", "b", "c"} {
-		all = append(all, applied{content: l.read(makeBundle(name, v1.ScopeEnterprise, padded("allow := true", 400<<10)))})
+		all = append(all, applied{content: l.read(makeBundle(name, v1.ScopeEnterprise, padded("allow := true", 390<<10)))})
 	}
 	c := l.compose(all)
 	require.Equal(t, ReasonTooLarge, c.failure.reason)
-	require.Nil(t, c.data, "nothing half-written")
+	require.Nil(t, c.files, "nothing half-written")
 	require.Nil(t, l.compose(all[:2]).failure)
 }
 
@@ -112,9 +112,9 @@ func TestOneThatDoesNotComposeHoldsUpNobody(t *testing.T) {
 	require.Nil(t, c.failure)
 	require.Equal(t, []string{"team same"}, namesLeft(c))
 	require.Equal(t, ReasonNotComposed, c.leftProblem().reason)
-	require.Contains(t, c.data["lintel.policies.models.team.same.routing.rego"], "input.a")
-	require.Contains(t, c.data, "lintel.policies.models.user.user.routing.rego")
-	require.Contains(t, c.data["lintel.policies.models.enterprise.enterprise.routing.rego"], "input.tightened")
+	require.Contains(t, c.files["lintel/policies/models/team/same/routing.rego"], "input.a")
+	require.Contains(t, c.files, "lintel/policies/models/user/user/routing.rego")
+	require.Contains(t, c.files["lintel/policies/models/enterprise/enterprise/routing.rego"], "input.tightened")
 }
 
 func TestPartsAreInTheOrderOfTheirRoom(t *testing.T) {

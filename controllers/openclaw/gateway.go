@@ -1,6 +1,7 @@
 package openclaw
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -32,21 +33,22 @@ const (
 	sidecarUser = 1000
 )
 
-// sidecarArguments are those of the OPA beside a gateway. It loads policies again when
-// they change: a rollout that gets stuck keeps none of them away. What begins with a dot
-// in the folder is a ConfigMap volume's own, and would load each policy twice.
-func sidecarArguments() []string {
-	return []string{"run", "--server", "--addr=localhost:8181", "--diagnostic-addr=0.0.0.0:8282",
-		"--log-level=info", "--watch", "--ignore=.*", policiesFolder}
+// sidecarArguments are those of the OPA beside a gateway. It loads the signed bundle once,
+// when it starts, and no other.
+func sidecarArguments(signed *signedPolicies) []string {
+	return append(signed.ServerArguments(policiesFolder+"/"+bundleFile, signed.Scope),
+		"--addr=localhost:8181", "--diagnostic-addr=0.0.0.0:8282", "--log-level=info")
 }
 
 // gateway is what a Deployment is built from.
 type gateway struct {
 	instance *v1.OpenClawInstance
 	images   images
-	// policies is the hash of the composed policies, and config of all that Pods read
-	// when they start.
-	policies, config string
+	signed   *signedPolicies
+	// config is the hash of all else that Pods read when they start.
+	config string
+	// recreate ends all gateways before others start.
+	recreate bool
 }
 
 // replicas is the number of gateways of an instance.
@@ -59,17 +61,22 @@ func replicas(instance *v1.OpenClawInstance) int32 {
 
 func deployment(g gateway) *appsv1ac.DeploymentApplyConfiguration {
 	i := g.instance
+	strategy := appsv1ac.DeploymentStrategy().WithType(appsv1.RollingUpdateDeploymentStrategyType)
+	if g.recreate {
+		strategy.WithType(appsv1.RecreateDeploymentStrategyType)
+	}
 	return appsv1ac.Deployment(gatewayName(i.Name), i.Namespace).
 		WithLabels(gatewayLabels(i.Name)).
 		WithOwnerReferences(ownedBy(i, "OpenClawInstance")).
 		WithSpec(appsv1ac.DeploymentSpec().
 			WithReplicas(replicas(i)).
 			WithSelector(selector(i)).
+			WithStrategy(strategy).
 			WithTemplate(corev1ac.PodTemplateSpec().
 				WithLabels(gatewayLabels(i.Name)).
 				WithAnnotations(map[string]string{
 					configHashAnnotation:   g.config,
-					policiesHashAnnotation: g.policies,
+					policiesHashAnnotation: g.signed.Revision,
 				}).
 				WithSpec(podSpec(g))))
 }
@@ -83,7 +90,7 @@ func podSpec(g gateway) *corev1ac.PodSpecApplyConfiguration {
 			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
 		WithContainers(gatewayContainerOf(g), sidecarContainerOf(g)).
 		WithVolumes(
-			configMapVolume("opa-policies", policiesName(g.instance.Name)),
+			configMapVolume("opa-policies", g.signed.ConfigMap),
 			configMapVolume("config", configName(g.instance.Name)),
 			corev1ac.Volume().WithName("tmp").WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
 	if g.instance.Spec.DeploymentMode == v1.DeploymentModeHA {
@@ -125,10 +132,12 @@ func sidecarContainerOf(g gateway) *corev1ac.ContainerApplyConfiguration {
 	return corev1ac.Container().
 		WithName(sidecarContainer).
 		WithImage(g.images.sidecar).
-		WithArgs(sidecarArguments()...).
+		WithArgs(sidecarArguments(g.signed)...).
 		WithPorts(port("opa", opaPort), port("health", healthPort)).
-		WithLivenessProbe(probe("/health", "health", 5, 15)).
-		WithReadinessProbe(probe("/health", "health", 0, 5)).
+		// Both fail until the bundle is active. An OPA that refused it looks for it again
+		// only when it is restarted.
+		WithLivenessProbe(probe("/health?bundles", "health", 5, 15)).
+		WithReadinessProbe(probe("/health?bundles", "health", 0, 5)).
 		WithResources(resources("100m", "128Mi", "500m", "256Mi")).
 		WithSecurityContext(restricted(sidecarUser)).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName("opa-policies").WithMountPath(policiesFolder).WithReadOnly(true))
@@ -162,6 +171,16 @@ func configMap(i *v1.OpenClawInstance, name string, data map[string]string) *cor
 		WithLabels(gatewayLabels(i.Name)).
 		WithOwnerReferences(ownedBy(i, "OpenClawInstance")).
 		WithData(data)
+}
+
+// policiesMap is the ConfigMap with the signed policies of an instance. It cannot be
+// edited, only be deleted and created again.
+func policiesMap(i *v1.OpenClawInstance, signed *signedPolicies) *corev1ac.ConfigMapApplyConfiguration {
+	return corev1ac.ConfigMap(signed.ConfigMap, i.Namespace).
+		WithLabels(gatewayLabels(i.Name)).
+		WithOwnerReferences(ownedBy(i, "OpenClawInstance")).
+		WithImmutable(true).
+		WithBinaryData(map[string][]byte{bundleFile: signed.Bundle})
 }
 
 // bundleMap is the ConfigMap of a bundle.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 func built[T any](t *testing.T, configuration any) *T {
@@ -26,7 +27,13 @@ func built[T any](t *testing.T, configuration any) *T {
 func builtDeployment(t *testing.T, instance *v1.OpenClawInstance) *appsv1.Deployment {
 	t.Helper()
 	return built[appsv1.Deployment](t, deployment(gateway{
-		instance: instance, images: images{GatewayImage, SidecarImage}, policies: "p", config: "c"}))
+		instance: instance, images: images{GatewayImage, SidecarImage}, signed: signedSample("p"), config: "c"}))
+}
+
+// signedSample is a signed revision.
+func signedSample(revision string) *signedPolicies {
+	return &signedPolicies{Signed: sidecar.Signed{Bundle: []byte("x"), KeyID: "key-" + revision, PublicKey: "public " + revision},
+		Revision: revision, Scope: "ns/production/uid", ConfigMap: "production-gateway-policies-" + revision}
 }
 
 func TestDeployment(t *testing.T) {
@@ -66,16 +73,19 @@ func TestDeployment(t *testing.T) {
 
 	require.Equal(t, "opa-sidecar", sidecar.Name)
 	require.Equal(t, "openpolicyagent/opa:1.4.2-static", sidecar.Image)
-	require.Equal(t, []string{"run", "--server", "--addr=localhost:8181", "--diagnostic-addr=0.0.0.0:8282",
-		"--log-level=info", "--watch", "--ignore=.*", "/policies"}, sidecar.Args, "nobody outside the Pod reaches the API")
+	require.Equal(t, []string{"run", "--server",
+		"--set=bundles.policies.resource=file:///policies/bundle.tar.gz",
+		"--set=bundles.policies.signing.keyid=key-p", "--set=bundles.policies.signing.scope=ns/production/uid",
+		"--set=keys.key-p.algorithm=ES256", "--set=keys.key-p.key=public p",
+		"--addr=localhost:8181", "--diagnostic-addr=0.0.0.0:8282", "--log-level=info"}, sidecar.Args, "the API is reachable from the Pod only")
 	require.Equal(t, []corev1.ContainerPort{
 		{Name: "opa", ContainerPort: 8181, Protocol: "TCP"}, {Name: "health", ContainerPort: 8282, Protocol: "TCP"},
 	}, sidecar.Ports)
-	requireProbe(t, sidecar.LivenessProbe, "/health", "health", 5, 15)
-	requireProbe(t, sidecar.ReadinessProbe, "/health", "health", 0, 5)
+	requireProbe(t, sidecar.LivenessProbe, "/health?bundles", "health", 5, 15)
+	requireProbe(t, sidecar.ReadinessProbe, "/health?bundles", "health", 0, 5)
 	requireResources(t, sidecar, "100m 128Mi 500m 256Mi")
 	require.Equal(t, []corev1.VolumeMount{{Name: "opa-policies", MountPath: "/policies", ReadOnly: true}}, sidecar.VolumeMounts)
-	require.Equal(t, "production-gateway-policies", d.Spec.Template.Spec.Volumes[0].ConfigMap.Name)
+	require.Equal(t, "production-gateway-policies-p", d.Spec.Template.Spec.Volumes[0].ConfigMap.Name)
 	require.Equal(t, "production-gateway-config", d.Spec.Template.Spec.Volumes[1].ConfigMap.Name)
 }
 

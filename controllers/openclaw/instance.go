@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
@@ -33,9 +33,8 @@ type InstanceReconciler struct {
 	library *library
 	admit   rules.Admitter
 	events  events.EventRecorder
-	// delayed says of instances, by uid, for which policies they were sent to the end
-	// of the queue.
-	delayed sync.Map
+	// deadline is how long gateways may run other policies than are wanted.
+	deadline time.Duration
 }
 
 type instanceReport = object.Report[v1.OpenClawInstanceStatus]
@@ -45,10 +44,8 @@ func (r *InstanceReconciler) reporter() object.Reporter[*v1.OpenClawInstance, v1
 		Client: r.client, Manager: instanceManager, Action: "Reconcile", Events: r.events, Finalizer: finalizer,
 		Status:     func(i *v1.OpenClawInstance) *v1.OpenClawInstanceStatus { return &i.Status },
 		Conditions: func(s *v1.OpenClawInstanceStatus) []metav1.Condition { return s.Conditions },
-		Gone: func(ctx context.Context, name client.ObjectKey) error {
-			return r.records.remove(ctx, instanceKind, name)
-		},
-		News: map[string]object.News{v1.ConditionDegraded: object.Turned(metav1.ConditionTrue)},
+		Gone:       r.gone,
+		News:       map[string]object.News{v1.ConditionDegraded: object.Turned(metav1.ConditionTrue)},
 	}
 }
 
@@ -59,40 +56,97 @@ func (r *InstanceReconciler) Reconcile(ctx context.Context, request reconcile.Re
 
 // carryOut has everything of an instance as its spec says, as far as that is possible.
 func (r *InstanceReconciler) carryOut(ctx context.Context, instance *v1.OpenClawInstance) (instanceReport, error) {
-	if !instance.DeletionTimestamp.IsZero() {
-		// What it controls goes by its owner references.
-		r.delayed.Delete(instance.UID)
-		return instanceReport{}, r.reporter().SetFinalizer(ctx, instance, controllerutil.RemoveFinalizer)
+	var unfinished error
+	deleting := !instance.DeletionTimestamp.IsZero()
+	if !deleting {
+		// Its failure holds up nothing.
+		unfinished = r.reporter().SetFinalizer(ctx, instance, controllerutil.AddFinalizer)
 	}
-	// Its failure holds up nothing.
-	unfinished := r.reporter().SetFinalizer(ctx, instance, controllerutil.AddFinalizer)
 	facts, failure := r.gather(ctx, instance)
-	if facts.gathered {
+	switch {
+	case !facts.gathered:
+	case deleting:
+		failure = errors.Join(failure, r.end(ctx, instance, &facts))
+		if len(instance.Finalizers) == 0 {
+			return instanceReport{}, failure
+		}
+	default:
 		failure = errors.Join(failure, r.apply(ctx, instance, &facts))
-	}
-	if errors.Is(failure, errRollLater) {
-		return instanceReport{Again: time.Millisecond}, nil
 	}
 	next := instanceStatus(instance, facts)
 	report := instanceReport{Status: &next}
-	if failure = errors.Join(unfinished, failure); failure == nil && facts.has(ReasonNotOwned) {
+	failure = errors.Join(unfinished, failure)
+	if failure == nil && facts.has(ReasonNotOwned) {
 		report.Again = foreignInterval
 	}
+	if due := r.due(facts); due > 0 && !object.Passes(failure) {
+		if failure != nil {
+			// The back-off of the queue would miss the deadline.
+			log.FromContext(ctx).Error(failure, "carrying out OpenClawInstance; gateways with other policies are not replaced yet")
+			due, failure = min(due, overdueInterval), nil
+		}
+		report.Again = due
+	}
 	return report, failure
+}
+
+// overdueInterval is how often gateways are taken down that run other policies for too
+// long.
+const overdueInterval = 2 * time.Second
+
+// due is when gateways with other policies are to be taken down: 0 where there are none.
+func (r *InstanceReconciler) due(facts instanceFacts) time.Duration {
+	overdue, next := facts.overdue(r.deadline, facts.now)
+	switch {
+	case len(overdue) > 0:
+		return overdueInterval
+	case next.IsZero():
+		return 0
+	}
+	return max(time.Until(next), time.Millisecond)
+}
+
+// end deletes what an instance has. Its finalizer goes once no gateway runs.
+func (r *InstanceReconciler) end(ctx context.Context, instance *v1.OpenClawInstance, facts *instanceFacts) error {
+	done, err := r.dismantle(ctx, client.ObjectKeyFromObject(instance), facts.owner(instance).controls, facts.rollout)
+	if err != nil {
+		facts.add(&problem{"DeletionFailed", err.Error()})
+	}
+	if !done {
+		return err
+	}
+	return r.reporter().SetFinalizer(ctx, instance, controllerutil.RemoveFinalizer)
 }
 
 // gather reads what there is of an instance, and asks the policies about it. The facts say
 // what is in the way; an error is to be tried again.
 func (r *InstanceReconciler) gather(ctx context.Context, instance *v1.OpenClawInstance) (facts instanceFacts, failure error) {
-	if facts.record, failure = r.records.read(ctx, instanceKind, instance); failure != nil {
-		facts.add(&problem{"ReconcileFailed", failure.Error()})
-		return facts, failure
+	facts.now = time.Now()
+	failed := func(reason string, err error) (instanceFacts, error) {
+		facts.add(&problem{reason, err.Error()})
+		return facts, err
 	}
-	if facts.deployment, failure = r.deployment(ctx, facts.owner(instance)); failure != nil {
-		facts.add(&problem{"DeploymentFailed", failure.Error()})
-		return facts, failure
+	last, err := r.records.readName(ctx, r.client, instanceKind, client.ObjectKeyFromObject(instance))
+	if err != nil {
+		return failed("ReconcileFailed", err)
+	}
+	// What a former instance of that name has left is this one's.
+	if facts.owns = last != nil; facts.owns && last.uid == instance.UID {
+		facts.record = last
+	}
+	if facts.signed, err = r.records.readSigned(ctx, r.client, instance); err != nil {
+		return failed("RecordFailed", err)
+	}
+	if facts.pods, err = podsOf(ctx, r.client, client.ObjectKeyFromObject(instance)); err != nil {
+		return failed("ReconcileFailed", err)
+	}
+	if facts.deployment, err = r.deployment(ctx, facts.owner(instance).controls, client.ObjectKeyFromObject(instance)); err != nil {
+		return failed("DeploymentFailed", err)
 	}
 	facts.gathered = true
+	if !instance.DeletionTimestamp.IsZero() {
+		return facts, nil
+	}
 	if facts.denied, failure = ask(ctx, r.admit, instance); failure != nil {
 		facts.add(notJudged(failure))
 	}
@@ -117,6 +171,8 @@ func (r *InstanceReconciler) apply(ctx context.Context, instance *v1.OpenClawIns
 		c.good = instance // of which policies need the name alone
 		c.policies(ctx)
 	}
+	c.bound(ctx)
+	c.tidy(ctx)
 	if facts.judged() && c.complete && !facts.has(ReasonNotOwned) {
 		c.fail("Record", r.record(ctx, instance))
 	}
@@ -124,9 +180,9 @@ func (r *InstanceReconciler) apply(ctx context.Context, instance *v1.OpenClawIns
 }
 
 // deployment is the Deployment of an instance: nil where there is none of its own.
-func (r *InstanceReconciler) deployment(ctx context.Context, o owner) (*appsv1.Deployment, error) {
+func (r *InstanceReconciler) deployment(ctx context.Context, ours object.Ours, instance client.ObjectKey) (*appsv1.Deployment, error) {
 	have := &appsv1.Deployment{}
-	found, err := r.applier.Find(ctx, o.controls, client.ObjectKey{Namespace: o.GetNamespace(), Name: gatewayName(o.GetName())}, have)
+	found, err := r.applier.Find(ctx, ours, client.ObjectKey{Namespace: instance.Namespace, Name: gatewayName(instance.Name)}, have)
 	if foreign := (*object.Foreign)(nil); errors.As(err, &foreign) || err == nil && !found {
 		return nil, nil
 	}
@@ -155,10 +211,6 @@ func (r *InstanceReconciler) record(ctx context.Context, instance *v1.OpenClawIn
 	}
 	return r.records.keep(ctx, instanceKind, instanceManager, instance, record{data: map[string]string{specKey: string(text)}, owns: true})
 }
-
-// errRollLater sends an instance whose policies were just written to the end of the
-// queue: an edit reaches the ConfigMaps of all gateways before the first of them rolls.
-var errRollLater = errors.New("the gateway rolls once all have their policies")
 
 // policies are what the gateways of an instance are to load. unread names a bundle that
 // nobody has read yet.

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	appsv1 "k8s.io/api/apps/v1"
+	"time"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/controllers/object"
@@ -20,7 +19,11 @@ const (
 	ReasonPending     = "Pending"
 	ReasonAsExpected  = "AsExpected"
 	ReasonNotAdmitted = "NotAdmitted"
+	ReasonDeleting    = "Deleting"
 )
+
+// ReasonPoliciesOutdated is why gateways are taken down.
+const ReasonPoliciesOutdated = "PoliciesOutdated"
 
 // instanceFacts are what the status of an instance is computed from.
 type instanceFacts struct {
@@ -28,10 +31,13 @@ type instanceFacts struct {
 	// and the Deployment could be read.
 	record   *record
 	gathered bool
-	// deployment is as it was read last: nil where there is none of ours.
-	deployment *appsv1.Deployment
-	// wanted is the hash of the policies that gateways are to run: empty where there are
-	// none that they could. partial says that some that bind them are left out.
+	// owns says that what stands under the names of its objects is its own.
+	owns bool
+	rollout
+	// now is when the facts were gathered.
+	now time.Time
+	// wanted is the revision of the policies that gateways are to run: empty where there
+	// are none that they could. partial says that some that bind them are left out.
 	wanted  string
 	partial bool
 	// problems are what keeps the spec, or policies, from being carried out.
@@ -52,7 +58,7 @@ func (f *instanceFacts) has(reason string) bool {
 
 // owner is the instance, which has what its record says that it has had.
 func (f *instanceFacts) owner(instance *v1.OpenClawInstance) owner {
-	return owner{instance, f.record != nil}
+	return owner{instance, f.owns}
 }
 
 // judged says that policies have nothing against the spec.
@@ -77,12 +83,8 @@ func (f *instanceFacts) broken() *problem {
 		messages[i] = p.message
 	}
 	messages = slices.Compact(messages)
-	switch {
-	case f.deployment == nil || f.deployment.Spec.Template.Annotations[policiesHashAnnotation] == f.wanted:
-	case f.wanted == "":
+	if f.deployment != nil && f.wanted == "" {
 		messages = append(messages, "until then gateways keep the policies that they have")
-	default:
-		messages = append(messages, "until then gateways are not replaced to run the latest policies, and only load them")
 	}
 	return &problem{all[0].reason, strings.Join(messages, "; ")}
 }
@@ -90,7 +92,7 @@ func (f *instanceFacts) broken() *problem {
 // phase is Running only where every gateway runs the policies that it is to run.
 func (f *instanceFacts) phase() v1.Phase {
 	phase := phaseOf(f.deployment)
-	if phase == v1.PhaseRunning && (f.partial || !runs(f.deployment, f.wanted)) {
+	if phase == v1.PhaseRunning && (f.partial || !f.runs(f.wanted)) {
 		return v1.PhaseProgressing
 	}
 	return phase
@@ -110,13 +112,17 @@ func instanceStatus(instance *v1.OpenClawInstance, f instanceFacts) v1.OpenClawI
 	c := object.Conditions{List: &next.Conditions, Generation: instance.Generation}
 	admitted(c, f.answered, f.denied)
 
+	if !instance.DeletionTimestamp.IsZero() {
+		f.ending(instance, c)
+		return next
+	}
 	switch {
 	case broken != nil:
 		c.Set(v1.ConditionReady, false, broken.reason, broken.message)
 	case next.Phase == v1.PhaseRunning:
 		c.Set(v1.ConditionReady, true, ReasonReconciled, "OpenClaw instance reconciled successfully")
 	case next.Phase == v1.PhaseProgressing:
-		c.Set(v1.ConditionReady, false, ReasonRollingOut, "gateways are being started or replaced")
+		c.Set(v1.ConditionReady, false, ReasonRollingOut, f.progress())
 	default:
 		c.Set(v1.ConditionReady, false, ReasonPending, pending)
 	}
@@ -136,4 +142,21 @@ func instanceStatus(instance *v1.OpenClawInstance, f instanceFacts) v1.OpenClawI
 		c.Set(v1.ConditionDegraded, false, ReasonAsExpected, "nothing is in the way")
 	}
 	return next
+}
+
+// ending says how far the deletion of an instance is.
+func (f *instanceFacts) ending(instance *v1.OpenClawInstance, c object.Conditions) {
+	message := "its gateways are gone; it waits for its finalizers " + strings.Join(instance.Finalizers, ", ")
+	if len(f.pods) > 0 {
+		message = "its gateways are being deleted: " + f.describe(f.pods)
+	} else if f.deployment != nil {
+		message = "its gateways are being deleted"
+	}
+	c.Set(v1.ConditionReady, false, ReasonDeleting, message)
+	c.Set(v1.ConditionProgressing, len(f.pods) > 0, ReasonDeleting, message)
+	if len(f.problems) > 0 {
+		c.Set(v1.ConditionDegraded, true, f.problems[0].reason, f.problems[0].message)
+	} else {
+		c.Set(v1.ConditionDegraded, false, ReasonDeleting, message)
+	}
 }

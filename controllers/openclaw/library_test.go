@@ -17,8 +17,8 @@ func TestTheSampleComposes(t *testing.T) {
 	require.Len(t, content.policies, 5)
 	composition := l.compose([]applied{{content: content}})
 	require.Nil(t, composition.failure)
-	require.Contains(t, composition.data, "lintel.answers.models.rego")
-	require.Contains(t, composition.data, "lintel.policies.models.enterprise.enterprise-defaults.model-routing-default.rego")
+	require.Contains(t, composition.files, "lintel/answers/models.rego")
+	require.Contains(t, composition.files, "lintel/policies/models/enterprise/enterprise-defaults/model-routing-default.rego")
 	require.Same(t, composition, l.compose([]applied{{content: l.read(sampleBundle(t))}}), "the same is composed once")
 
 	nothing := l.compose(nil)
@@ -84,9 +84,9 @@ func TestEnterprisePoliciesIgnoreTheSelector(t *testing.T) {
 	l := newLibrary("")
 	bundle := makeBundle("b", v1.ScopeEnterprise, allowAll)
 	bundle.Spec.Policies = append(bundle.Spec.Policies, v1.Policy{Scope: v1.ScopeTeam, Domain: "models", Name: "own", Content: allowAll})
-	data := l.compose([]applied{{content: l.read(bundle), enterpriseOnly: true}}).data
-	require.Contains(t, data, "lintel.policies.models.enterprise.b.routing.rego")
-	require.NotContains(t, data, "lintel.policies.models.team.b.own.rego")
+	data := l.compose([]applied{{content: l.read(bundle), enterpriseOnly: true}}).files
+	require.Contains(t, data, "lintel/policies/models/enterprise/b/routing.rego")
+	require.NotContains(t, data, "lintel/policies/models/team/b/own.rego")
 }
 
 func TestTheLastGoodPoliciesStayInForce(t *testing.T) {
@@ -108,6 +108,6 @@ func TestPoliciesOfTheRootHaveNamesOfTheirOwn(t *testing.T) {
 	inherited.Namespace = "root"
 	composition := l.compose([]applied{{content: l.read(inherited), enterpriseOnly: true}, {content: l.read(own)}})
 	require.Nil(t, composition.failure)
-	require.Contains(t, composition.data, "lintel.policies.models.enterprise.root.b.routing.rego")
-	require.Contains(t, composition.data, "lintel.policies.models.enterprise.b.routing.rego")
+	require.Contains(t, composition.files, "lintel/policies/models/enterprise/root/b/routing.rego")
+	require.Contains(t, composition.files, "lintel/policies/models/enterprise/b/routing.rego")
 }

@@ -22,6 +22,9 @@ const (
 	managedByLabel = "app.kubernetes.io/managed-by"
 	managedBy      = "openclaw-operator"
 	componentLabel = "app.kubernetes.io/component"
+	instanceLabel  = "app.kubernetes.io/instance"
+	// gatewayComponent is the component of the Pods of an instance, and of its objects.
+	gatewayComponent = "gateway"
 	// bundleComponent is the component of what holds the policies of a bundle.
 	bundleComponent = "opa-policies"
 	bundleLabel     = v1.GroupName + "/bundle"
@@ -29,20 +32,24 @@ const (
 	// configHashAnnotation is on the Pod template: whatever it changes with rolls the
 	// gateway.
 	configHashAnnotation = v1.GroupName + "/config-hash"
-	// policiesHashAnnotation says which composed policies the Pods of a template run.
+	// policiesHashAnnotation is the revision of the policies of a Pod template, for
+	// readers. What Pods run is decided by their arguments.
 	policiesHashAnnotation = v1.GroupName + "/policies-hash"
 )
 
-func gatewayName(instance string) string  { return instance + "-gateway" }
-func policiesName(instance string) string { return instance + "-gateway-policies" }
-func configName(instance string) string   { return instance + "-gateway-config" }
-func bundleMapName(bundle string) string  { return bundle + "-opa-policies" }
+func gatewayName(instance string) string { return instance + "-gateway" }
+func configName(instance string) string  { return instance + "-gateway-config" }
+func bundleMapName(bundle string) string { return bundle + "-opa-policies" }
+
+// policiesPrefix begins the names of the ConfigMaps with policies.
+func policiesPrefix(instance string) string { return instance + "-gateway-policies" }
+
 func gatewayLabels(instance string) map[string]string {
 	return map[string]string{
-		"app.kubernetes.io/name":     "openclaw-enterprise",
-		"app.kubernetes.io/instance": instance,
-		managedByLabel:               managedBy,
-		componentLabel:               "gateway",
+		"app.kubernetes.io/name": "openclaw-enterprise",
+		instanceLabel:            instance,
+		managedByLabel:           managedBy,
+		componentLabel:           gatewayComponent,
 	}
 }
 

@@ -23,11 +23,15 @@ import (
 // ones while the API server waits. What is not compared by then is unknown.
 const compareTimeout = 3 * time.Second
 
+// defaultPolicyDeadline is how long gateways may run other policies than are wanted.
+const defaultPolicyDeadline = time.Minute
+
 // admitter asks the rules for OpenClaw's kinds, for webhook and controllers alike.
 type admitter struct {
 	imageRegistries []string
 	maxReplicas     int
 	rootNamespace   string
+	policyDeadline  time.Duration
 
 	bundles  client.Reader
 	parser   *rules.Parser
@@ -45,6 +49,7 @@ func (a *admitter) flags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&a.imageRegistries, "openclaw-image-registries", nil, "`prefixes` of the images that OpenClawInstances may name, such as registry.example.com/openclaw; none: no images")
 	flags.IntVar(&a.maxReplicas, "openclaw-max-replicas", 20, "`number` of gateways that an OpenClawInstance may have at most")
 	flags.StringVar(&a.rootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
+	flags.DurationVar(&a.policyDeadline, "openclaw-policy-deadline", defaultPolicyDeadline, "longest `duration` for which gateways answer by other policies than the latest; those that do so for longer are deleted, even if no others can start")
 }
 
 func (a *admitter) check() error {
@@ -55,6 +60,9 @@ func (a *admitter) check() error {
 }
 
 func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
+	if a.policyDeadline < time.Second {
+		return nil, fmt.Errorf("--openclaw-policy-deadline: Invalid value %q: must be at least 1s", a.policyDeadline)
+	}
 	set, err := rules.Set()
 	if err != nil {
 		return nil, fmt.Errorf("compiling its rules: %w", err)

@@ -31,6 +31,8 @@ const (
 
 	bundleKind   = "PolicyBundle"
 	instanceKind = "OpenClawInstance"
+	// signedKind is the kind of a second record of an instance: its signed policies.
+	signedKind = "SignedPolicies"
 
 	// specKey is where the record of an instance has its spec.
 	specKey = "spec.json"
@@ -39,19 +41,25 @@ const (
 // records keep what was last found good of an object in ConfigMaps of the manager's own
 // namespace, where whoever writes the object cannot. They live as long as the object.
 type records struct {
-	client    client.Client
+	client client.Client
+	// live reads past the cache of client.
+	live      client.Reader
 	namespace string
 }
 
 // record is what is kept of an object.
 type record struct {
-	// data is the policies of a bundle by file, or the spec of an instance.
-	data map[string]string
+	// data is the policies of a bundle by file, the spec of an instance, or what is known
+	// of its signed policies, whose bundle is in binary.
+	data   map[string]string
+	binary map[string][]byte
 	// selector is that of the bundle.
 	selector *metav1.LabelSelector
 	// owns says that what stands under the names of the object's own objects is the
 	// object's: it has had them.
 	owns bool
+	// uid is that of the object.
+	uid types.UID
 }
 
 // recordName is the name of the record of an object, whatever its own is made of.
@@ -67,15 +75,27 @@ func (r records) key(kind string, subject types.NamespacedName) client.ObjectKey
 // read is the record of an object: nil where there is none, or where it is of another
 // object that had the name.
 func (r records) read(ctx context.Context, kind string, subject client.Object) (*record, error) {
-	stored := &corev1.ConfigMap{}
-	err := r.client.Get(ctx, r.key(kind, client.ObjectKeyFromObject(subject)), stored)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading what was good of %s %s: %w", kind, subject.GetName(), err)
+	out, err := r.readName(ctx, r.client, kind, client.ObjectKeyFromObject(subject))
+	if err != nil || out == nil || out.uid != subject.GetUID() {
+		return nil, err
 	}
-	if err != nil || stored.Annotations[subjectUIDAnnotation] != string(subject.GetUID()) {
+	return out, nil
+}
+
+// readName is the record of the object that has a name, or had it last.
+func (r records) readName(ctx context.Context, from client.Reader, kind string, subject types.NamespacedName) (*record, error) {
+	stored := &corev1.ConfigMap{}
+	err := from.Get(ctx, r.key(kind, subject), stored)
+	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
-	out := &record{data: stored.Data, owns: stored.Annotations[ownsAnnotation] == "true"}
+	if err != nil {
+		return nil, fmt.Errorf("reading the record of %s %s: %w", kind, subject, err)
+	}
+	out := &record{
+		data: stored.Data, binary: stored.BinaryData,
+		owns: stored.Annotations[ownsAnnotation] == "true", uid: types.UID(stored.Annotations[subjectUIDAnnotation]),
+	}
 	if text := stored.Annotations[selectorAnnotation]; text != "" {
 		if err := json.Unmarshal([]byte(text), &out.selector); err != nil {
 			return nil, fmt.Errorf("reading the selector in ConfigMap %s: %w", client.ObjectKeyFromObject(stored), err)
@@ -104,7 +124,7 @@ func (r records) keep(ctx context.Context, kind, manager string, subject client.
 	stored := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	_, err := controllerutil.CreateOrUpdate(ctx, client.WithFieldOwner(r.client, manager), stored, func() error {
 		stored.Labels = map[string]string{managedByLabel: managedBy, componentLabel: recordComponent}
-		stored.Annotations, stored.Data = annotations, want.data
+		stored.Annotations, stored.Data, stored.BinaryData = annotations, want.data, want.binary
 		return nil
 	})
 	if err != nil {

@@ -48,9 +48,3 @@ func phaseOf(d *appsv1.Deployment) v1.Phase {
 		return v1.PhaseProgressing
 	}
 }
-
-// runs says whether every gateway of a Deployment runs the policies of that hash, and
-// nothing else.
-func runs(d *appsv1.Deployment, policies string) bool {
-	return d != nil && policies != "" && rolledOut(d) && d.Spec.Template.Annotations[policiesHashAnnotation] == policies
-}

@@ -33,13 +33,15 @@ const statusDelay = 200 * time.Millisecond
 // workers is how many instances are carried out at a time.
 const workers = 4
 
-// newCluster holds what carries our labels, and of Secrets the metadata.
+// newCluster holds what carries our labels, of the Pods among it what tells which policies
+// they run, and of Secrets the metadata.
 func newCluster(config *rest.Config) (cluster.Cluster, error) {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})}
 	return object.NewCluster(config, v1.AddToScheme, func(o *cluster.Options) {
 		o.Cache.ByObject = map[client.Object]cache.ByObject{
 			&appsv1.Deployment{}:                 ours,
 			&corev1.ConfigMap{}:                  ours,
+			&corev1.Pod{}:                        {Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy, componentLabel: gatewayComponent}), Transform: slimPod},
 			&corev1.Service{}:                    ours,
 			&policyv1.PodDisruptionBudget{}:      ours,
 			object.MetadataOf(object.SecretKind): {Transform: object.IdentityOnly},
@@ -67,13 +69,13 @@ func (a *admitter) addControllers(ctx context.Context, mgr system.Manager) error
 	}
 	recorder := c.GetEventRecorder("lintel-openclaw")
 	shared := newLibrary(a.rootNamespace)
-	kept := records{client: c.GetClient(), namespace: mgr.Namespace}
+	kept := records{client: c.GetClient(), live: c.GetAPIReader(), namespace: mgr.Namespace}
 	applier := func(manager string) *object.Applier {
 		return &object.Applier{Client: c.GetClient(), Live: c.GetAPIReader(), Manager: manager}
 	}
 	instances := &InstanceReconciler{
 		client: c.GetClient(), records: kept, library: shared, admit: a.admit, events: recorder, applier: applier(instanceManager),
-		secrets: secrets{cached: c.GetClient(), live: c.GetAPIReader(), hashes: lru.New(maxSecretHashes)},
+		secrets: secrets{cached: c.GetClient(), live: c.GetAPIReader(), hashes: lru.New(maxSecretHashes)}, deadline: a.policyDeadline,
 	}
 	bundles := &BundleReconciler{
 		client: c.GetClient(), records: kept, library: shared, admit: a.admit, events: recorder, applier: applier(bundleManager),
@@ -86,6 +88,9 @@ func (a *admitter) addControllers(ctx context.Context, mgr system.Manager) error
 			object.Owned(c, &corev1.ConfigMap{}, &v1.OpenClawInstance{}),
 			object.Owned(c, &corev1.Service{}, &v1.OpenClawInstance{}),
 			object.Owned(c, &policyv1.PodDisruptionBudget{}, &v1.OpenClawInstance{}),
+			// The gateways themselves, and Deployments that lost their owner.
+			object.Mapped(c, &corev1.Pod{}, instanceOfLabels[*corev1.Pod], object.Updates(podChanged)),
+			object.Mapped(c, &appsv1.Deployment{}, instanceOfLabels[*appsv1.Deployment]),
 			// Bundles that come, are read, or go.
 			object.Mapped(c, &v1.PolicyBundle{}, w.instancesOfBundle, object.Updates(bundleChanged)),
 			// The last good policies of a bundle, and the last good spec.
@@ -98,6 +103,7 @@ func (a *admitter) addControllers(ctx context.Context, mgr system.Manager) error
 			object.Mapped(c, &corev1.ConfigMap{}, w.bundleOfRecord),
 			// Gateways that roll out, and instances that begin or cease to be bound.
 			delayed(w, &appsv1.Deployment{}, w.bundlesOf),
+			delayed(w, &corev1.Pod{}, w.bundlesOf, object.Updates(podChanged)),
 			delayed(w, &v1.OpenClawInstance{}, w.bundlesOf, object.Updates(instanceChanged)),
 			// Broader policies that are tightened, or loosened again.
 			delayed(w, &v1.PolicyBundle{}, w.bundlesBeside, object.Updates(specChanged[*v1.PolicyBundle]))),

@@ -14,14 +14,42 @@ import (
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 )
 
-// rollout is a Deployment of two gateways.
-func rollout(observed int64, updated, total, ready int32) *appsv1.Deployment {
+// deploymentOf is a Deployment of two gateways with revision p.
+func deploymentOf(observed int64, updated, total, ready int32) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "production-gateway", Generation: 2},
-		Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{policiesHashAnnotation: "p"}}}},
-		Status: appsv1.DeploymentStatus{ObservedGeneration: observed, UpdatedReplicas: updated, Replicas: total, ReadyReplicas: ready},
+		Spec:       appsv1.DeploymentSpec{Replicas: new(int32(2)), Template: corev1.PodTemplateSpec{Spec: podRunning("", "p").Spec}},
+		Status:     appsv1.DeploymentStatus{ObservedGeneration: observed, UpdatedReplicas: updated, Replicas: total, ReadyReplicas: ready},
 	}
+}
+
+// podRunning is a Pod of a revision that is ready.
+func podRunning(name, revision string) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", Labels: gatewayLabels("production")}}
+	if revision != "" {
+		pod.Spec.Containers = []corev1.Container{{Name: sidecarContainer, Args: sidecarArguments(signedSample(revision))}}
+	}
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	return pod
+}
+
+func notReady(pod *corev1.Pod) *corev1.Pod {
+	pod.Status.Conditions = nil
+	return pod
+}
+
+// running are facts of a Deployment and of Pods, where a revision is wanted.
+func running(d *appsv1.Deployment, wanted string, pods ...*corev1.Pod) instanceFacts {
+	f := instanceFacts{rollout: rollout{deployment: d, signed: signedSample(wanted)}, wanted: wanted}
+	for _, pod := range pods {
+		f.pods = append(f.pods, *pod)
+	}
+	return f
+}
+
+func with(f instanceFacts, change func(f *instanceFacts)) instanceFacts {
+	change(&f)
+	return f
 }
 
 func deleted(d *appsv1.Deployment) *appsv1.Deployment {
@@ -38,28 +66,36 @@ func withCondition(d *appsv1.Deployment, kind, status, reason string) *appsv1.De
 func TestInstanceStatus(t *testing.T) {
 	missing := []*problem{{ReasonSecretNotFound, "Secret x does not exist"}}
 	tooLarge := []*problem{{ReasonTooLarge, "not in force here: team policies of PolicyBundle a (1)"}}
+	broken := func(problems []*problem) func(f *instanceFacts) {
+		return func(f *instanceFacts) { f.problems = problems }
+	}
+	one, two, old := podRunning("one", "p"), podRunning("two", "p"), podRunning("old", "q")
+	both := running(deploymentOf(2, 2, 2, 2), "p", one, two)
 	for name, c := range map[string]struct {
 		facts                        instanceFacts
 		phase                        v1.Phase
 		ready, progressing, degraded string
 	}{
 		"nothing yet":                       {instanceFacts{}, v1.PhasePending, "False Pending", "True Pending", "False AsExpected"},
-		"running":                           {instanceFacts{deployment: rollout(2, 2, 2, 2), wanted: "p"}, v1.PhaseRunning, "True Reconciled", "False RolledOut", "False AsExpected"},
-		"not seen yet":                      {instanceFacts{deployment: rollout(1, 2, 2, 2), wanted: "p"}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
-		"old ones are ready":                {instanceFacts{deployment: rollout(2, 1, 2, 2), wanted: "p"}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
-		"old ones are left":                 {instanceFacts{deployment: rollout(2, 2, 3, 2), wanted: "p"}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
-		"not ready":                         {instanceFacts{deployment: rollout(2, 2, 2, 1), wanted: "p"}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"running":                           {both, v1.PhaseRunning, "True Reconciled", "False RolledOut", "False AsExpected"},
+		"not seen yet":                      {running(deploymentOf(1, 2, 2, 2), "p", one, two), v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"old ones are ready":                {running(deploymentOf(2, 1, 2, 2), "p", one, old), v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"old ones are left":                 {running(deploymentOf(2, 2, 3, 2), "p", one, two, old), v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"not ready":                         {running(deploymentOf(2, 2, 2, 1), "p", one, notReady(podRunning("two", "p"))), v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"another Pod is behind":             {running(deploymentOf(2, 2, 2, 2), "p", one, two, old), v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"a Pod of somebody else":            {running(deploymentOf(2, 2, 2, 2), "p", one, two, podRunning("else", "")), v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"a Pod is not seen yet":             {running(deploymentOf(2, 2, 2, 2), "p", one), v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
 		"no Secret":                         {instanceFacts{problems: missing}, v1.PhasePending, "False SecretNotFound", "False SecretNotFound", "True SecretNotFound"},
-		"no Secret any more":                {instanceFacts{problems: missing, deployment: rollout(2, 2, 2, 2), wanted: "p"}, v1.PhaseRunning, "False SecretNotFound", "False RolledOut", "True SecretNotFound"},
-		"no Secret for the latest policies": {instanceFacts{problems: missing, deployment: rollout(2, 2, 2, 2), wanted: "q"}, v1.PhaseProgressing, "False SecretNotFound", "False SecretNotFound", "True SecretNotFound"},
-		"policies left out":                 {instanceFacts{problems: tooLarge, partial: true, deployment: rollout(2, 2, 2, 2), wanted: "p"}, v1.PhaseProgressing, "False TooLarge", "False TooLarge", "True TooLarge"},
-		"other policies wanted":             {instanceFacts{deployment: rollout(2, 2, 2, 2), wanted: "q"}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
-		"being deleted":                     {instanceFacts{deployment: deleted(rollout(2, 2, 2, 2)), wanted: "p"}, v1.PhaseRunning, "False BeingDeleted", "False RolledOut", "True BeingDeleted"},
+		"no Secret any more":                {with(both, broken(missing)), v1.PhaseRunning, "False SecretNotFound", "False RolledOut", "True SecretNotFound"},
+		"no Secret for the latest policies": {with(running(deploymentOf(2, 2, 2, 2), "q", one, two), broken(missing)), v1.PhaseProgressing, "False SecretNotFound", "False SecretNotFound", "True SecretNotFound"},
+		"policies left out":                 {with(both, func(f *instanceFacts) { f.problems, f.partial = tooLarge, true }), v1.PhaseProgressing, "False TooLarge", "False TooLarge", "True TooLarge"},
+		"other policies wanted":             {running(deploymentOf(2, 2, 2, 2), "q", one, two), v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"being deleted":                     {running(deleted(deploymentOf(2, 2, 2, 2)), "p", one, two), v1.PhaseRunning, "False BeingDeleted", "False RolledOut", "True BeingDeleted"},
 		"waiting":                           {instanceFacts{awaits: "PolicyBundle b has not been read yet"}, v1.PhasePending, "False Pending", "True Pending", "False AsExpected"},
 		"denied":                            {instanceFacts{answered: true, denied: &problem{ReasonNotAdmitted, "no"}}, v1.PhasePending, "False NotAdmitted", "False NotAdmitted", "True NotAdmitted"},
-		"deadline":                          {instanceFacts{deployment: withCondition(rollout(2, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded"), wanted: "p"}, v1.PhaseProgressing, "False ProgressDeadlineExceeded", "False ProgressDeadlineExceeded", "True ProgressDeadlineExceeded"},
-		"Pods refused":                      {instanceFacts{deployment: withCondition(rollout(2, 0, 0, 0), "ReplicaFailure", "True", "FailedCreate"), wanted: "p"}, v1.PhaseProgressing, "False FailedCreate", "False FailedCreate", "True FailedCreate"},
-		"a deadline of the past":            {instanceFacts{deployment: withCondition(rollout(1, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded"), wanted: "p"}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"deadline":                          {running(withCondition(deploymentOf(2, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded"), "p", one), v1.PhaseProgressing, "False ProgressDeadlineExceeded", "False ProgressDeadlineExceeded", "True ProgressDeadlineExceeded"},
+		"Pods refused":                      {running(withCondition(deploymentOf(2, 0, 0, 0), "ReplicaFailure", "True", "FailedCreate"), "p"), v1.PhaseProgressing, "False FailedCreate", "False FailedCreate", "True FailedCreate"},
+		"a deadline of the past":            {running(withCondition(deploymentOf(1, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded"), "p", one), v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			instance := sampleInstance(t)
@@ -90,7 +126,7 @@ func TestConditionsRecover(t *testing.T) {
 	}
 	again := instanceStatus(instance, instanceFacts{problems: []*problem{{ReasonSecretNotFound, "y"}}})
 	require.Equal(t, then, meta.FindStatusCondition(again.Conditions, v1.ConditionDegraded).LastTransitionTime, "it was True before")
-	healed := instanceStatus(instance, instanceFacts{deployment: rollout(2, 2, 2, 2), wanted: "p"})
+	healed := instanceStatus(instance, running(deploymentOf(2, 2, 2, 2), "p", podRunning("one", "p"), podRunning("two", "p")))
 	require.Equal(t, "False AsExpected", says(t, healed.Conditions, v1.ConditionDegraded))
 	require.NotEqual(t, then, meta.FindStatusCondition(healed.Conditions, v1.ConditionDegraded).LastTransitionTime)
 }

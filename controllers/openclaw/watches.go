@@ -70,10 +70,21 @@ func (w watches) instancesOfRecord(ctx context.Context, stored *corev1.ConfigMap
 	if bundle, found := w.records.subjectOf(stored, bundleKind); found {
 		return w.instancesIn(ctx, bundle.Namespace)
 	}
-	if instance, found := w.records.subjectOf(stored, instanceKind); found {
-		return []reconcile.Request{{NamespacedName: instance}}
+	for _, kind := range []string{instanceKind, signedKind} {
+		if instance, found := w.records.subjectOf(stored, kind); found {
+			return []reconcile.Request{{NamespacedName: instance}}
+		}
 	}
 	return nil
+}
+
+// instanceOfLabels is the instance that the labels of an object name.
+func instanceOfLabels[T client.Object](_ context.Context, object T) []reconcile.Request {
+	labels := object.GetLabels()
+	if labels[componentLabel] != gatewayComponent || labels[instanceLabel] == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: labels[instanceLabel]}}}
 }
 
 func (w watches) bundleOfRecord(_ context.Context, stored *corev1.ConfigMap) []reconcile.Request {

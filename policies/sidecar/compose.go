@@ -259,10 +259,12 @@ func asJSON(value any) string {
 // beside names.
 const perDecision = 700
 
-// Size is the number of bytes that the policy adds to a composition, at most.
+// Size is the number of bytes that the policy adds to SignedSize of a composition, at most.
 func (p *Policy) Size() int {
 	named := len(p.Name) + len(p.Domain.Name)
-	size := len(p.isolated) + named + perDecision
+	// Its own file, and as the first one of its domain the generated files.
+	files := 3 + len(p.Domain.Packages)
+	size := len(p.isolated) + 2*named + perDecision + files*fileOverhead
 	for _, decision := range p.Decisions {
 		size += 6*len(decision) + 2*named + perDecision
 	}

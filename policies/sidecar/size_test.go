@@ -49,12 +49,9 @@ func parseIn(t *testing.T, domain string, p *Policy) *Policy {
 	return again
 }
 
-func sizeOfAll(t *testing.T, policies []*Policy) (size int) {
+func sizeOfAll(t *testing.T, policies []*Policy) int {
 	t.Helper()
 	files, err := Compose(policies)
 	require.NoError(t, err)
-	for name, text := range files {
-		size += len(name) + len(text)
-	}
-	return size
+	return SignedSize(files)
 }
