@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -224,7 +227,7 @@ func (b *bench) untilComposed(ctx context.Context, revision int) error {
 			return err
 		}
 		for _, one := range list.Items {
-			if name, composed := strings.CutSuffix(one.Name, "-gateway-policies"); composed && hasRevision(one.Data, revision) {
+			if name := one.Labels["app.kubernetes.io/instance"]; !wanted[name] && hasRevision(one.BinaryData["bundle.tar.gz"], revision) {
 				wanted[name] = true
 			}
 		}
@@ -239,13 +242,14 @@ func (b *bench) untilComposed(ctx context.Context, revision int) error {
 	}
 }
 
-func hasRevision(data map[string]string, revision int) bool {
-	for _, text := range data {
-		if strings.Contains(text, fmt.Sprintf("retention_days := %d\n", 365+revision)) {
-			return true
-		}
+// hasRevision says whether a bundle of policies has a revision of the enterprise's.
+func hasRevision(bundle []byte, revision int) bool {
+	plain, err := gzip.NewReader(bytes.NewReader(bundle))
+	if err != nil {
+		return false // no bundle
 	}
-	return false
+	text, err := io.ReadAll(plain)
+	return err == nil && bytes.Contains(text, []byte(fmt.Sprintf("retention_days := %d\n", 365+revision)))
 }
 
 // openClawKinds are the resources that OpenClaw writes.

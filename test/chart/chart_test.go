@@ -413,7 +413,7 @@ func TestManagerTakesTheFlags(t *testing.T) {
 	require.NoError(t, err, string(out))
 	got, err := render(t, namespace, `
 systems:
-  openclaw: {enabled: true, imageRegistries: [a.example], rootNamespace: root}
+  openclaw: {enabled: true, imageRegistries: [a.example], rootNamespace: root, policyDeadline: 2m}
   openvox: {enabled: true, namespaces: [a], externalOnly: true}
   openzro: {enabled: true, namespaces: [a]}
   orloj: {enabled: true, namespaces: [a, b]}

@@ -1,8 +1,12 @@
 package e2e
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +29,13 @@ import (
 )
 
 const operator = "system:serviceaccount:openclaw-system:openclaw-operator"
+
+// policyDeadline is how long the gateways of the tests may answer by former policies.
+const policyDeadline = 20 * time.Second
+
+func openClawArgs() []string {
+	return []string{"--openclaw-policy-deadline=" + policyDeadline.String()}
+}
 
 // startOpenClaw gives the manager of the tests OpenClaw's permissions and no others.
 func startOpenClaw(ctx context.Context, _ string) (func() error, error) {
@@ -66,8 +77,9 @@ func TestOpenClawSamplesRun(t *testing.T) {
 	require.Equal(t, 1, read[policyv1.PodDisruptionBudget](t, namespace, "pdb/production-gateway").Spec.MaxUnavailable.IntValue())
 	stored := read[corev1.ConfigMap](t, namespace, "configmap/enterprise-defaults-opa-policies")
 	require.Contains(t, stored.Data, "enterprise-models-model-routing-default.rego")
-	composed := read[corev1.ConfigMap](t, namespace, "configmap/production-gateway-policies")
-	require.Contains(t, composed.Data["lintel.answers.models.rego"], "package openclaw.enterprise.models")
+	composed := policiesOf(t, namespace, "production")
+	require.True(t, *composed.Immutable)
+	require.Contains(t, unpack(t, composed)["lintel/answers/models.rego"], "package openclaw.enterprise.models")
 	config := read[corev1.ConfigMap](t, namespace, "configmap/production-gateway-config")
 	require.Contains(t, config.Data["integrations.json"], "https://company.atlassian.net")
 	for _, object := range []metav1.Object{stored, composed, config} {
@@ -133,9 +145,7 @@ func TestOpenClawRollsTheGatewaysThatAPolicyBinds(t *testing.T) {
 	}
 	waitRunning(t, namespace, "a")
 	waitRunning(t, namespace, "b")
-	composed := func(instance string) string {
-		return fmt.Sprint(read[corev1.ConfigMap](t, namespace, "configmap/"+instance+"-gateway-policies").Data)
-	}
+	composed := func(instance string) string { return fmt.Sprint(unpack(t, policiesOf(t, namespace, instance))) }
 	require.Contains(t, composed("a"), "input.one")
 	require.NotContains(t, composed("b"), "input.one")
 	revisions := func() [2]int64 {
@@ -173,7 +183,7 @@ func TestOpenClawRollsTheGatewaysThatAPolicyBinds(t *testing.T) {
 	mustKubectl(t, "", "delete", "-n", namespace, "pb/for-a")
 	rolled(1, 1, before, "policies go with their bundle")
 	require.NotContains(t, composed("a"), "input.two")
-	require.Contains(t, composed("a"), "lintel.policies.models.enterprise.all.p0.rego")
+	require.Contains(t, composed("a"), "lintel/policies/models/enterprise/all/p0.rego")
 }
 
 func TestOpenClawHealsWhenASecretAppears(t *testing.T) {
@@ -306,7 +316,7 @@ func TestOpenClawKeepsWhatWasLastGood(t *testing.T) {
 	require.Equal(t, "False ValidationFailed", says(status.Conditions, v1.ConditionPolicySynced))
 	require.EqualValues(t, 1, status.Applied)
 	require.EqualValues(t, 2, status.Total)
-	require.Contains(t, fmt.Sprint(read[corev1.ConfigMap](t, namespace, "configmap/a-gateway-policies").Data), "input.one")
+	require.Contains(t, fmt.Sprint(unpack(t, policiesOf(t, namespace, "a"))), "input.one")
 	require.Equal(t, before, read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Generation, "neither a bad edit nor a new manager rolls gateways")
 
 	says := awaitCondition(t, namespace, "oci/a", v1.ConditionDegraded, "True NotAdmitted").Message
@@ -314,7 +324,7 @@ func TestOpenClawKeepsWhatWasLastGood(t *testing.T) {
 
 	applyBundle(t, namespace, "all", nil, policy("enterprise", "default allow := true"), policy("org", "deny if input.two"))
 	waitSynced(t, namespace, "all")
-	require.Contains(t, fmt.Sprint(read[corev1.ConfigMap](t, namespace, "configmap/a-gateway-policies").Data), "input.two")
+	require.Contains(t, fmt.Sprint(unpack(t, policiesOf(t, namespace, "a"))), "input.two")
 	tamper(t, "", "rollout", "pause", "-n", namespace, "deployment/a-gateway")
 	eventually(t, func() bool {
 		deployment := read[appsv1.Deployment](t, namespace, "deployment/a-gateway")
@@ -336,6 +346,10 @@ func TestOpenClawMayNotWriteSecrets(t *testing.T) {
 	for _, resource := range []string{"deployments.apps", "services", "configmaps", "poddisruptionbudgets.policy",
 		"openclawinstances.openclaw.enterprise.io", "policybundles.openclaw.enterprise.io/status", "leases.coordination.k8s.io"} {
 		require.True(t, may("patch", resource), resource)
+	}
+	for _, resource := range []string{"pods", "replicasets.apps"} {
+		require.True(t, may("delete", resource), resource)
+		require.False(t, may("patch", resource), resource)
 	}
 	for _, resource := range []string{"pods", "roles.rbac.authorization.k8s.io", "serviceaccounts", "statefulsets.apps"} {
 		require.False(t, may("create", resource), resource)
@@ -450,6 +464,31 @@ func waitSynced(t *testing.T, namespace, name string) {
 		return synced != nil && synced.Status == metav1.ConditionTrue && synced.Reason == "PoliciesApplied" &&
 			synced.ObservedGeneration == bundle.Generation
 	})
+}
+
+// policiesOf is the ConfigMap from which the gateways of an instance load their policies.
+func policiesOf(t *testing.T, namespace, instance string) *corev1.ConfigMap {
+	t.Helper()
+	volumes := read[appsv1.Deployment](t, namespace, "deployment/"+instance+"-gateway").Spec.Template.Spec.Volumes
+	return read[corev1.ConfigMap](t, namespace, "configmap/"+volumes[0].ConfigMap.Name)
+}
+
+// unpack are the files of a bundle in a ConfigMap.
+func unpack(t *testing.T, policies *corev1.ConfigMap) map[string]string {
+	t.Helper()
+	plain, err := gzip.NewReader(bytes.NewReader(policies.BinaryData["bundle.tar.gz"]))
+	require.NoError(t, err)
+	files := map[string]string{}
+	for reader := tar.NewReader(plain); ; {
+		header, err := reader.Next()
+		if err == io.EOF {
+			return files
+		}
+		require.NoError(t, err)
+		text, err := io.ReadAll(reader)
+		require.NoError(t, err)
+		files[header.Name] = string(text)
+	}
 }
 
 var writeRequest = regexp.MustCompile(`^apiserver_request_total\{.*resource="(openclawinstances|policybundles|configmaps|deployments|services|poddisruptionbudgets|secrets|pods)".*verb="(APPLY|PATCH|POST|PUT|DELETE)"`)

@@ -32,7 +32,7 @@ type system struct {
 var core = system{prefix: "Test", start: startCore, args: coreArgs, env: coreEnv}
 
 var allSystems = []system{
-	{name: "openclaw", prefix: "TestOpenClaw", start: startOpenClaw},
+	{name: "openclaw", prefix: "TestOpenClaw", start: startOpenClaw, args: openClawArgs},
 	{name: "openvox", prefix: "TestOpenVox", start: startOpenVox, args: openVoxArgs, env: openVoxEnv},
 	{name: "openzro", prefix: "TestOpenZro", start: startOpenZro, args: openZroArgs},
 	{name: "orloj", prefix: "TestOrloj", start: startOrloj, args: orlojArgs},

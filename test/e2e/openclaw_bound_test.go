@@ -1,0 +1,203 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+)
+
+// gatewayPods are the Pods behind the Service of an instance that are not being deleted,
+// and the keys by which they load policies.
+func gatewayPods(t *testing.T, namespace, instance string) map[string]string {
+	t.Helper()
+	var list corev1.PodList
+	require.NoError(t, json.Unmarshal([]byte(mustGet(t, "pods", "-n", namespace, "-o", "json", "-l",
+		"app.kubernetes.io/component=gateway,app.kubernetes.io/instance="+instance)), &list))
+	pods := map[string]string{}
+	for _, pod := range list.Items {
+		if pod.DeletionTimestamp == nil {
+			pods[pod.Name] = keyOf(pod.Spec)
+		}
+	}
+	return pods
+}
+
+// keyOf is the key by which a Pod loads policies.
+func keyOf(spec corev1.PodSpec) (key string) {
+	for _, container := range spec.Containers {
+		for _, argument := range container.Args {
+			if id, found := strings.CutPrefix(argument, "--set=bundles.policies.signing.keyid="); found {
+				key = id
+			}
+		}
+	}
+	return key
+}
+
+// TestOpenClawTighteningHasABound: whatever a tenant puts in the way, no gateway answers by
+// former policies for longer than it may, and both statuses name what is in the way.
+func TestOpenClawTighteningHasABound(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		// obstruct is what a tenant does before the tightening. It names the obstacle that
+		// the statuses report: none where the tightening arrives nevertheless.
+		obstruct func(t *testing.T, namespace string) (obstacle string)
+		// clear ends that.
+		clear func(t *testing.T, namespace string)
+	}{
+		"the ConfigMap cannot be replaced": {obstruct: func(t *testing.T, namespace string) string {
+			policies := policiesOf(t, namespace, "a").Name
+			plant := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":%q,"finalizers":["x.kubernetes.io/stay"]},"data":{"a":"b"},"immutable":true}`, policies, namespace)
+			eventually(t, func() bool { // the manager is quick to make it anew
+				mustKubectl(t, "", "delete", "-n", namespace, "configmap/"+policies, "--wait=false", "--ignore-not-found")
+				_, planted := kubectl(t, plant, "create", "-f", "-")
+				return planted
+			}, "the name to be taken")
+			eventually(t, func() bool { return policiesOf(t, namespace, "a").Name == policies+"-1" }, "the policies to have another name")
+			return ""
+		}, clear: func(t *testing.T, namespace string) {
+			for _, taken := range strings.Fields(mustGet(t, "configmaps", "-n", namespace, "-o", "name")) {
+				mustKubectl(t, "", "patch", "-n", namespace, taken, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+			}
+		}},
+		"no further ConfigMap is permitted": {obstruct: func(t *testing.T, namespace string) string {
+			mustKubectl(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"none","namespace":%q},"spec":{"hard":{"configmaps":"0"}}}`, namespace), "create", "-f", "-")
+			waitFor(t, namespace, "resourcequota/none", "the quota to be counted", func(quota *corev1.ResourceQuota) bool { return len(quota.Status.Hard) > 0 })
+			return "exceeded quota"
+		}, clear: func(t *testing.T, namespace string) {
+			mustKubectl(t, "", "delete", "-n", namespace, "resourcequota/none")
+		}},
+		"no further Pod is permitted": {obstruct: func(t *testing.T, namespace string) string {
+			mustKubectl(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"none","namespace":%q},"spec":{"hard":{"pods":"0"}}}`, namespace), "create", "-f", "-")
+			waitFor(t, namespace, "resourcequota/none", "the quota to be counted", func(quota *corev1.ResourceQuota) bool { return len(quota.Status.Hard) > 0 })
+			return "exceeded quota"
+		}, clear: func(t *testing.T, namespace string) {
+			mustKubectl(t, "", "delete", "-n", namespace, "resourcequota/none")
+		}},
+		"a ReplicaSet is no longer the Deployment's": {obstruct: func(t *testing.T, namespace string) string {
+			set := strings.TrimSpace(mustGet(t, "replicasets", "-n", namespace, "-o", "name"))
+			mustKubectl(t, "", "label", "-n", namespace, set, "app.kubernetes.io/component=other", "--overwrite")
+			eventually(t, func() bool { return len(gatewayPods(t, namespace, "a")) == 2 }, "the Deployment to have another ReplicaSet")
+			return ""
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			namespace := newRestrictedNamespace(t)
+			applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
+			applyInstance(t, namespace, "a", nil, nil)
+			waitRunning(t, namespace, "a")
+			waitSynced(t, namespace, "enterprise")
+			obstacle := c.obstruct(t, namespace)
+			former := gatewayPods(t, namespace, "a")
+			require.NotEmpty(t, former)
+			key := keyOf(read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Spec.Template.Spec)
+
+			start := time.Now()
+			applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true\ndeny if input.tightened"))
+			eventually(t, func() bool {
+				for _, has := range gatewayPods(t, namespace, "a") {
+					if has == key {
+						return false
+					}
+				}
+				return keyOf(read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Spec.Template.Spec) != key
+			}, "the gateways with former policies to go")
+			require.Less(t, time.Since(start), policyDeadline+10*time.Second)
+			if obstacle != "" {
+				eventually(t, func() bool {
+					degraded := meta.FindStatusCondition(read[v1.OpenClawInstance](t, namespace, "oci/a").Status.Conditions, v1.ConditionDegraded)
+					return degraded != nil && strings.Contains(degraded.Message, obstacle)
+				}, "the instance to name the obstacle: "+obstacle)
+			}
+			if c.clear != nil {
+				c.clear(t, namespace)
+			}
+			waitSynced(t, namespace, "enterprise")
+			waitRunning(t, namespace, "a")
+			require.Equal(t, appsv1.RollingUpdateDeploymentStrategyType, read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Spec.Strategy.Type)
+			require.Len(t, gatewayPods(t, namespace, "a"), 1)
+			eventually(t, func() bool {
+				return strings.Count(mustGet(t, "configmaps", "-n", namespace, "-o", "name"), "a-gateway-policies-") == 1
+			}, "former policies to be deleted")
+		})
+	}
+}
+
+// TestOpenClawOutdatedPodsAreReported: while gateways with former policies run, no status
+// says that the new ones are in force.
+func TestOpenClawOutdatedPodsAreReported(t *testing.T) {
+	t.Parallel()
+	namespace := newRestrictedNamespace(t)
+	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
+	applyInstance(t, namespace, "a", nil, nil)
+	waitRunning(t, namespace, "a")
+	// Kubernetes keeps a Pod with a finalizer, as a kubelet that has lost its network would.
+	var name string
+	for name = range gatewayPods(t, namespace, "a") {
+		mustKubectl(t, "", "patch", "-n", namespace, "pod/"+name, "--type=merge", "-p", `{"metadata":{"finalizers":["example.com/stay"]}}`)
+	}
+	tighten(t, namespace, "tightened")
+	message := awaitCondition(t, namespace, "oci/a", v1.ConditionDegraded, "True PoliciesOutdated").Message
+	require.Contains(t, message, "Pod "+name+" runs revision ")
+	message = awaitCondition(t, namespace, "pb/enterprise", v1.ConditionPolicySynced, "False NotInForce").Message
+	require.Contains(t, message, "at OpenClawInstance "+namespace+"/a: PoliciesOutdated: ")
+	require.Contains(t, message, "Pod "+name+" runs revision ")
+	mustKubectl(t, "", "patch", "-n", namespace, "pod/"+name, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	waitSynced(t, namespace, "enterprise")
+	waitRunning(t, namespace, "a")
+}
+
+// TestOpenClawDeletionLeavesNoGateway: however an instance is deleted.
+func TestOpenClawDeletionLeavesNoGateway(t *testing.T) {
+	t.Parallel()
+	namespace := newRestrictedNamespace(t)
+	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
+	for _, name := range []string{"a", "b", "c"} {
+		applyInstance(t, namespace, name, nil, nil)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		waitRunning(t, namespace, name)
+	}
+	left := func(name string) string {
+		return mustGet(t, "-n", namespace, "deployments,replicasets,services,configmaps,pods", "-o", "name", "-l", "app.kubernetes.io/instance="+name)
+	}
+
+	// It has a finalizer of others.
+	mustKubectl(t, "", "patch", "-n", namespace, "oci/a", "--type=json", "-p", `[{"op":"add","path":"/metadata/finalizers/-","value":"example.com/stay"}]`)
+	mustKubectl(t, "", "delete", "-n", namespace, "oci/a", "--wait=false")
+	eventually(t, func() bool { return left("a") == "" }, "everything of the instance to go")
+	instance := waitFor(t, namespace, "oci/a", "the finalizer to go", func(instance *v1.OpenClawInstance) bool { return len(instance.Finalizers) == 1 })
+	require.Equal(t, []string{"example.com/stay"}, instance.Finalizers)
+	require.Equal(t, "False Deleting", says(instance.Status.Conditions, v1.ConditionReady))
+	mustKubectl(t, "", "patch", "-n", namespace, "oci/a", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+
+	// Its dependents are to be orphaned, with its finalizer and without.
+	mustKubectl(t, "", "delete", "-n", namespace, "oci/b", "--cascade=orphan")
+	mustKubectl(t, "", "patch", "-n", namespace, "oci/c", "--type=merge", "-p", `{"metadata":{"finalizers":["orphan"]}}`)
+	mustKubectl(t, "", "delete", "-n", namespace, "oci/c", "--cascade=orphan")
+	for _, name := range []string{"b", "c"} {
+		eventually(t, func() bool { return left(name) == "" }, "nothing to be left of the instance "+name)
+	}
+
+	// Pods of no instance are reported.
+	orphan := fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"left","namespace":%q,"labels":{"app.kubernetes.io/managed-by":"openclaw-operator","app.kubernetes.io/component":"gateway","app.kubernetes.io/instance":"former"}},
+		"spec":{"securityContext":{"runAsNonRoot":true,"runAsUser":1000,"seccompProfile":{"type":"RuntimeDefault"}},"containers":[{"name":"c","image":"x","securityContext":{"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]}}}]}}`, namespace)
+	mustKubectl(t, orphan, "create", "-f", "-")
+	message := awaitCondition(t, namespace, "pb/enterprise", v1.ConditionPolicySynced, "False NotInForce").Message
+	require.Contains(t, message, "at OpenClawInstance "+namespace+"/former: Orphaned: ")
+	require.Contains(t, message, "Pod left runs no signed policies")
+	mustKubectl(t, "", "delete", "-n", namespace, "pod/left")
+	waitFor(t, namespace, "pb/enterprise", "the bundle to be in force again", func(bundle *v1.PolicyBundle) bool {
+		return says(bundle.Status.Conditions, v1.ConditionPolicySynced) == "True NoGateways"
+	})
+}
