@@ -1,9 +1,11 @@
 package openclaw
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -97,30 +99,57 @@ func (c *carrying) policies(ctx context.Context) {
 	}
 }
 
-// maxNames is how many names for a ConfigMap are tried at a time.
-const maxNames = 3
-
 // storePolicies keeps the ConfigMap with the policies. Where another object keeps its name,
-// as one with finalizers may, the ConfigMap gets another name.
+// as one with finalizers may, the ConfigMap gets another name. It also does after another
+// object had the name, if a Pod that may have mounted that one does not become ready: a
+// kubelet reads an immutable ConfigMap once. A name lasts as long as the deadline, so that
+// nobody replaces gateways faster than that.
 func (c *carrying) storePolicies(ctx context.Context) {
+	if c.planted(ctx) && !c.rename(ctx) {
+		c.facts.again = c.facts.signed.Renamed.Add(c.r.deadline)
+	}
 	ours := func(client.Object) bool { return true } // its name was not known to others
-	var err error
-	for range maxNames {
+	replace := func() error {
 		have := &corev1.ConfigMap{}
-		_, err = c.r.applier.Replace(ctx, ours, policiesMap(c.good, c.facts.signed), have)
-		if err == nil && have.DeletionTimestamp == nil {
-			return
+		_, err := c.r.applier.Replace(ctx, ours, policiesMap(c.good, c.facts.signed), have)
+		if err == nil && have.DeletionTimestamp != nil {
+			return &object.Terminating{Kind: "ConfigMap", NamespacedName: client.ObjectKeyFromObject(have)}
 		}
-		if blocked := (*object.Terminating)(nil); err != nil && !errors.As(err, &blocked) {
-			break
-		}
-		renamed := c.facts.signed.renamed(c.good)
-		if err = c.r.records.keepSigned(ctx, c.good, renamed); err != nil {
-			break
-		}
-		c.facts.signed = renamed
+		return err
+	}
+	err := replace()
+	if blocked := (*object.Terminating)(nil); errors.As(err, &blocked) && c.rename(ctx) {
+		err = replace()
 	}
 	c.fail("ConfigMap", err)
+}
+
+// planted says whether another object had the name of the ConfigMap, and a Pod that should
+// have mounted the ConfigMap is not ready.
+func (c *carrying) planted(ctx context.Context) bool {
+	stored := &corev1.ConfigMap{}
+	err := c.r.client.Get(ctx, client.ObjectKey{Namespace: c.good.Namespace, Name: c.facts.signed.ConfigMap}, stored)
+	if err == nil && !bytes.Equal(stored.BinaryData[bundleFile], c.facts.signed.Bundle) {
+		c.r.replaced.Store(c.good.UID, c.facts.signed.ConfigMap)
+	}
+	name, known := c.r.replaced.Load(c.good.UID)
+	return known && name == c.facts.signed.ConfigMap && slices.ContainsFunc(c.facts.pods, func(pod corev1.Pod) bool {
+		return c.facts.signed.runsKey(&pod.Spec) && !podReady(&pod)
+	})
+}
+
+// rename gives the ConfigMap another name, unless it got one lately.
+func (c *carrying) rename(ctx context.Context) bool {
+	if c.facts.now.Sub(c.facts.signed.Renamed) < c.r.deadline {
+		return false
+	}
+	renamed := c.facts.signed.renamed(c.good, c.facts.now)
+	if err := c.r.records.keepSigned(ctx, c.good, renamed); err != nil {
+		c.fail("Record", err)
+		return false
+	}
+	c.facts.signed = renamed
+	return true
 }
 
 // budget keeps the PodDisruptionBudget of several gateways, and none of one.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -35,6 +36,9 @@ type InstanceReconciler struct {
 	events  events.EventRecorder
 	// deadline is how long gateways may run other policies than are wanted.
 	deadline time.Duration
+	// replaced has the names of ConfigMaps with policies that other objects had, by the uid
+	// of the instance.
+	replaced sync.Map
 }
 
 type instanceReport = object.Report[v1.OpenClawInstanceStatus]
@@ -94,13 +98,17 @@ func (r *InstanceReconciler) carryOut(ctx context.Context, instance *v1.OpenClaw
 // long.
 const overdueInterval = 2 * time.Second
 
-// due is when gateways with other policies are to be taken down: 0 where there are none.
+// due is when gateways with other policies are to be taken down, or policies get another
+// name: 0 for never.
 func (r *InstanceReconciler) due(facts instanceFacts) time.Duration {
 	overdue, next := facts.overdue(r.deadline, facts.now)
-	switch {
-	case len(overdue) > 0:
+	if len(overdue) > 0 {
 		return overdueInterval
-	case next.IsZero():
+	}
+	if next.IsZero() || !facts.again.IsZero() && facts.again.Before(next) {
+		next = facts.again
+	}
+	if next.IsZero() {
 		return 0
 	}
 	return max(time.Until(next), time.Millisecond)
@@ -115,6 +123,7 @@ func (r *InstanceReconciler) end(ctx context.Context, instance *v1.OpenClawInsta
 	if !done {
 		return err
 	}
+	r.replaced.Delete(instance.UID)
 	return r.reporter().SetFinalizer(ctx, instance, controllerutil.RemoveFinalizer)
 }
 

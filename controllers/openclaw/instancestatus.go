@@ -36,6 +36,8 @@ type instanceFacts struct {
 	rollout
 	// now is when the facts were gathered.
 	now time.Time
+	// again is when the ConfigMap with policies may get another name: zero for never.
+	again time.Time
 	// wanted is the revision of the policies that gateways are to run: empty where there
 	// are none that they could. partial says that some that bind them are left out.
 	wanted  string

@@ -68,7 +68,7 @@ func TestOverdue(t *testing.T) {
 	require.Len(t, pods, 2)
 
 	require.NotEqual(t, signed[0].ConfigMap, signed[1].ConfigMap)
-	renamed := signed[0].renamed(instance).renamed(instance)
+	renamed := signed[0].renamed(instance, start).renamed(instance, start)
 	require.Equal(t, signed[0].ConfigMap+"-2", renamed.ConfigMap)
 	require.Equal(t, signed[0].KeyID, renamed.KeyID)
 }

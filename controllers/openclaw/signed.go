@@ -30,10 +30,11 @@ type signedPolicies struct {
 	sidecar.Signed `json:"signed"`
 	// Revision is that of the composition, and Scope names the instance.
 	Revision, Scope string
-	// ConfigMap is the name of the ConfigMap that has the bundle: the one that was tried
-	// after so many that were taken.
+	// ConfigMap is the name of the ConfigMap that has the bundle: the one after so many that
+	// were taken. Renamed is when it was chosen in place of another: zero for the first.
 	ConfigMap string
 	Taken     int
+	Renamed   time.Time
 	// Began is when the first revision of this record was signed, and Former are the
 	// revisions before this one, the latest last.
 	Began  time.Time
@@ -80,9 +81,10 @@ func (s *signedPolicies) configMapName(instance client.Object) string {
 }
 
 // renamed is the same bundle in another ConfigMap.
-func (s *signedPolicies) renamed(instance client.Object) *signedPolicies {
+func (s *signedPolicies) renamed(instance client.Object, now time.Time) *signedPolicies {
 	next := *s
 	next.Taken++
+	next.Renamed = now
 	next.ConfigMap = next.configMapName(instance)
 	return &next
 }

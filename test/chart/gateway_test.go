@@ -1,6 +1,9 @@
 package chart
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"os"
@@ -8,9 +11,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // gatewayImage is that of the program in gateway, and sidecarImage OPA as it is released.
@@ -23,7 +29,7 @@ const (
 )
 
 // openclaw are the values for OpenClaw.
-var openclaw = []string{"systems.openclaw.enabled=true", "systems.openclaw.imageRegistries={ghcr.io/szaher/openclaw-enterprise}"}
+var openclaw = []string{"systems.openclaw.enabled=true", "systems.openclaw.policyDeadline=40s", "systems.openclaw.imageRegistries={ghcr.io/szaher/openclaw-enterprise}"}
 
 // fridays is a bundle of a team, beside the enterprise's.
 const fridays = `
@@ -107,16 +113,71 @@ func (n node) runGateways(t *testing.T) {
 	after := n.gatewayPods(t)
 	assert.False(t, slices.ContainsFunc(after, func(name string) bool { return slices.Contains(before, name) }), "every gateway is another: %v, %v", before, after)
 
-	// Without a Secret, no gateway can be replaced.
+	n.raceForPolicies(t, public)
+
+	// Without a Secret, no gateway can start. Those with former policies end at the deadline.
 	n.must(t, "", "delete", "secret", "openclaw-redis-secret", "--namespace", gateways)
 	n.must(t, "", "wait", "--for=condition=Degraded", "oci/production", "--namespace", gateways, "--timeout=1m")
-	n.must(t, string(text), "apply", "-f", "-")
-	n.must(t, "", "delete", "pb/fridays", "--namespace", gateways)
-	for _, input := range []string{public, friday} {
-		eventually(t, func() bool { return n.decide(t.Context(), "models/allow", input) == `{"result":true}` }, "gateways load the change where they are")
+	const internal = `{"model": {"provider": "internal"}}`
+	again := strings.Replace(tightened, `input.model.provider == "internal"`, `input.model.provider == "none"`, 1)
+	require.NotEqual(t, tightened, again)
+	n.must(t, again, "apply", "-f", "-")
+	former := time.Now()
+	eventually(t, func() bool {
+		return strings.Contains(n.decide(t.Context(), "models/allow", internal), "no endpoints available")
+	}, "the gateways with former policies to end")
+	assert.Less(t, time.Since(former), time.Minute)
+	n.must(t, "", "apply", "-f", filepath.Join(samples, "secrets.yaml"))
+	n.must(t, "", "wait", "--for=condition=Ready", "oci/production", "--namespace", gateways, "--timeout=2m")
+	assert.Equal(t, `{"result":false}`, n.decide(t.Context(), "models/allow", internal))
+	n.must(t, "", "delete", "namespace", gateways, "--timeout=2m")
+}
+
+// race is how long a tenant edits what gateways load.
+const race = 20 * time.Second
+
+// raceForPolicies is a tenant who may write ConfigMaps, and puts one with a bundle that
+// permits everything in the place of the gateways', while their Pods are replaced. No answer
+// to an input that is denied is by that bundle.
+func (n node) raceForPolicies(t *testing.T, input string) {
+	var evil bytes.Buffer
+	compressed := gzip.NewWriter(&evil)
+	files := tar.NewWriter(compressed)
+	const text = "package openclaw.enterprise.models\n\nallow := true\n"
+	require.NoError(t, files.WriteHeader(&tar.Header{Name: "evil.rego", Mode: 0o444, Size: int64(len(text))}))
+	_, err := files.Write([]byte(text))
+	require.NoError(t, errors.Join(err, files.Close(), compressed.Close()))
+	name := n.must(t, "", "get", "deployment", "production-gateway", "--namespace", gateways, "--output=jsonpath={.spec.template.spec.volumes[0].configMap.name}")
+
+	ctx, cancel := context.WithTimeout(t.Context(), race)
+	defer cancel()
+	planted := 0
+	attack := inBackground(t, func() error {
+		maps := n.client.CoreV1().ConfigMaps(gateways)
+		for ctx.Err() == nil {
+			_ = maps.Delete(ctx, name, metav1.DeleteOptions{})
+			_, err := maps.Create(ctx, &corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Name: name}, Immutable: new(planted%2 == 0), BinaryData: map[string][]byte{"bundle.tar.gz": evil.Bytes()},
+			}, metav1.CreateOptions{})
+			if err == nil {
+				planted++
+			}
+		}
+		return nil
+	})
+	pods := n.gatewayPods(t)
+	n.must(t, "", "delete", "pod", pods[0], "--namespace", gateways, "--wait=false")
+	answers := map[string]int{}
+	for ctx.Err() == nil {
+		answers[n.decide(ctx, "models/allow", input)]++
 	}
-	assert.Equal(t, after, n.gatewayPods(t))
-	n.must(t, "", "delete", "namespace", gateways, "--timeout=1m")
+	require.NoError(t, attack())
+	t.Logf("%d planted ConfigMaps; %v", planted, answers)
+	assert.Positive(t, planted)
+	assert.Positive(t, answers[`{"result":false}`])
+	assert.Zero(t, answers[`{"result":true}`])
+	n.must(t, "", "wait", "--for=condition=Ready", "oci/production", "--namespace", gateways, "--timeout=3m")
+	assert.Equal(t, `{"result":false}`, n.decide(t.Context(), "models/allow", input))
 }
 
 // gatewayPods are the names of the gateways that are not being deleted, in order.
