@@ -108,10 +108,9 @@ func (c *carrying) storePolicies(ctx context.Context) {
 	if c.planted(ctx) && !c.rename(ctx) {
 		c.facts.again = c.facts.signed.Renamed.Add(c.r.deadline)
 	}
-	ours := func(client.Object) bool { return true } // its name was not known to others
 	replace := func() error {
 		have := &corev1.ConfigMap{}
-		_, err := c.r.applier.Replace(ctx, ours, policiesMap(c.good, c.facts.signed), have)
+		_, err := c.r.applier.Replace(ctx, anyObject, policiesMap(c.good, c.facts.signed), have)
 		if err == nil && have.DeletionTimestamp != nil {
 			return &object.Terminating{Kind: "ConfigMap", NamespacedName: client.ObjectKeyFromObject(have)}
 		}
@@ -124,12 +123,15 @@ func (c *carrying) storePolicies(ctx context.Context) {
 	c.fail("ConfigMap", err)
 }
 
+// anyObject is ours, where its name was not known to others.
+func anyObject(client.Object) bool { return true }
+
 // planted says whether another object had the name of the ConfigMap, and a Pod that should
 // have mounted the ConfigMap is not ready.
 func (c *carrying) planted(ctx context.Context) bool {
 	stored := &corev1.ConfigMap{}
-	err := c.r.client.Get(ctx, client.ObjectKey{Namespace: c.good.Namespace, Name: c.facts.signed.ConfigMap}, stored)
-	if err == nil && !bytes.Equal(stored.BinaryData[bundleFile], c.facts.signed.Bundle) {
+	found, err := c.r.applier.Find(ctx, anyObject, client.ObjectKey{Namespace: c.good.Namespace, Name: c.facts.signed.ConfigMap}, stored)
+	if err == nil && found && !bytes.Equal(stored.BinaryData[bundleFile], c.facts.signed.Bundle) {
 		c.r.replaced.Store(c.good.UID, c.facts.signed.ConfigMap)
 	}
 	name, known := c.r.replaced.Load(c.good.UID)

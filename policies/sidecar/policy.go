@@ -1,9 +1,10 @@
 // Package sidecar reads policies of the OPA that runs beside each of OpenClaw's gateways, and
-// composes those of all scopes to one bundle.
+// composes those of all scopes to one bundle, which it signs.
 //
 // Invariant: a bundle answers the meet of what its policies say, so that one more policy
 // of a narrower scope never permits more. No policy reaches another, nor what joins them.
-// How much it takes to read policies is counted, and bounded, before OPA reads them.
+// How much it takes to read policies is counted, and bounded, before OPA reads them. An OPA
+// that trusts the key of a signed bundle loads no other.
 package sidecar
 
 import (

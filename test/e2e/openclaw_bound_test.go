@@ -141,20 +141,34 @@ func TestOpenClawOutdatedPodsAreReported(t *testing.T) {
 	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
 	applyInstance(t, namespace, "a", nil, nil)
 	waitRunning(t, namespace, "a")
-	// Kubernetes keeps a Pod with a finalizer, as a kubelet that has lost its network would.
-	var name string
-	for name = range gatewayPods(t, namespace, "a") {
-		mustKubectl(t, "", "patch", "-n", namespace, "pod/"+name, "--type=merge", "-p", `{"metadata":{"finalizers":["example.com/stay"]}}`)
-	}
-	tighten(t, namespace, "tightened")
+	waitSynced(t, namespace, "enterprise")
+	// A finalizer keeps a Pod, as a kubelet that has lost its network does.
+	mustKubectl(t, strayPod(namespace, "stray", "a", "example.com/stay"), "create", "-f", "-")
 	message := awaitCondition(t, namespace, "oci/a", v1.ConditionDegraded, "True PoliciesOutdated").Message
-	require.Contains(t, message, "Pod "+name+" runs revision ")
+	require.Contains(t, message, "Pod stray runs no signed policies and is not ready")
 	message = awaitCondition(t, namespace, "pb/enterprise", v1.ConditionPolicySynced, "False NotInForce").Message
 	require.Contains(t, message, "at OpenClawInstance "+namespace+"/a: PoliciesOutdated: ")
-	require.Contains(t, message, "Pod "+name+" runs revision ")
-	mustKubectl(t, "", "patch", "-n", namespace, "pod/"+name, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	require.Contains(t, message, "Pod stray runs no signed policies")
+	require.Equal(t, "False PoliciesOutdated", says(read[v1.OpenClawInstance](t, namespace, "oci/a").Status.Conditions, v1.ConditionReady))
+	waitFor(t, namespace, "pod/stray", "the Pod to be deleted", func(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+	mustKubectl(t, "", "patch", "-n", namespace, "pod/stray", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	waitSynced(t, namespace, "enterprise")
 	waitRunning(t, namespace, "a")
+}
+
+// strayPod is a Pod behind the Service of an instance that no scheduler and no kubelet has.
+func strayPod(namespace, name, instance string, finalizers ...string) string {
+	return asJSON(map[string]any{"apiVersion": "v1", "kind": "Pod",
+		"metadata": map[string]any{"name": name, "namespace": namespace, "finalizers": finalizers, "labels": map[string]any{
+			"app.kubernetes.io/name": "openclaw-enterprise", "app.kubernetes.io/managed-by": "openclaw-operator",
+			"app.kubernetes.io/component": "gateway", "app.kubernetes.io/instance": instance}},
+		"spec": map[string]any{
+			"schedulerName":   "none",
+			"securityContext": map[string]any{"runAsNonRoot": true, "runAsUser": 1000, "seccompProfile": map[string]any{"type": "RuntimeDefault"}},
+			"containers": []any{map[string]any{"name": "c", "image": "x",
+				"securityContext": map[string]any{"allowPrivilegeEscalation": false, "capabilities": map[string]any{"drop": []any{"ALL"}}}}},
+		},
+	})
 }
 
 // TestOpenClawDeletionLeavesNoGateway: however an instance is deleted.
@@ -190,9 +204,7 @@ func TestOpenClawDeletionLeavesNoGateway(t *testing.T) {
 	}
 
 	// Pods of no instance are reported.
-	orphan := fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"left","namespace":%q,"labels":{"app.kubernetes.io/managed-by":"openclaw-operator","app.kubernetes.io/component":"gateway","app.kubernetes.io/instance":"former"}},
-		"spec":{"securityContext":{"runAsNonRoot":true,"runAsUser":1000,"seccompProfile":{"type":"RuntimeDefault"}},"containers":[{"name":"c","image":"x","securityContext":{"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]}}}]}}`, namespace)
-	mustKubectl(t, orphan, "create", "-f", "-")
+	mustKubectl(t, strayPod(namespace, "left", "former"), "create", "-f", "-")
 	message := awaitCondition(t, namespace, "pb/enterprise", v1.ConditionPolicySynced, "False NotInForce").Message
 	require.Contains(t, message, "at OpenClawInstance "+namespace+"/former: Orphaned: ")
 	require.Contains(t, message, "Pod left runs no signed policies")
