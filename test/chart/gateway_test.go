@@ -147,7 +147,6 @@ func (n node) raceForPolicies(t *testing.T, input string) {
 	require.NoError(t, files.WriteHeader(&tar.Header{Name: "evil.rego", Mode: 0o444, Size: int64(len(text))}))
 	_, err := files.Write([]byte(text))
 	require.NoError(t, errors.Join(err, files.Close(), compressed.Close()))
-	name := n.must(t, "", "get", "deployment", "production-gateway", "--namespace", gateways, "--output=jsonpath={.spec.template.spec.volumes[0].configMap.name}")
 
 	ctx, cancel := context.WithTimeout(t.Context(), race)
 	defer cancel()
@@ -155,8 +154,13 @@ func (n node) raceForPolicies(t *testing.T, input string) {
 	attack := inBackground(t, func() error {
 		maps := n.client.CoreV1().ConfigMaps(gateways)
 		for ctx.Err() == nil {
+			deployment, err := n.client.AppsV1().Deployments(gateways).Get(ctx, "production-gateway", metav1.GetOptions{})
+			if err != nil {
+				continue // it ends with the race
+			}
+			name := deployment.Spec.Template.Spec.Volumes[0].ConfigMap.Name
 			_ = maps.Delete(ctx, name, metav1.DeleteOptions{})
-			_, err := maps.Create(ctx, &corev1.ConfigMap{
+			_, err = maps.Create(ctx, &corev1.ConfigMap{
 				ObjectMeta: metav1.ObjectMeta{Name: name}, Immutable: new(planted%2 == 0), BinaryData: map[string][]byte{"bundle.tar.gz": evil.Bytes()},
 			}, metav1.CreateOptions{})
 			if err == nil {

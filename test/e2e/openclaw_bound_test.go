@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/test/installation"
 )
 
 // gatewayPods are the Pods behind the Service of an instance that are not being deleted,
@@ -133,8 +136,8 @@ func TestOpenClawTighteningHasABound(t *testing.T) {
 	}
 }
 
-// TestOpenClawOutdatedPodsAreReported: while gateways with former policies run, no status
-// says that the new ones are in force.
+// TestOpenClawOutdatedPodsAreReported: while a Pod runs other policies, no status says that
+// the wanted ones are in force. Without the record of a key, there is another one.
 func TestOpenClawOutdatedPodsAreReported(t *testing.T) {
 	t.Parallel()
 	namespace := newRestrictedNamespace(t)
@@ -154,6 +157,18 @@ func TestOpenClawOutdatedPodsAreReported(t *testing.T) {
 	mustKubectl(t, "", "patch", "-n", namespace, "pod/stray", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	waitSynced(t, namespace, "enterprise")
 	waitRunning(t, namespace, "a")
+
+	key := func() string {
+		return keyOf(read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Spec.Template.Spec)
+	}
+	before := key()
+	sum := sha256.Sum256([]byte(namespace + "/a"))
+	mustKubectl(t, "", "delete", "-n", installation.Namespace, "configmap/openclaw-signedpolicies-"+hex.EncodeToString(sum[:16]))
+	eventually(t, func() bool { return key() != before }, "the policies to have another key")
+	waitRunning(t, namespace, "a")
+	for pod, has := range gatewayPods(t, namespace, "a") {
+		require.Equal(t, key(), has, pod)
+	}
 }
 
 // strayPod is a Pod behind the Service of an instance that no scheduler and no kubelet has.
