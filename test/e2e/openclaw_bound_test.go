@@ -59,12 +59,8 @@ func TestOpenClawTighteningHasABound(t *testing.T) {
 	}{
 		"the ConfigMap cannot be replaced": {obstruct: func(t *testing.T, namespace string) string {
 			policies := policiesOf(t, namespace, "a").Name
-			plant := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":%q,"finalizers":["x.kubernetes.io/stay"]},"data":{"a":"b"},"immutable":true}`, policies, namespace)
-			eventually(t, func() bool { // the manager is quick to make it anew
-				mustKubectl(t, "", "delete", "-n", namespace, "configmap/"+policies, "--wait=false", "--ignore-not-found")
-				_, planted := kubectl(t, plant, "create", "-f", "-")
-				return planted
-			}, "the name to be taken")
+			mustKubectl(t, "", "patch", "-n", namespace, "configmap/"+policies, "--type=merge", "-p", `{"metadata":{"finalizers":["x.kubernetes.io/stay"]}}`)
+			mustKubectl(t, "", "delete", "-n", namespace, "configmap/"+policies, "--wait=false")
 			eventually(t, func() bool { return policiesOf(t, namespace, "a").Name == policies+"-1" }, "the policies to have another name")
 			return ""
 		}, clear: func(t *testing.T, namespace string) {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ import (
 const operator = "system:serviceaccount:openclaw-system:openclaw-operator"
 
 // policyDeadline is how long the gateways of the tests may answer by former policies.
-const policyDeadline = 20 * time.Second
+const policyDeadline = 30 * time.Second
 
 func openClawArgs() []string {
 	return []string{"--openclaw-policy-deadline=" + policyDeadline.String()}
@@ -148,11 +149,14 @@ func TestOpenClawRollsTheGatewaysThatAPolicyBinds(t *testing.T) {
 	composed := func(instance string) string { return fmt.Sprint(unpack(t, policiesOf(t, namespace, instance))) }
 	require.Contains(t, composed("a"), "input.one")
 	require.NotContains(t, composed("b"), "input.one")
-	revisions := func() [2]int64 {
-		return [2]int64{
-			read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Generation,
-			read[appsv1.Deployment](t, namespace, "deployment/b-gateway").Generation,
+	revisions := func() (counts [2]int64) {
+		for i, name := range []string{"a", "b"} { // the Deployment controller counts templates
+			text := read[appsv1.Deployment](t, namespace, "deployment/"+name+"-gateway").Annotations["deployment.kubernetes.io/revision"]
+			count, err := strconv.ParseInt(text, 10, 64)
+			require.NoError(t, err)
+			counts[i] = count
 		}
+		return counts
 	}
 	rolled := func(a, b int64, before [2]int64, why string) [2]int64 {
 		t.Helper()
