@@ -17,7 +17,7 @@ func controls() *system.Controls {
 		ManagedBy: managedBy, Group: v1.GroupName, Resources: slices.Concat(configMaps, gateways),
 		Names: []system.Name{
 			{Suffix: gatewayName(""), Resources: gateways, Owner: instance},
-			{Suffix: gatewayName("") + "-policies", Generated: true, Resources: configMaps, Owner: instance},
+			{Suffix: policiesPrefix(""), Generated: true, Resources: configMaps, Owner: instance},
 			{Suffix: configName(""), Resources: configMaps, Owner: instance},
 			{Suffix: bundleMapName(""), Resources: configMaps, Owner: bundle},
 		},

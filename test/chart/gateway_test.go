@@ -17,6 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // gatewayImage is that of the program in gateway, and sidecarImage OPA as it is released.
@@ -136,7 +139,7 @@ func (n node) runGateways(t *testing.T) {
 // race is how long a tenant edits what gateways load.
 const race = 20 * time.Second
 
-// raceForPolicies is a tenant who may write ConfigMaps, and puts one with a bundle that
+// raceForPolicies is a tenant who may write ConfigMaps past admission, and puts one with a bundle that
 // permits everything in the place of the gateways', while their Pods are replaced. No answer
 // to an input that is denied is by that bundle.
 func (n node) raceForPolicies(t *testing.T, input string) {
@@ -148,13 +151,20 @@ func (n node) raceForPolicies(t *testing.T, input string) {
 	_, err := files.Write([]byte(text))
 	require.NoError(t, errors.Join(err, files.Close(), compressed.Close()))
 
+	// Admission denies such writes to all but Kubernetes' controllers: the signature must hold
+	// without it.
+	config, err := clientcmd.BuildConfigFromFlags("", n.kubeconfig)
+	require.NoError(t, err)
+	config.Impersonate = rest.ImpersonationConfig{UserName: "system:kube-controller-manager", Groups: []string{"system:masters"}}
+	tenant, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), race)
 	defer cancel()
 	planted := 0
 	attack := inBackground(t, func() error {
-		maps := n.client.CoreV1().ConfigMaps(gateways)
+		maps := tenant.CoreV1().ConfigMaps(gateways)
 		for ctx.Err() == nil {
-			deployment, err := n.client.AppsV1().Deployments(gateways).Get(ctx, "production-gateway", metav1.GetOptions{})
+			deployment, err := tenant.AppsV1().Deployments(gateways).Get(ctx, "production-gateway", metav1.GetOptions{})
 			if err != nil {
 				continue // it ends with the race
 			}

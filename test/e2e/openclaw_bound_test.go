@@ -59,8 +59,8 @@ func TestOpenClawTighteningHasABound(t *testing.T) {
 	}{
 		"the ConfigMap cannot be replaced": {obstruct: func(t *testing.T, namespace string) string {
 			policies := policiesOf(t, namespace, "a").Name
-			mustKubectl(t, "", "patch", "-n", namespace, "configmap/"+policies, "--type=merge", "-p", `{"metadata":{"finalizers":["x.kubernetes.io/stay"]}}`)
-			mustKubectl(t, "", "delete", "-n", namespace, "configmap/"+policies, "--wait=false")
+			tamper(t, "", "patch", "-n", namespace, "configmap/"+policies, "--type=merge", "-p", `{"metadata":{"finalizers":["x.kubernetes.io/stay"]}}`)
+			tamper(t, "", "delete", "-n", namespace, "configmap/"+policies, "--wait=false")
 			eventually(t, func() bool { return policiesOf(t, namespace, "a").Name == policies+"-1" }, "the policies to have another name")
 			return ""
 		}, clear: func(t *testing.T, namespace string) {

@@ -31,13 +31,13 @@ func TestOpenClawControlledObjects(t *testing.T) {
 		message string
 		args    []string
 	}{
-		{"ConfigMap " + namespace + "/a-gateway-policies " + byInstance + "; edit that instead (this write changes data)",
-			[]string{"patch", "configmap/a-gateway-policies", "--type=merge", "-p", `{"data":{"evil.rego":"package x"}}`}},
+		{"ConfigMap " + namespace + "/a-gateway-config " + byInstance + "; edit that instead (this write changes data)",
+			[]string{"patch", "configmap/a-gateway-config", "--type=merge", "-p", `{"data":{"evil.rego":"package x"}}`}},
 		{byInstance + "; edit that instead (this write changes metadata.labels, metadata.ownerReferences)",
-			[]string{"patch", "configmap/a-gateway-policies", "--type=merge", "-p", `{"metadata":{"labels":null,"ownerReferences":null}}`}},
+			[]string{"patch", "configmap/a-gateway-config", "--type=merge", "-p", `{"metadata":{"labels":null,"ownerReferences":null}}`}},
 		{byInstance + "; edit that instead (this write changes metadata.finalizers)",
-			[]string{"patch", "configmap/a-gateway-policies", "--type=merge", "-p", `{"metadata":{"finalizers":["kubernetes.io/stay"]}}`}},
-		{byInstance + ", and is deleted with that", []string{"delete", "configmap/a-gateway-policies"}},
+			[]string{"patch", "configmap/a-gateway-config", "--type=merge", "-p", `{"metadata":{"finalizers":["kubernetes.io/stay"]}}`}},
+		{byInstance + ", and is deleted with that", []string{"delete", "configmap/a-gateway-config"}},
 		{byInstance + ", and is deleted with that", []string{"delete", "services", "--all"}},
 		{byBundle + "; edit that instead", []string{"patch", "configmap/enterprise-opa-policies", "--type=merge", "-p", `{"data":null}`}},
 		{byInstance + "; edit that instead (this write changes spec)", []string{"rollout", "pause", "deployment/a-gateway"}},
@@ -57,7 +57,7 @@ func TestOpenClawControlledObjects(t *testing.T) {
 	tenant := func(args ...string) { mustKubectl(t, "", append(args, "-n", namespace, "--as=tenant")...) }
 	tenant("create", "configmap", "b-gateway-policies")
 	tenant("annotate", "deployment/a-gateway", "argocd.argoproj.io/tracking-id=x")
-	tenant("label", "configmap/a-gateway-policies", "argocd.argoproj.io/instance=x")
+	tenant("label", "configmap/a-gateway-config", "argocd.argoproj.io/instance=x")
 	tenant("scale", "deployment/a-gateway", "--replicas=0")
 	eventually(t, func() bool {
 		return *read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Spec.Replicas == 1
