@@ -36,7 +36,7 @@ func (l *load) crash(t *testing.T, end func(t *testing.T)) {
 func (n node) exhaustMemory(t *testing.T) {
 	pod, limit := n.readyManagers(t)[0], "128Mi"
 	if installation.Raced() {
-		limit = "1Gi" // what it uses at rest must fit
+		limit = "512Mi" // twice what it uses at rest
 	}
 	n.must(t, "", "patch", "pod", pod, "--namespace", namespace, "--subresource=resize",
 		"--patch", `{"spec":{"containers":[{"name":"manager","resources":{"requests":{"memory":"64Mi"},"limits":{"memory":"`+limit+`"}}}]}}`)
