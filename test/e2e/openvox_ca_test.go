@@ -208,7 +208,9 @@ func testAutosign(t *testing.T, ca *puppetca.CA, namespace, policies string) {
 		text := secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml")
 		return strings.Contains(string(text), "name: all") && os.WriteFile(policies, text, 0o600) == nil
 	}, "the policy to be rendered")
-	require.Equal(t, "Active", mustGet(t, "sp", "all", "-n", namespace, "-o", "jsonpath={.status.phase}"))
+	eventually(t, func() bool {
+		return mustGet(t, "sp", "all", "-n", namespace, "-o", "jsonpath={.status.phase}") == "Active"
+	}, "the policy's status, which follows")
 	for certname, want := range map[string]int{"agent.example.com": http.StatusOK, "main-operator": http.StatusNotFound, "localhost": http.StatusNotFound} {
 		status, answer, err := ca.Do(t.Context(), http.MethodPut, "certificate_request/"+certname, csrtest.Template{CommonName: certname}.Make(t))
 		require.NoError(t, err)

@@ -415,7 +415,7 @@ func testRescue(t *testing.T, namespace, volume string) {
 	}
 	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
 	for _, other := range []string{`{"authorityRef":"other","certname":"x.example.com"}`, `{"authorityRef":"main","certname":"standby.main-operator"}`} {
-		output, ok := apply(t, certificateObject(namespace, "main-operator-signing", other))
+		output, ok := kubectl(t, certificateObject(namespace, "main-operator-signing", other), append([]string{"apply", "-f", "-"}, asController...)...)
 		require.False(t, ok)
 		require.Contains(t, output, `"main-operator-signing" is the operator's own Certificate at CertificateAuthority "main"`)
 	}
