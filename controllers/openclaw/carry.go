@@ -1,12 +1,11 @@
 package openclaw
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -100,44 +99,33 @@ func (c *carrying) policies(ctx context.Context) {
 }
 
 // storePolicies keeps the ConfigMap with the policies. Where another object keeps its name,
-// as one with finalizers may, the ConfigMap gets another name. It also does after another
-// object had the name, if a Pod that may have mounted that one does not become ready: a
-// kubelet reads an immutable ConfigMap once. A name lasts as long as the deadline, so that
-// nobody replaces gateways faster than that.
+// as one with finalizers may, or where Pods may have mounted another object, the ConfigMap
+// gets another name.
 func (c *carrying) storePolicies(ctx context.Context) {
-	if c.planted(ctx) && !c.rename(ctx) {
-		c.facts.again = c.facts.signed.Renamed.Add(c.r.deadline)
-	}
-	replace := func() error {
-		have := &corev1.ConfigMap{}
-		_, err := c.r.applier.Replace(ctx, anyObject, policiesMap(c.good, c.facts.signed), have)
-		if err == nil && have.DeletionTimestamp != nil {
-			return &object.Terminating{Kind: "ConfigMap", NamespacedName: client.ObjectKeyFromObject(have)}
+	stored, err := c.replacePolicies(ctx)
+	blocked := (*object.Terminating)(nil)
+	renamed := errors.As(err, &blocked) && c.rename(ctx)
+	if err == nil && c.facts.signed.mayHaveMountedAnother(c.facts.pods, stored) {
+		// Each name lasts a while, so that gateways are not replaced faster than that.
+		if c.facts.again = stored.CreationTimestamp.Add(c.r.deadline); !c.facts.again.After(c.facts.now) {
+			c.facts.again, renamed = time.Time{}, c.rename(ctx)
 		}
-		return err
 	}
-	err := replace()
-	if blocked := (*object.Terminating)(nil); errors.As(err, &blocked) && c.rename(ctx) {
-		err = replace()
+	if renamed {
+		_, err = c.replacePolicies(ctx)
 	}
 	c.fail("ConfigMap", err)
 }
 
-// anyObject is ours, where its name was not known to others.
-func anyObject(client.Object) bool { return true }
-
-// planted says whether another object had the name of the ConfigMap, and a Pod that should
-// have mounted the ConfigMap is not ready.
-func (c *carrying) planted(ctx context.Context) bool {
+// replacePolicies writes the ConfigMap. What has its name belongs to the instance, since the
+// name was not known to others.
+func (c *carrying) replacePolicies(ctx context.Context) (*corev1.ConfigMap, error) {
 	stored := &corev1.ConfigMap{}
-	found, err := c.r.applier.Find(ctx, anyObject, client.ObjectKey{Namespace: c.good.Namespace, Name: c.facts.signed.ConfigMap}, stored)
-	if err == nil && found && !bytes.Equal(stored.BinaryData[bundleFile], c.facts.signed.Bundle) {
-		c.r.replaced.Store(c.good.UID, c.facts.signed.ConfigMap)
+	_, err := c.r.applier.Replace(ctx, func(client.Object) bool { return true }, policiesMap(c.good, c.facts.signed), stored)
+	if err == nil && stored.DeletionTimestamp != nil {
+		err = &object.Terminating{Kind: "ConfigMap", NamespacedName: client.ObjectKeyFromObject(stored)}
 	}
-	name, known := c.r.replaced.Load(c.good.UID)
-	return known && name == c.facts.signed.ConfigMap && slices.ContainsFunc(c.facts.pods, func(pod corev1.Pod) bool {
-		return c.facts.signed.runsKey(&pod.Spec) && !podReady(&pod)
-	})
+	return stored, err
 }
 
 // rename gives the ConfigMap another name, unless it got one lately.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -36,9 +35,6 @@ type InstanceReconciler struct {
 	events  events.EventRecorder
 	// deadline is how long gateways may run other policies than are wanted.
 	deadline time.Duration
-	// replaced has the names of ConfigMaps with policies that other objects had, by the uid
-	// of the instance.
-	replaced sync.Map
 }
 
 type instanceReport = object.Report[v1.OpenClawInstanceStatus]
@@ -123,7 +119,6 @@ func (r *InstanceReconciler) end(ctx context.Context, instance *v1.OpenClawInsta
 	if !done {
 		return err
 	}
-	r.replaced.Delete(instance.UID)
 	return r.reporter().SetFinalizer(ctx, instance, controllerutil.RemoveFinalizer)
 }
 

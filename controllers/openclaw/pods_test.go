@@ -115,3 +115,28 @@ func TestSlimPod(t *testing.T) {
 	require.Empty(t, slim.(*corev1.Pod).Annotations)
 	require.Len(t, slim.(*corev1.Pod).Spec.Containers, 1)
 }
+
+// TestMayHaveMountedAnother: only a Pod that is not ready, and older than what it mounts.
+func TestMayHaveMountedAnother(t *testing.T) {
+	t.Parallel()
+	signed := signedSample("p")
+	start := time.Date(2026, 3, 14, 0, 0, 0, 0, time.UTC)
+	stored := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: signed.ConfigMap, CreationTimestamp: metav1.NewTime(start)}}
+	mounting := func(pod *corev1.Pod, name string, seconds int) *corev1.Pod {
+		pod.CreationTimestamp = metav1.NewTime(start.Add(time.Duration(seconds) * time.Second))
+		pod.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}}}
+		return pod
+	}
+	for name, c := range map[string]struct {
+		pod  *corev1.Pod
+		want bool
+	}{
+		"older and not ready":       {mounting(notReady(podRunning("a", "p")), signed.ConfigMap, -1), true},
+		"older and ready":           {mounting(podRunning("a", "p"), signed.ConfigMap, -1), false},
+		"as old":                    {mounting(notReady(podRunning("a", "p")), signed.ConfigMap, 0), false},
+		"of another revision":       {mounting(notReady(podRunning("a", "q")), signed.ConfigMap, -1), false},
+		"with the ConfigMap before": {mounting(notReady(podRunning("a", "p")), "before", -1), false},
+	} {
+		require.Equal(t, c.want, signed.mayHaveMountedAnother([]corev1.Pod{*c.pod}, stored), name)
+	}
+}
