@@ -105,8 +105,9 @@ func changedReason(changed []string) string {
 	return fmt.Sprintf("%s and %d more changed", changed[0], len(changed)-1)
 }
 
-// rotate adds unchanged suites, the longest unrun first, until the run has its share of
-// their time. A suite that takes longer than the share waits until it is due.
+// rotate adds unchanged suites, the longest unrun first, until the suites that run for any
+// reason take their share of the time of all. A suite that takes longer than the share waits
+// until it is due.
 func rotate(plan []decision, kept record) {
 	var total, chosen time.Duration
 	var candidates []*decision
@@ -117,9 +118,9 @@ func rotate(plan []decision, kept record) {
 		}
 		total += kept.estimate(d.suite)
 		switch {
-		case d.run && !d.must:
+		case d.run:
 			chosen += kept.estimate(d.suite)
-		case !d.run:
+		default:
 			candidates = append(candidates, d)
 		}
 	}

@@ -87,6 +87,21 @@ func TestAChangeRunsTheSuitesThatDependOnIt(t *testing.T) {
 	require.Equal(t, "d/1 and 1 more changed", reasonOf(plan, "d"))
 }
 
+// TestWhatAChangeNeedsCountsForTheRotation: a run that is long by its change is not made
+// longer.
+func TestWhatAChangeNeedsCountsForTheRotation(t *testing.T) {
+	suites := someSuites()
+	for i := range suites {
+		suites[i].usual = time.Minute
+	}
+	run, _ := names(choose(suites, someInputs("b/1"), passedAll(0), options{}))
+	require.Equal(t, []string{"unit", "b"}, run)
+	run, _ = names(choose(suites, someInputs(), passedAll(0), options{}))
+	require.Len(t, run, 2, "unit, and the next in the rotation")
+	run, _ = names(choose(suites, someInputs("b/1"), passedAll(rotation-1), options{}))
+	require.Len(t, run, 5, "what is due runs all the same")
+}
+
 func TestAToolOfAnotherVersionIsAChange(t *testing.T) {
 	s := suite{name: "a", tier: byInput, inputs: []string{"a/"}, tools: []string{"puppet"}}
 	in := someInputs()
