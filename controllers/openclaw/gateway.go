@@ -33,7 +33,7 @@ const (
 	sidecarUser = 1000
 )
 
-// sidecarArguments are those of the OPA beside a gateway. It loads the signed bundle once,
+// sidecarArguments are those of the OPA of a gateway. It loads the signed bundle once,
 // when it starts, and no other.
 func sidecarArguments(signed *signedPolicies) []string {
 	return append(signed.ServerArguments(policiesFolder+"/"+bundleFile, signed.Scope),
