@@ -39,6 +39,11 @@ func Result(again time.Duration, err error) (reconcile.Result, error) {
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
+// settleDelay is when an object is reconciled again whose status was written. A reconcile in
+// between may have read the object from a cache that did not have that status yet, found its
+// own status there, and written nothing; many controllers do not watch statuses.
+const settleDelay = time.Second
+
 // Report is what has become of an object.
 type Report[S any] struct {
 	// Status is the next one: nil where it stays.
@@ -86,8 +91,12 @@ func (r Reporter[T, S]) Reconcile(ctx context.Context, request reconcile.Request
 	if Passes(failure) {
 		return Result(0, failure)
 	}
-	if err := r.Write(ctx, object, report); err != nil {
+	written, err := r.report(ctx, object, report)
+	if err != nil {
 		return Result(0, errors.Join(failure, err))
+	}
+	if written && (report.Again == 0 || report.Again > settleDelay) {
+		report.Again = settleDelay
 	}
 	return Result(report.Again, failure)
 }
@@ -95,6 +104,12 @@ func (r Reporter[T, S]) Reconcile(ctx context.Context, request reconcile.Request
 // Write writes a status where it differs, and sends Events. A status that somebody else
 // has written since it was read is a conflict, and nothing is sent.
 func (r Reporter[T, S]) Write(ctx context.Context, object T, report Report[S]) error {
+	_, err := r.report(ctx, object, report)
+	return err
+}
+
+// report is Write, and says whether a status was written.
+func (r Reporter[T, S]) report(ctx context.Context, object T, report Report[S]) (written bool, err error) {
 	list := report.Events
 	if was := r.Status(object); report.Status != nil && !equality.Semantic.DeepEqual(was, report.Status) {
 		before := object.DeepCopyObject().(T)
@@ -104,14 +119,15 @@ func (r Reporter[T, S]) Write(ctx context.Context, object T, report Report[S]) e
 		*was = *report.Status
 		if err := r.write(ctx, before, object); err != nil {
 			*r.Status(object) = *r.Status(before)
-			return client.IgnoreNotFound(err) // it is gone
+			return false, client.IgnoreNotFound(err) // it is gone
 		}
+		written = true
 	}
 	Send(r.Events, object, r.Action, list...)
 	if report.Written != nil {
 		report.Written()
 	}
-	return nil
+	return written, nil
 }
 
 func (r Reporter[T, S]) write(ctx context.Context, before, object T) (err error) {
