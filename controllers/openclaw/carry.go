@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -164,7 +165,7 @@ func (c *carrying) deployment(ctx context.Context, integrations, secrets string)
 	}
 	g := gateway{instance: c.good, images: imagesOf(c.good), signed: c.facts.signed}
 	overdue, _ := c.facts.overdue(c.r.deadline, c.facts.now)
-	g.recreate = len(overdue) > 0
+	g.recreate = slices.ContainsFunc(overdue, func(pod corev1.Pod) bool { return !cannotEnd(&pod, c.facts.now) })
 	if secrets != "" {
 		c.complete = c.facts.wanted != ""
 		g.config = hashOf(map[string]string{"integrations": integrations, "secrets": secrets})

@@ -117,6 +117,8 @@ func gatewayContainerOf(g gateway) *corev1ac.ContainerApplyConfiguration {
 	return corev1ac.Container().
 		WithName(gatewayContainer).
 		WithImage(g.images.gateway).
+		// A change of policies starts Pods: it must not need the registry.
+		WithImagePullPolicy(corev1.PullIfNotPresent).
 		WithPorts(port("http", gatewayPort)).
 		WithEnv(env...).
 		WithLivenessProbe(probe("/healthz", "http", 15, 20)).
@@ -132,6 +134,7 @@ func sidecarContainerOf(g gateway) *corev1ac.ContainerApplyConfiguration {
 	return corev1ac.Container().
 		WithName(sidecarContainer).
 		WithImage(g.images.sidecar).
+		WithImagePullPolicy(corev1.PullIfNotPresent).
 		WithArgs(sidecarArguments(g.signed)...).
 		WithPorts(port("opa", opaPort), port("health", healthPort)).
 		// Both fail until the bundle is active. An OPA that refused it looks for it again

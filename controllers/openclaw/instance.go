@@ -138,8 +138,8 @@ func (r *InstanceReconciler) gather(ctx context.Context, instance *v1.OpenClawIn
 	if facts.owns = last != nil; facts.owns && last.uid == instance.UID {
 		facts.record = last
 	}
-	if facts.signed, err = r.records.readSigned(ctx, r.client, instance); err != nil {
-		return failed("RecordFailed", err)
+	if facts.signed, err = r.records.readSigned(ctx, r.client, instance); err != nil && instance.DeletionTimestamp.IsZero() {
+		return failed("RecordFailed", err) // which no deletion waits for
 	}
 	if facts.pods, err = podsOf(ctx, r.client, client.ObjectKeyFromObject(instance)); err != nil {
 		return failed("ReconcileFailed", err)

@@ -74,6 +74,15 @@ func podReady(pod *corev1.Pod) bool {
 	})
 }
 
+// stuckAfter is how long after its grace period a Pod that is being deleted counts as stuck.
+const stuckAfter = 10 * time.Second
+
+// cannotEnd says whether a Pod should have ended, and has not: its node is lost, or it has a
+// finalizer. A Deployment that recreates its Pods would wait for it and start no others.
+func cannotEnd(pod *corev1.Pod, now time.Time) bool {
+	return pod.DeletionTimestamp != nil && now.After(pod.DeletionTimestamp.Add(stuckAfter))
+}
+
 // slimPod is a cache's transform that keeps of a Pod what tells which policies it runs.
 func slimPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)

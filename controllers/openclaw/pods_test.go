@@ -140,3 +140,14 @@ func TestMayHaveMountedAnother(t *testing.T) {
 		require.Equal(t, c.want, signed.mayHaveMountedAnother([]corev1.Pod{*c.pod}, stored), name)
 	}
 }
+
+// TestAStuckPodHoldsUpNoRollout: while a Pod of a lost node does not end, gateways are
+// replaced one by one all the same.
+func TestAStuckPodHoldsUpNoRollout(t *testing.T) {
+	ends := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	pod := &corev1.Pod{}
+	require.False(t, cannotEnd(pod, ends.Add(time.Hour)))
+	pod.DeletionTimestamp = &metav1.Time{Time: ends}
+	require.False(t, cannotEnd(pod, ends.Add(stuckAfter)))
+	require.True(t, cannotEnd(pod, ends.Add(stuckAfter+time.Second)))
+}

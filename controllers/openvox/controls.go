@@ -14,7 +14,9 @@ import (
 var authorityKind = v1alpha1.SchemeGroupVersion.WithKind("CertificateAuthority")
 
 // controls are the objects of all kinds of OpenVox. PersistentVolumeClaims are not among
-// them: a StatefulSet creates some, and of one that exists users enlarge the volume. Most
+// them: a StatefulSet creates some, and of one that exists users enlarge the volume. Nor are
+// Roles, RoleBindings and ServiceAccounts: manifests of an installation have the label, and
+// must be applied while no manager can start without them. Most
 // names that OpenVox needs end in common words, as -config; that of the policies by which a
 // CA signs does not.
 func (a *admitter) controls() *system.Controls {
@@ -22,7 +24,7 @@ func (a *admitter) controls() *system.Controls {
 	return &system.Controls{
 		ManagedBy: layout.ManagedBy, Group: v1alpha1.GroupName,
 		Resources: slices.Concat(
-			secrets, system.Resources("", "configmaps", "serviceaccounts", "services"),
+			secrets, system.Resources("", "configmaps", "services"),
 			system.Resources("apps", "deployments", "statefulsets"),
 			system.Resources("autoscaling", "horizontalpodautoscalers"),
 			system.Resources("batch", "jobs"),
@@ -30,7 +32,6 @@ func (a *admitter) controls() *system.Controls {
 			system.Resources("networking.k8s.io", "networkpolicies"),
 			system.Resources(v1alpha1.GroupName, "certificates"),
 			system.Resources("policy", "poddisruptionbudgets"),
-			system.Resources("rbac.authorization.k8s.io", "rolebindings", "roles"),
 		),
 		Names:      []system.Name{{Suffix: layout.AutosignSecret(""), Resources: secrets, Owner: authorityKind}},
 		Owner:      authorityOf,

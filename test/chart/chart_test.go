@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -349,6 +350,16 @@ func TestOpenShiftChoosesTheUser(t *testing.T) {
 	assert.NotContains(t, text, "runAsUser")
 	assert.NotContains(t, text, "fsGroup")
 	assert.Contains(t, text, "runAsNonRoot: true")
+}
+
+// TestValuesOfAnEarlierVersion: helm upgrade --reuse-values gives none of the new values.
+func TestValuesOfAnEarlierVersion(t *testing.T) {
+	objects, err := render(t, namespace, `{systems: {openclaw: {enabled: true, maxReplicas: null, policyDeadline: null}}}`)
+	require.NoError(t, err)
+	args, _, err := unstructured.NestedSlice(objects.find("Deployment", "lintel-manager").Object, "spec", "template", "spec", "containers")
+	require.NoError(t, err)
+	assert.Contains(t, fmt.Sprint(args), "--systems=openclaw")
+	assert.NotContains(t, fmt.Sprint(args), "--openclaw-")
 }
 
 func TestNotesNameSystemsThatMakeAnAdministrator(t *testing.T) {
