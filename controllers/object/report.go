@@ -42,7 +42,11 @@ func Result(again time.Duration, err error) (reconcile.Result, error) {
 // settleDelay is when an object is reconciled again whose status was written. A reconcile in
 // between may have read the object from a cache that did not have that status yet, found its
 // own status there, and written nothing; many controllers do not watch statuses.
-const settleDelay = time.Second
+// What is reconciled again within settled is left to that.
+const (
+	settleDelay = time.Second
+	settled     = time.Minute
+)
 
 // Report is what has become of an object.
 type Report[S any] struct {
@@ -95,7 +99,7 @@ func (r Reporter[T, S]) Reconcile(ctx context.Context, request reconcile.Request
 	if err != nil {
 		return Result(0, errors.Join(failure, err))
 	}
-	if written && (report.Again == 0 || report.Again > settleDelay) {
+	if written && failure == nil && (report.Again == 0 || report.Again > settled) {
 		report.Again = settleDelay
 	}
 	return Result(report.Again, failure)

@@ -39,9 +39,9 @@ const (
 	CanaryInterval = 3 * time.Second
 	// canaryMisses is how many requests in a row must have no answer before the webhooks
 	// count as not called: a replica that ends can cost one.
-	canaryMisses = 3
+	canaryMisses = 4
 	// canaryTimeout, in seconds, is how long the API server waits for each answer.
-	canaryTimeout = 1
+	canaryTimeout = 2
 )
 
 // Canary proves that the API server calls the webhooks: it sends dry-run updates of this
