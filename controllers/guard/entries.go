@@ -34,7 +34,9 @@ func (g *guard) products() []builtin.Product {
 		controlled.ObjectSelector = g.selector()
 		controlled.Rules = called(g.resources(), admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete)
 		controlled.MatchConditions = g.conditions()
-		reserved.Rules = called(g.namedResources(), admissionregistrationv1.Create)
+	}
+	if named := g.namedResources(); len(named) > 0 {
+		reserved.Rules = called(named, admissionregistrationv1.Create)
 		reserved.MatchConditions = append(g.conditions(), g.nameCondition())
 	}
 	return []builtin.Product{controlled.Validating(), reserved.Validating()}

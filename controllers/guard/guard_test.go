@@ -272,3 +272,14 @@ func TestEntriesOfNamespaces(t *testing.T) {
 	require.Empty(t, conditions([]string{"a"}, nil))
 	require.Equal(t, []string{"request.namespace in ['a', 'b']"}, conditions([]string{"b"}, []string{"a", "b"}))
 }
+
+// TestEntriesWithoutNames: no system that is on, as zopp alone, needs a name.
+func TestEntriesWithoutNames(t *testing.T) {
+	products, err := Entries(testUser, nil, []system.Controls{{ManagedBy: "zopp-operator", Group: "zopp.dev", Resources: system.Resources("", "secrets")}})
+	require.NoError(t, err)
+	require.Equal(t, "controlled.lintel.dev", products[0].Entry)
+	require.NotEmpty(t, products[0].Rules)
+	require.Equal(t, "reserved-names.lintel.dev", products[1].Entry)
+	require.Empty(t, products[1].Rules)
+	require.Empty(t, products[1].MatchConditions, "an empty list of names is no expression")
+}
