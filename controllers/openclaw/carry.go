@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -164,8 +163,7 @@ func (c *carrying) deployment(ctx context.Context, integrations, secrets string)
 		return
 	}
 	g := gateway{instance: c.good, images: imagesOf(c.good), signed: c.facts.signed}
-	overdue, _ := c.facts.overdue(c.r.deadline, c.facts.now)
-	g.recreate = slices.ContainsFunc(overdue, func(pod corev1.Pod) bool { return !cannotEnd(&pod, c.facts.now) })
+	g.recreate = c.facts.recreates(c.r.deadline, c.facts.now)
 	if secrets != "" {
 		c.complete = c.facts.wanted != ""
 		g.config = hashOf(map[string]string{"integrations": integrations, "secrets": secrets})

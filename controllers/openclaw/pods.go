@@ -174,7 +174,14 @@ func (r rollout) overdue(deadline time.Duration, now time.Time) (pods []corev1.P
 	return pods, next
 }
 
-// describe says of Pods what they run.
+// recreates says whether all gateways end before others start: while a Pod is overdue that
+// can still end.
+func (r rollout) recreates(deadline time.Duration, now time.Time) bool {
+	overdue, _ := r.overdue(deadline, now)
+	return slices.ContainsFunc(overdue, func(pod corev1.Pod) bool { return !cannotEnd(&pod, now) })
+}
+
+// describe names Pods with the revisions that they run.
 func (r rollout) describe(pods []corev1.Pod) string {
 	var words []string
 	for _, pod := range pods[:min(len(pods), maxNamed)] {

@@ -141,13 +141,16 @@ func TestMayHaveMountedAnother(t *testing.T) {
 	}
 }
 
-// TestAStuckPodHoldsUpNoRollout: while a Pod of a lost node does not end, gateways are
-// replaced one by one all the same.
+// TestAStuckPodHoldsUpNoRollout: while an overdue Pod of a lost node does not end, gateways
+// are replaced one by one all the same.
 func TestAStuckPodHoldsUpNoRollout(t *testing.T) {
 	ends := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	pod := &corev1.Pod{}
-	require.False(t, cannotEnd(pod, ends.Add(time.Hour)))
-	pod.DeletionTimestamp = &metav1.Time{Time: ends}
-	require.False(t, cannotEnd(pod, ends.Add(stuckAfter)))
-	require.True(t, cannotEnd(pod, ends.Add(stuckAfter+time.Second)))
+	r := rollout{signed: &signedPolicies{}, pods: []corev1.Pod{{}}}
+	r.signed.KeyID, r.signed.Began = "latest", metav1.NewTime(ends.Add(-time.Hour)).Time
+	require.True(t, r.recreates(time.Minute, ends), "it can still end")
+	r.pods[0].DeletionTimestamp = &metav1.Time{Time: ends}
+	require.True(t, r.recreates(time.Minute, ends.Add(stuckAfter)))
+	require.False(t, r.recreates(time.Minute, ends.Add(stuckAfter+time.Second)))
+	r.pods = append(r.pods, corev1.Pod{})
+	require.True(t, r.recreates(time.Minute, ends.Add(time.Hour)), "another one can")
 }

@@ -9,7 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// TestOpenClawControlledObjects: whoever may edit everything in a namespace edits no object
+// TestOpenClawControlledObjects: a tenant who may edit everything in a namespace edits no object
 // of a gateway, and neither does an administrator; Kubernetes' controllers go on.
 func TestOpenClawControlledObjects(t *testing.T) {
 	t.Parallel()
