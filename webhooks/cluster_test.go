@@ -32,8 +32,10 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/test/installation"
 	"github.com/lintel-policy/lintel/webhooks/registration"
@@ -87,6 +89,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 	})
 	require.NoError(t, err)
 	server, end := startServer(t, ServerOptions{Handler: handler, Certificate: certificate})
+	end = sync.OnceValue(end)
 	defer func() { assert.NoError(t, end()) }()
 
 	require.NoError(t, c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "lintel-system"}}))
@@ -163,6 +166,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 		fresh.Namespace = "fresh"
 		require.NoError(t, c.Create(ctx, fresh))
 	})
+	t.Run("a scope has entries of its own", func(t *testing.T) { testScope(t, c, &live, settings, ca.pem, end) })
 	t.Run("a running registrar follows the snapshot and drift", func(t *testing.T) {
 		testRunningRegistrar(t, config, c, settings, ca.pem)
 	})
@@ -328,27 +332,121 @@ func configurations(t *testing.T, c client.Client) (b both) {
 }
 
 // inject does what cert-manager's injector does: it force-applies name and bundle
-// of every entry.
+// of every entry of Lintel's configurations.
 func inject(t *testing.T, c client.Client, bundle []byte) {
 	t.Helper()
-	live := configurations(t, c)
-	names := map[string][]string{}
-	for _, webhook := range live.validating.Webhooks {
-		names["ValidatingWebhookConfiguration"] = append(names["ValidatingWebhookConfiguration"], webhook.Name)
-	}
-	for _, webhook := range live.mutating.Webhooks {
-		names["MutatingWebhookConfiguration"] = append(names["MutatingWebhookConfiguration"], webhook.Name)
-	}
-	for kind, names := range names {
+	var validating admissionregistrationv1.ValidatingWebhookConfigurationList
+	var mutating admissionregistrationv1.MutatingWebhookConfigurationList
+	require.NoError(t, c.List(t.Context(), &validating))
+	require.NoError(t, c.List(t.Context(), &mutating))
+	apply := func(kind string, config client.Object, names []string) {
+		if !registration.IsOurs(config) {
+			return
+		}
 		var entries []any
 		for _, name := range names {
 			entries = append(entries, map[string]any{"name": name, "clientConfig": map[string]any{"caBundle": bundle}})
 		}
-		config := &unstructured.Unstructured{Object: map[string]any{
+		injected := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
-			"metadata": map[string]any{"name": registration.ConfigurationName}, "webhooks": entries,
+			"metadata": map[string]any{"name": config.GetName()}, "webhooks": entries,
 		}}
-		require.NoError(t, c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(config),
+		require.NoError(t, c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(injected),
 			client.FieldOwner("cainjector"), client.ForceOwnership))
 	}
+	for _, config := range validating.Items {
+		var names []string
+		for _, webhook := range config.Webhooks {
+			names = append(names, webhook.Name)
+		}
+		apply("ValidatingWebhookConfiguration", &config, names)
+	}
+	for _, config := range mutating.Items {
+		var names []string
+		for _, webhook := range config.Webhooks {
+			names = append(names, webhook.Name)
+		}
+		apply("MutatingWebhookConfiguration", &config, names)
+	}
+}
+
+// testScope registers a team's policy for every kind, and ends the server.
+func testScope(t *testing.T, c client.Client, live *atomic.Pointer[engine.Snapshot], settings registration.Settings, bundle []byte, endServer func() error) {
+	ctx := t.Context()
+	acme := live.Load()
+	team, err := engine.Compile(definition.Source{
+		Name: "shop", FailurePolicy: definition.Fail,
+		Scope: hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Namespaces: []string{"shop", "shop-*"}},
+		Files: map[string]string{"shop.rego": `package shop
+
+import rego.v1
+
+deny contains "no Secrets here" if input.request.kind.kind == "Secret"
+
+warn contains "seen"
+
+defaults := {"metadata": {"labels": {"shop": "yes"}}}
+`},
+	})
+	require.NoError(t, err)
+	fixed := configurations(t, c)
+	live.Store(engine.NewSnapshot(admission.BuiltinResources(), team, compiledSet(t, definition.Fail, teamLabel)))
+	registrar := registration.NewRegistrar(c, c, live.Load, nil, settings)
+	registers := func() string {
+		t.Helper()
+		_, err := registrar.Reconcile(ctx, reconcile.Request{})
+		require.NoError(t, err)
+		why, _ := registrar.Unregistered(live.Load().Digest())
+		return why
+	}
+	registers()
+	require.Contains(t, registers(), "configuration lintel-team-shop has no CA bundle")
+	inject(t, c, bundle)
+	registers()
+	require.Empty(t, registers())
+	require.Equal(t, fixed, configurations(t, c), "the fixed entries are left alone")
+
+	for _, name := range []string{"shop", "shop-eu", "bank"} {
+		require.NoError(t, c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	}
+	secret := func(namespace string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "s-"}}
+	}
+	for _, namespace := range []string{"shop", "shop-eu"} {
+		require.EventuallyWithT(t, func(collect *assert.CollectT) {
+			assert.ErrorContains(collect, c.Create(ctx, secret(namespace)), `"fail.team-shop.policies.lintel.dev" denied the request: no Secrets here`)
+		}, 2*time.Minute, 50*time.Millisecond)
+	}
+	require.NoError(t, c.Create(ctx, secret("bank")))
+	labelled := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "c", Labels: map[string]string{"team": "a"}}}
+	require.NoError(t, c.Create(ctx, labelled))
+	require.Equal(t, "yes", labelled.Labels["shop"], "the team's patch")
+	require.Equal(t, "yes", labelled.Labels["checked"], "and the enterprise's")
+
+	require.NoError(t, endServer())
+	require.NoError(t, c.Create(ctx, secret("bank")), "other namespaces are not affected")
+	require.NoError(t, c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop-new"}}))
+	for _, namespace := range []string{"shop", "shop-eu", "shop-new"} {
+		require.ErrorContains(t, c.Create(ctx, secret(namespace)), `failed calling webhook "fail.team-shop.policies.lintel.dev"`, "from the moment in which a namespace exists")
+	}
+
+	// The configurations of a scope are restored, and are deleted with it.
+	var config admissionregistrationv1.ValidatingWebhookConfiguration
+	key := client.ObjectKey{Name: "lintel-team-shop"}
+	require.NoError(t, c.Get(ctx, key, &config))
+	config.Webhooks[1].Rules, config.Webhooks[1].MatchConditions = nil, nil
+	require.NoError(t, c.Update(ctx, &config))
+	registers()
+	require.NoError(t, c.Get(ctx, key, &config))
+	require.NotEmpty(t, config.Webhooks[1].Rules)
+	require.NoError(t, c.Delete(ctx, &config))
+	require.NotEmpty(t, registers())
+	require.NoError(t, c.Get(ctx, key, &config))
+	live.Store(acme)
+	registers()
+	require.Empty(t, registers())
+	for _, object := range []client.Object{&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}} {
+		require.True(t, apierrors.IsNotFound(c.Get(ctx, key, object)))
+	}
+	require.NoError(t, c.Create(ctx, secret("bank")))
 }

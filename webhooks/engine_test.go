@@ -17,11 +17,16 @@ import (
 // compiled is a snapshot of one source with one module.
 func compiled(t testing.TB, policy definition.FailurePolicy, module string) *engine.Snapshot {
 	t.Helper()
+	return engine.NewSnapshot(admission.BuiltinResources(), compiledSet(t, policy, module))
+}
+
+func compiledSet(t testing.TB, policy definition.FailurePolicy, module string) *engine.PolicySet {
+	t.Helper()
 	set, err := engine.Compile(definition.Source{
 		Name: "team", FailurePolicy: policy, Files: map[string]string{"team.rego": module},
 	})
 	require.NoError(t, err)
-	return engine.NewSnapshot(admission.BuiltinResources(), set)
+	return set
 }
 
 const teamLabel = `# METADATA

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	gopath "path"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
@@ -31,6 +33,8 @@ type Decider interface {
 	Digest() string
 	// Concerns says whether a policy may be about a review.
 	Concerns(review *admission.Review) bool
+	// Scope returns the scope with an ID, of those that have policies.
+	Scope(id string) (hierarchy.Key, bool)
 	// Tenant names the scope below the enterprise that the object belongs to, if any.
 	Tenant(review *admission.Review) string
 	Mutate(ctx context.Context, review *admission.Review, options engine.Options) *engine.Mutation
@@ -47,7 +51,10 @@ type HandlerOptions struct {
 	Snapshot   func() *engine.Snapshot
 	Namespaces rules.NamespaceGetter
 	// Cluster is what policies with `requires` read, as it is now; nil is nothing.
-	Cluster   func() *clusterdata.Objects
+	Cluster func() *clusterdata.Objects
+	// Scopes selects the scopes whose policies the enterprise's entries evaluate: those that
+	// have no entries of their own in force. nil selects all.
+	Scopes    func(hierarchy.Key) bool
 	Products  []rules.Product
 	Metrics   *Metrics
 	Decisions DecisionLog
@@ -79,6 +86,8 @@ type entry struct {
 	name          string
 	failurePolicy definition.FailurePolicy
 	judge         func(ctx context.Context, review *admission.Review) (*answer, error)
+	// ofScope is judge for the entry of a scope below the enterprise; nil where there is none.
+	ofScope func(ctx context.Context, review *admission.Review, scope string) (*answer, error)
 }
 
 // NewHandler makes the handler. Its error is a product that cannot be served.
@@ -99,8 +108,8 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 	}
 	for _, policy := range []definition.FailurePolicy{definition.Ignore, definition.Fail} {
 		name := registration.PolicyEntry(policy)
-		h.entries[registration.ValidatePath+registration.PolicySegment(policy)] = &entry{"validate/" + name, policy, h.validateBy(policy)}
-		h.entries[registration.MutatePath+registration.PolicySegment(policy)] = &entry{"mutate/" + name, policy, h.mutateBy(policy)}
+		h.entries[registration.ValidatePath+registration.PolicySegment(policy)] = policyEntry("validate/"+name, policy, h.validateBy(policy))
+		h.entries[registration.MutatePath+registration.PolicySegment(policy)] = policyEntry("mutate/"+name, policy, h.mutateBy(policy))
 	}
 	for _, product := range options.Products {
 		path, served, err := productEntry(product)
@@ -113,6 +122,32 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 		h.entries[path] = served
 	}
 	return h, nil
+}
+
+// policyEntry is an entry for policies, of which each scope below the enterprise has its own.
+func policyEntry(name string, policy definition.FailurePolicy, judge func(context.Context, *admission.Review, string) (*answer, error)) *entry {
+	return &entry{
+		name: name, failurePolicy: policy, ofScope: judge,
+		judge: func(ctx context.Context, review *admission.Review) (*answer, error) { return judge(ctx, review, "") },
+	}
+}
+
+// entryAt is the entry that is served at a path; nil if there is none. The path of a scope's
+// entry is that of the enterprise's and the ID of the scope.
+func (h *Handler) entryAt(path string) *entry {
+	if served := h.entries[path]; served != nil {
+		return served
+	}
+	prefix, scope := gopath.Split(path)
+	served := h.entries[strings.TrimSuffix(prefix, "/")]
+	if served == nil || served.ofScope == nil || scope == "" {
+		return nil
+	}
+	own := *served
+	own.judge = func(ctx context.Context, review *admission.Review) (*answer, error) {
+		return served.ofScope(ctx, review, scope)
+	}
+	return &own
 }
 
 func productEntry(product rules.Product) (path string, served *entry, err error) {
@@ -145,7 +180,7 @@ func productEntry(product rules.Product) (path string, served *entry, err error)
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()
-	served := h.entries[r.URL.Path]
+	served := h.entryAt(r.URL.Path)
 	if served == nil {
 		http.NotFound(w, r)
 		return
@@ -241,9 +276,9 @@ var (
 	errPanic     = errors.New("an internal error, of which the log has the stack trace")
 )
 
-func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Context, *admission.Review) (*answer, error) {
-	return func(ctx context.Context, review *admission.Review) (*answer, error) {
-		decider, options, err := h.prepare(ctx, review, policy)
+func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Context, *admission.Review, string) (*answer, error) {
+	return func(ctx context.Context, review *admission.Review, scope string) (*answer, error) {
+		decider, options, err := h.prepare(ctx, review, policy, scope)
 		if err != nil {
 			return nil, err
 		}
@@ -251,9 +286,9 @@ func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Conte
 	}
 }
 
-func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context, *admission.Review) (*answer, error) {
-	return func(ctx context.Context, review *admission.Review) (*answer, error) {
-		decider, options, err := h.prepare(ctx, review, policy)
+func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context, *admission.Review, string) (*answer, error) {
+	return func(ctx context.Context, review *admission.Review, scope string) (*answer, error) {
+		decider, options, err := h.prepare(ctx, review, policy, scope)
 		if err != nil {
 			return nil, err
 		}
@@ -264,14 +299,15 @@ func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context
 }
 
 // prepare gathers what the engine wants to know beside the review. A namespace that
-// cannot be read is an error: a policy about it would silently say nothing.
-func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy definition.FailurePolicy) (Decider, engine.Options, error) {
+// cannot be read is an error: a policy about it would silently say nothing. scope is the ID
+// of the scope whose entry was called, "" for that of the enterprise.
+func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy definition.FailurePolicy, scope string) (Decider, engine.Options, error) {
 	options := engine.Options{FailurePolicy: policy, Clock: h.now}
 	decider, cluster := h.consistent()
 	if decider == nil {
 		return nil, options, errNotLoaded
 	}
-	options.Cluster = cluster
+	options.Cluster, options.Scopes = cluster, h.scopesOf(decider, scope)
 	if review.Namespace == "" || review.IsNamespace() || !decider.Concerns(review) {
 		return decider, options, nil
 	}
@@ -281,6 +317,17 @@ func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy 
 	}
 	options.Namespace, err = engine.ReadNamespace(text)
 	return decider, options, err
+}
+
+// scopesOf selects the scopes whose policies an entry evaluates: the entry of a scope those
+// of the scope, which may have been deleted since, and the enterprise's those of all scopes
+// that have no entry of their own in force.
+func (h *Handler) scopesOf(decider Decider, scope string) func(hierarchy.Key) bool {
+	if scope == "" {
+		return h.options.Scopes
+	}
+	key, known := decider.Scope(scope)
+	return func(other hierarchy.Key) bool { return known && other == key }
 }
 
 // consistent pairs the policies with objects that were current while they were: then

@@ -23,6 +23,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
@@ -37,7 +38,8 @@ func (d decisions) Digest() string { return "sha256:0123456789abcdef" }
 
 func (d decisions) Concerns(*admission.Review) bool { return true }
 
-func (d decisions) Tenant(*admission.Review) string { return "" }
+func (d decisions) Scope(string) (hierarchy.Key, bool) { return hierarchy.Key{}, false }
+func (d decisions) Tenant(*admission.Review) string    { return "" }
 
 func (d decisions) Validate(ctx context.Context, r *admission.Review, o engine.Options) *engine.Decision {
 	if d.validate == nil {
@@ -194,6 +196,46 @@ func TestMutate(t *testing.T) {
 }
 
 // TestNobodyCanJudge: the failure policy answers, and only it.
+// TestEntriesOfScopes: each evaluates the policies of its scope.
+func TestEntriesOfScopes(t *testing.T) {
+	compile := func(name string, scope hierarchy.Scope) *engine.PolicySet {
+		set, err := engine.Compile(definition.Source{
+			Name: name, FailurePolicy: definition.Fail, Scope: scope, Files: map[string]string{"p.rego": "package " + name + "\ndeny contains \"no\""},
+		})
+		require.NoError(t, err)
+		return set
+	}
+	snapshot := engine.NewSnapshot(admission.BuiltinResources(), compile("acme", hierarchy.Scope{Level: hierarchy.Enterprise}),
+		compile("team", hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Namespaces: []string{"shop"}}))
+	f := newFixture(t, snapshot, nil)
+	for path, want := range map[string][]string{
+		"/validate/fail":             {"acme", "team"},
+		"/validate/fail/enterprise":  {"acme"},
+		"/validate/fail/team-shop":   {"team"},
+		"/validate/ignore/team-shop": nil,
+		"/validate/fail/team-gone":   nil,
+		"/mutate/fail/team-shop":     nil,
+	} {
+		response := f.ask(t, path, podRequest)
+		require.Equal(t, want == nil, response.Allowed, path)
+		for _, name := range want {
+			require.Contains(t, response.Result.Message, "["+name+" deny", path)
+		}
+		if want != nil {
+			require.Equal(t, len(want), strings.Count(response.Result.Message, " deny, "), path)
+		}
+	}
+	separate := newFixture(t, snapshot, func(o *HandlerOptions) {
+		o.Scopes = func(scope hierarchy.Key) bool { return scope.Level == hierarchy.Enterprise }
+	})
+	response := separate.ask(t, "/validate/fail", podRequest)
+	require.Contains(t, response.Result.Message, "[acme deny")
+	require.NotContains(t, response.Result.Message, "[team deny")
+	for _, path := range []string{"/validate/fail/", "/validate/fail/team-shop/x", "/validate/other/team-shop", "/validate//team-shop"} {
+		require.Equal(t, http.StatusNotFound, f.post(path, podRequest).Code, path)
+	}
+}
+
 func TestNobodyCanJudge(t *testing.T) {
 	panics := decisions{
 		validate: func(context.Context, *admission.Review, engine.Options) *engine.Decision { panic("secret state") },

@@ -12,27 +12,34 @@ import (
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
-// TrustedByConfigurations asks both webhook configurations: a certificate is trusted
-// when the CA bundle of every entry vouches for it. A configuration that does not
+// TrustedByConfigurations reads Lintel's webhook configurations, with those of scopes: a
+// certificate is trusted when the CA bundle of every entry vouches for it. A configuration that does not
 // exist has nobody call, and so no objection; an entry without a bundle is one that
 // the injector has not reached yet.
 func TrustedByConfigurations(reader client.Reader) Trust {
 	return func(ctx context.Context, chain []*x509.Certificate) (bool, error) {
-		key := client.ObjectKey{Name: registration.ConfigurationName}
-		var validating admissionregistrationv1.ValidatingWebhookConfiguration
-		if err := reader.Get(ctx, key, &validating); client.IgnoreNotFound(err) != nil {
-			return false, fmt.Errorf("reading the validating webhook configuration: %w", err)
+		var validating admissionregistrationv1.ValidatingWebhookConfigurationList
+		if err := reader.List(ctx, &validating); err != nil {
+			return false, fmt.Errorf("listing the validating webhook configurations: %w", err)
 		}
-		var mutating admissionregistrationv1.MutatingWebhookConfiguration
-		if err := reader.Get(ctx, key, &mutating); client.IgnoreNotFound(err) != nil {
-			return false, fmt.Errorf("reading the mutating webhook configuration: %w", err)
+		var mutating admissionregistrationv1.MutatingWebhookConfigurationList
+		if err := reader.List(ctx, &mutating); err != nil {
+			return false, fmt.Errorf("listing the mutating webhook configurations: %w", err)
 		}
 		var bundles [][]byte
-		for _, webhook := range validating.Webhooks {
-			bundles = append(bundles, webhook.ClientConfig.CABundle)
+		for _, config := range validating.Items {
+			for i := range config.Webhooks {
+				if registration.IsOurs(&config) {
+					bundles = append(bundles, config.Webhooks[i].ClientConfig.CABundle)
+				}
+			}
 		}
-		for _, webhook := range mutating.Webhooks {
-			bundles = append(bundles, webhook.ClientConfig.CABundle)
+		for _, config := range mutating.Items {
+			for i := range config.Webhooks {
+				if registration.IsOurs(&config) {
+					bundles = append(bundles, config.Webhooks[i].ClientConfig.CABundle)
+				}
+			}
 		}
 		return !slices.ContainsFunc(bundles, func(bundle []byte) bool { return !vouches(bundle, chain) }), nil
 	}

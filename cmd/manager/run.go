@@ -216,10 +216,15 @@ func newServer(mgr manager.Manager, o *options, policies *policy.Policies, produ
 	if tracing {
 		tracer = otel.Tracer("github.com/lintel-policy/lintel/webhooks")
 	}
+	entries := registration.NewOwnEntries(mgr.GetClient())
+	if err := mgr.Add(object.Everywhere(entries.Start)); err != nil {
+		return nil, err
+	}
 	handler, err := webhooks.NewHandler(webhooks.HandlerOptions{
 		Snapshot:       policies.Live.Snapshot,
 		Namespaces:     webhooks.NewNamespaces(mgr.GetClient(), mgr.GetAPIReader()),
 		Cluster:        policies.Cluster,
+		Scopes:         entries.Lacks,
 		Products:       products,
 		Metrics:        counted,
 		Decisions:      decisions,

@@ -12,6 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
@@ -20,6 +21,9 @@ type Options struct {
 	// FailurePolicy asks only the policies of sources with that failure policy, as
 	// each webhook entry does; empty asks all.
 	FailurePolicy definition.FailurePolicy
+	// Scopes selects the scopes whose policies are evaluated; nil selects all. Patches are
+	// compared with those of all broader scopes in any case.
+	Scopes func(hierarchy.Key) bool
 	// Namespace is the Namespace object of the review's namespace: see ReadNamespace.
 	Namespace Namespace
 	// Facts is an object with what the caller has found out about the object of the review

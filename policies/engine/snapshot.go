@@ -22,6 +22,11 @@ type PolicyInfo struct {
 	// and patch or defaults.
 	Validates, Mutates bool
 	Location           definition.Location
+	// Scope is the scope of the policy's source.
+	Scope hierarchy.Key
+	// Parent says that the scope has scopes below it: /validate checks what the policy's
+	// patch and defaults set.
+	Parent bool
 	// Follows says that the policy is of a scope below the enterprise: it takes kinds in
 	// the version that others have registered, and has no say in which that is.
 	Follows bool
@@ -41,6 +46,7 @@ type Snapshot struct {
 	byKind     map[admission.GroupVersionKind][]*compiledPolicy
 	anyKind    []*compiledPolicy // those that match kinds which byKind does not list
 	scoped     []*PolicySet      // of scopes below the enterprise
+	scopes     []ScopeInfo       // below the enterprise
 	remembered rememberedCandidates
 	digest     string
 }
@@ -55,6 +61,7 @@ func NewSnapshot(resources *admission.Resources, sets ...*PolicySet) *Snapshot {
 		}
 		s.policies = append(s.policies, set.policies...)
 	}
+	s.scopes = scopesOf(s.scoped)
 	slices.SortFunc(s.policies, func(a, b *compiledPolicy) int {
 		return cmp.Or(
 			cmp.Compare(a.set.source.Scope.Level.Rank(), b.set.source.Scope.Level.Rank()),
@@ -147,6 +154,8 @@ func (p *compiledPolicy) info() PolicyInfo {
 		Validates:     p.validate != nil,
 		Mutates:       p.mutate != nil,
 		Location:      p.location,
+		Scope:         p.set.source.Scope.Key(),
+		Parent:        p.set.place.Parent,
 		Follows:       p.set.source.Scope.Level != hierarchy.Enterprise,
 		AnyVersion:    p.form.foreign(),
 		Requires:      p.meta.Requires,

@@ -40,7 +40,7 @@ func TestScopesOnlyRestrict(t *testing.T) {
 			return fmt.Sprintf("defaults := {\"metadata\": {\"labels\": {%q: %q}}}", pick("tier", "app", "extra"), pick("a", "b"))
 		}
 	}
-	var denied, patched, refused int
+	var denied, patched, refused, entered int
 	for range rounds {
 		parent := scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, "package parent\n"+rule()+"\n"+pick("", "deny contains \"never\" if "+condition()))
 		childText := "package child\n" + rule()
@@ -50,10 +50,16 @@ func TestScopesOnlyRestrict(t *testing.T) {
 			object = strings.Replace(object, `,"priority":5`, "", 1)
 		}
 		alone, both := admit(t, object, parent), admit(t, object, parent, child)
+		byEntries := admitBy(t, object, []func(hierarchy.Key) bool{ofLevel(hierarchy.Enterprise), ofLevel(hierarchy.Team)}, parent, child)
 		context := fmt.Sprintf("%s\n---\n%s\n---\n%s", parent.Files()["policy.rego"], childText, object)
 		if strings.Contains(object, `"other"`) {
 			require.Equal(t, alone, both, context)
+			require.Equal(t, alone, byEntries, context)
 			continue
+		}
+		if byEntries != "" {
+			require.Equal(t, byEntries, admit(t, byEntries, parent), context)
+			entered++
 		}
 		if both == "" {
 			refused++
@@ -71,18 +77,43 @@ func TestScopesOnlyRestrict(t *testing.T) {
 	}
 	require.Greater(t, refused, rounds/25, "and yet the children did something")
 	require.Greater(t, patched, rounds/25)
+	require.Greater(t, entered, rounds/25)
 	t.Logf("refused %d, patched %d, admitted by the change of a child what was refused without %d", refused, patched, denied)
 }
 
 // admit is the object that is stored, or nothing.
 func admit(t *testing.T, object string, sets ...*PolicySet) string {
 	t.Helper()
-	snapshot := snapshotOf(sets...)
-	mutation := snapshot.Mutate(t.Context(), makeReview(t, object), Options{})
-	if !mutation.Allowed() || !snapshot.Validate(t.Context(), mutation.Review, Options{}).Allowed() {
-		return ""
+	return admitBy(t, object, []func(hierarchy.Key) bool{nil}, sets...)
+}
+
+func ofLevel(level hierarchy.Level) func(hierarchy.Key) bool {
+	return func(key hierarchy.Key) bool { return key.Level == level }
+}
+
+// admitBy is the object that is stored where each entry evaluates the policies of the scopes
+// that it selects: it mutates once, and again after a later one has changed the object.
+func admitBy(t *testing.T, object string, entries []func(hierarchy.Key) bool, sets ...*PolicySet) string {
+	t.Helper()
+	snapshot, review := snapshotOf(sets...), makeReview(t, object)
+	for range 2 {
+		for _, entry := range entries {
+			mutation := snapshot.Mutate(t.Context(), review, Options{Scopes: entry})
+			if !mutation.Allowed() {
+				return ""
+			}
+			review = mutation.Review
+		}
+		if len(entries) == 1 {
+			break
+		}
 	}
-	after, err := mutation.Review.Object()
+	for _, entry := range entries {
+		if !snapshot.Validate(t.Context(), review, Options{Scopes: entry}).Allowed() {
+			return ""
+		}
+	}
+	after, err := review.Object()
 	require.NoError(t, err)
 	return string(after)
 }

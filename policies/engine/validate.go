@@ -74,8 +74,11 @@ func validate(ctx context.Context, questions []question) []*Decision {
 	})
 }
 
-// asked says whether the caller asks policies with this failure policy.
+// asked says whether the caller asks policies of this scope with this failure policy.
 func (p *compiledPolicy) asked(options Options) bool {
+	if options.Scopes != nil && !options.Scopes(p.set.source.Scope.Key()) {
+		return false
+	}
 	return options.FailurePolicy == "" || options.FailurePolicy == p.set.source.FailurePolicy || p.set.anyEntry
 }
 

@@ -2,8 +2,11 @@ package hierarchy
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/lintel-policy/lintel/policies/admission"
@@ -21,6 +24,23 @@ func (k Key) String() string {
 		return "the enterprise"
 	}
 	return string(k.Level) + " " + k.Name
+}
+
+var label = regexp.MustCompile(`^[a-z][-a-z0-9]{0,61}[a-z0-9]$`)
+
+// ID is the key as one lower-case word of at most 63 characters, such as team-payments. It
+// is a valid label value, and a valid part of the name of an object.
+func (k Key) ID() string {
+	if k.Level == Enterprise {
+		return string(Enterprise)
+	}
+	id := string(k.Level) + "-" + k.Name
+	if label.MatchString(id) {
+		return id
+	}
+	// No name contains a dot, so no other scope has this ID.
+	sum := sha256.Sum256([]byte(k.Name))
+	return string(k.Level) + "." + hex.EncodeToString(sum[:10])
 }
 
 // Key is the scope's.
@@ -250,6 +270,10 @@ func (p *Place) Has(namespace string) bool {
 	return admission.MatchesAny(p.scope, namespace) &&
 		!slices.ContainsFunc(p.above, func(globs []string) bool { return !admission.MatchesAny(globs, namespace) })
 }
+
+// Namespaces are the names and globs of the source, and those of each scope above that does
+// not have all namespaces: Has reports the names that match one of each list.
+func (p *Place) Namespaces() (own []string, above [][]string) { return p.scope, p.above }
 
 // Sees says whether policies of a place below the enterprise may read the cluster's
 // objects of a kind in a namespace.

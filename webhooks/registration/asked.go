@@ -18,14 +18,16 @@ type Asked struct {
 
 // NewAsked reads the configurations that the policies are registered by. A conflict of
 // versions leaves the entry with both.
-func NewAsked(policies []engine.PolicyInfo, resources *admission.Resources) Asked {
+func NewAsked(policies []engine.PolicyInfo, scopes []engine.ScopeInfo, resources *admission.Resources) Asked {
 	asked := Asked{resources: resources}
-	validating, mutating, _ := Configurations(policies, resources, nil, Settings{})
-	for _, webhook := range mutating.Webhooks {
-		asked.entries = append(asked.entries, webhook.Rules)
-	}
-	for _, webhook := range validating.Webhooks {
-		asked.entries = append(asked.entries, webhook.Rules)
+	fixed, _ := fixedPair(ofEnterprise(policies), resources, nil, Settings{})
+	for _, pair := range append([]Pair{fixed}, ScopeConfigurations(policies, scopes, resources, Settings{})...) {
+		for _, webhook := range pair.Mutating.Webhooks {
+			asked.entries = append(asked.entries, webhook.Rules)
+		}
+		for _, webhook := range pair.Validating.Webhooks {
+			asked.entries = append(asked.entries, webhook.Rules)
+		}
 	}
 	return asked
 }

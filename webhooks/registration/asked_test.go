@@ -37,7 +37,7 @@ func TestVersionsAsked(t *testing.T) {
 		"nor taken by any but all": {[]engine.PolicyInfo{everything}, "v2beta2", "CREATE", []string{"v2beta2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			asked := NewAsked(test.policies, admission.BuiltinResources())
+			asked := NewAsked(test.policies, nil, admission.BuiltinResources())
 			resource := admission.Resource{Group: "autoscaling", Version: test.arrives, Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true}
 			assert.Equal(t, test.want, asked.Versions(resource, test.operation))
 		})

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,7 +20,7 @@ import (
 )
 
 const (
-	// ConfigurationName is the name of both webhook configurations.
+	// ConfigurationName is the name of the two webhook configurations with the fixed entries.
 	ConfigurationName = "lintel"
 	// serviceName is the Service in front of the webhook server.
 	serviceName = "lintel-webhook"
@@ -51,9 +53,16 @@ func DefaultExcludedNamespaces() []string {
 	return []string{"cert-manager", "kube-node-lease", "kube-system"}
 }
 
-// Configurations are both webhook configurations for the installed policies and
-// products, with every field set that the API server would default. Equal
-// arguments give equal objects, whatever the order of the policies.
+// Pair is a validating and a mutating configuration of the same name.
+type Pair struct {
+	Validating *admissionregistrationv1.ValidatingWebhookConfiguration
+	Mutating   *admissionregistrationv1.MutatingWebhookConfiguration
+}
+
+// Configurations are the two configurations with the fixed entries: for the products, and
+// for the policies of the enterprise among the installed ones. Every field is set that the
+// API server would default. Equal arguments give equal objects, whatever the order of the
+// policies.
 //
 // The error joins VersionConflicts: a gate refuses the policies. The objects are
 // complete in spite of it, with every version that is named, so that policies which
@@ -61,46 +70,73 @@ func DefaultExcludedNamespaces() []string {
 func Configurations(
 	policies []engine.PolicyInfo, resources *admission.Resources, products []rules.Product, settings Settings,
 ) (*admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration, error) {
-	if resources == nil {
-		resources = &admission.Resources{}
-	}
-	policies = slices.SortedStableFunc(slices.Values(policies), func(a, b engine.PolicyInfo) int {
-		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Source, b.Source))
-	})
-	products = slices.SortedFunc(slices.Values(products), func(a, b rules.Product) int { return cmp.Compare(a.Entry, b.Entry) })
+	pair, err := fixedPair(ofEnterprise(policies), resources, products, settings)
+	return pair.Validating, pair.Mutating, err
+}
 
-	validating := &admissionregistrationv1.ValidatingWebhookConfiguration{
-		TypeMeta:   typeMeta("ValidatingWebhookConfiguration"),
-		ObjectMeta: settings.objectMeta(),
-	}
-	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{
-		TypeMeta:   typeMeta("MutatingWebhookConfiguration"),
-		ObjectMeta: settings.objectMeta(),
-	}
+func ofEnterprise(policies []engine.PolicyInfo) []engine.PolicyInfo {
+	return slices.DeleteFunc(slices.Clone(policies), func(policy engine.PolicyInfo) bool { return policy.Follows })
+}
+
+// fixedPair are the configurations with the fixed entries, for all of the policies.
+func fixedPair(policies []engine.PolicyInfo, resources *admission.Resources, products []rules.Product, settings Settings) (Pair, error) {
+	pair := settings.pair(ConfigurationName, nil)
+	products = slices.SortedFunc(slices.Values(products), func(a, b rules.Product) int { return cmp.Compare(a.Entry, b.Entry) })
 	for _, product := range products {
 		e := settings.productEntry(product)
 		if product.Mutate != nil {
-			mutating.Webhooks = append(mutating.Webhooks, e.mutating())
+			pair.Mutating.Webhooks = append(pair.Mutating.Webhooks, e.mutating())
 		} else {
-			validating.Webhooks = append(validating.Webhooks, e.validating())
+			pair.Validating.Webhooks = append(pair.Validating.Webhooks, e.validating())
 		}
 	}
+	return pair, settings.addPolicies(pair, policies, nil, resources, policyScope{})
+}
+
+func (s Settings) pair(name string, labels map[string]string) Pair {
+	return Pair{
+		&admissionregistrationv1.ValidatingWebhookConfiguration{TypeMeta: typeMeta("ValidatingWebhookConfiguration"), ObjectMeta: s.objectMeta(name, labels)},
+		&admissionregistrationv1.MutatingWebhookConfiguration{TypeMeta: typeMeta("MutatingWebhookConfiguration"), ObjectMeta: s.objectMeta(name, labels)},
+	}
+}
+
+// policyScope is what the entries of policies are limited to; zero is no limit.
+type policyScope struct {
+	id string
+	// names are the namespaces, where all are named, and conditions else limit them.
+	names      []string
+	conditions []admissionregistrationv1.MatchCondition
+}
+
+// addPolicies adds the entries of policies to both configurations. above are the policies
+// of the enterprise beside them.
+func (s Settings) addPolicies(pair Pair, policies, above []engine.PolicyInfo, resources *admission.Resources, scope policyScope) error {
+	if resources == nil {
+		resources = &admission.Resources{}
+	}
+	order := func(a, b engine.PolicyInfo) int {
+		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Source, b.Source))
+	}
+	policies = slices.SortedStableFunc(slices.Values(policies), order)
+	above = slices.SortedStableFunc(slices.Values(above), order)
+	validates := func(p engine.PolicyInfo) bool { return p.Validates || p.Mutates && p.Parent }
+	mutates := func(p engine.PolicyInfo) bool { return p.Mutates }
 	var problems []error
 	// A change that an Ignore entry makes must still be seen by Fail.
 	for _, policy := range []definition.FailurePolicy{definition.Ignore, definition.Fail} {
-		validates := selectPolicies(policies, policy, func(p engine.PolicyInfo) bool { return p.Validates })
-		called, conflicts := validatingRules(validates, resources)
+		own := selectPolicies(policies, policy, validates)
+		called, conflicts := validatingRules(own, selectPolicies(above, policy, validates), resources)
 		problems = append(problems, conflictErrors(conflicts, PolicyEntry(policy))...)
-		e := settings.policyEntry(ValidatePath, policy, validates, called)
-		validating.Webhooks = append(validating.Webhooks, e.validating())
+		e := s.policyEntry(ValidatePath, policy, own, called, scope)
+		pair.Validating.Webhooks = append(pair.Validating.Webhooks, e.validating())
 
-		mutates := selectPolicies(policies, policy, func(p engine.PolicyInfo) bool { return p.Mutates })
-		called, conflicts = mutatingRules(mutates, resources)
+		own = selectPolicies(policies, policy, mutates)
+		called, conflicts = mutatingRules(own, selectPolicies(above, policy, mutates), resources)
 		problems = append(problems, conflictErrors(conflicts, PolicyEntry(policy))...)
-		e = settings.policyEntry(MutatePath, policy, mutates, called)
-		mutating.Webhooks = append(mutating.Webhooks, e.mutating())
+		e = s.policyEntry(MutatePath, policy, own, called, scope)
+		pair.Mutating.Webhooks = append(pair.Mutating.Webhooks, e.mutating())
 	}
-	return validating, mutating, errors.Join(problems...)
+	return errors.Join(problems...)
 }
 
 // registered is one entry, before it is of either configuration.
@@ -140,16 +176,26 @@ func (s Settings) productEntry(product rules.Product) registered {
 }
 
 func (s Settings) policyEntry(
-	prefix string, policy definition.FailurePolicy, policies []engine.PolicyInfo, called []admissionregistrationv1.RuleWithOperations,
+	prefix string, policy definition.FailurePolicy, policies []engine.PolicyInfo, called []admissionregistrationv1.RuleWithOperations, scope policyScope,
 ) registered {
+	namespaces := s.namespaceSelector(policies)
+	if len(scope.names) > 0 {
+		namespaces.MatchExpressions = append(namespaces.MatchExpressions, metav1.LabelSelectorRequirement{
+			Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: scope.names,
+		})
+	}
+	name, path := PolicyEntry(policy), prefix+PolicySegment(policy)
+	if scope.id != "" {
+		name, path = ScopeEntry(policy, scope.id), path+"/"+scope.id
+	}
 	return registered{
-		name:              PolicyEntry(policy),
-		client:            s.clientConfig(prefix + PolicySegment(policy)),
+		name:              name,
+		client:            s.clientConfig(path),
 		failurePolicy:     admissionregistrationv1.FailurePolicyType(policy),
 		rules:             called,
-		namespaceSelector: s.namespaceSelector(policies),
+		namespaceSelector: namespaces,
 		objectSelector:    commonObjectSelector(policies),
-		conditions:        policyConditions(policies),
+		conditions:        append(policyConditions(policies), scope.conditions...),
 		timeoutSeconds:    timeoutSeconds,
 	}
 }
@@ -202,8 +248,9 @@ func (s Settings) clientConfig(path string) admissionregistrationv1.WebhookClien
 	return config
 }
 
-func (s Settings) objectMeta() metav1.ObjectMeta {
-	meta := metav1.ObjectMeta{Name: ConfigurationName, Labels: map[string]string{managedByLabel: ConfigurationName}}
+func (s Settings) objectMeta(name string, labels map[string]string) metav1.ObjectMeta {
+	meta := metav1.ObjectMeta{Name: name, Labels: map[string]string{managedByLabel: ConfigurationName}}
+	maps.Copy(meta.Labels, labels)
 	if s.InjectCA {
 		meta.Annotations = map[string]string{injectCAAnnotation: s.Namespace + "/" + certificateName}
 	}
@@ -222,7 +269,7 @@ func (s Settings) namespaceSelector(policies []engine.PolicyInfo) *metav1.LabelS
 	selector := commonSelector(policies, func(m definition.Match) *metav1.LabelSelector { return m.NamespaceSelector })
 	if len(excluded) > 0 {
 		selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
-			Key:      "kubernetes.io/metadata.name",
+			Key:      corev1.LabelMetadataName,
 			Operator: metav1.LabelSelectorOpNotIn,
 			Values:   slices.Compact(excluded),
 		})

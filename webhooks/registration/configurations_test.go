@@ -50,11 +50,6 @@ func ignored(policy engine.PolicyInfo) engine.PolicyInfo {
 	return policy
 }
 
-func follows(policy engine.PolicyInfo) engine.PolicyInfo {
-	policy.Follows = true
-	return policy
-}
-
 func settings() Settings {
 	return Settings{Namespace: "lintel-system", InjectCA: true}
 }
@@ -85,18 +80,6 @@ func TestRules(t *testing.T) {
 			name:       "a policy without match sees every resource, and no subresource",
 			policies:   []engine.PolicyInfo{validates("a", definition.Match{})},
 			validating: []string{"*/* * CREATE,UPDATE *"},
-		},
-		{
-			name: "policies of scopes below take the versions that others chose, of namespaced kinds that are known",
-			policies: []engine.PolicyInfo{
-				validates("a", definition.Match{Kinds: []admission.GroupVersionKind{{Group: hpa.Group, Version: "v1", Kind: hpa.Kind}}, Operations: []string{"DELETE"}}),
-				follows(validates("b", definition.Match{Kinds: []admission.GroupVersionKind{hpa, namespace, {Group: "unknown.dev", Kind: "Thing"}}})),
-				follows(validates("c", definition.Match{Kinds: []admission.GroupVersionKind{{Group: "policy", Kind: "*"}}})),
-			},
-			validating: []string{
-				"autoscaling/v1 Namespaced CREATE,UPDATE,DELETE horizontalpodautoscalers",
-				"policy/v1 Namespaced CREATE,UPDATE poddisruptionbudgets",
-			},
 		},
 		{
 			name: "the union of operations, grouped",
@@ -446,7 +429,6 @@ func TestConstraintsTakeEveryVersion(t *testing.T) {
 		"one":                  {[]engine.PolicyInfo{constraint("a", hpa)}, []string{"autoscaling/* Namespaced CREATE,UPDATE horizontalpodautoscalers"}},
 		"beside every kind":    {[]engine.PolicyInfo{constraint("a", hpa), constraint("b")}, []string{"*/* * CREATE,UPDATE *"}},
 		"beside another":       {[]engine.PolicyInfo{constraint("a", hpa), native}, []string{"autoscaling/v2 Namespaced CREATE,UPDATE horizontalpodautoscalers"}},
-		"beside a narrow one":  {[]engine.PolicyInfo{constraint("a", hpa), follows(native)}, []string{"autoscaling/v2 Namespaced CREATE,UPDATE horizontalpodautoscalers"}},
 		"beside another entry": {[]engine.PolicyInfo{constraint("a", hpa), ignored(native)}, []string{"autoscaling/* Namespaced CREATE,UPDATE horizontalpodautoscalers"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,8 +1,12 @@
 // Package registration keeps the API server's webhook configurations what the installed
 // policies ask for.
 //
+// Two configurations have the entries of the products and of the enterprise's policies. Each
+// scope below the enterprise has two of its own, for requests in its namespaces only.
+//
 // Invariant: a registration is never narrower than the policies that are installed, and
-// its entries are a fixed set: what there is nothing to call for has no rules.
+// the entries of each configuration are a fixed set: what there is nothing to call for has
+// no rules.
 package registration
 
 import "github.com/lintel-policy/lintel/policies/definition"
@@ -24,4 +28,9 @@ func PolicySegment(policy definition.FailurePolicy) string {
 // PolicyEntry is the name of that entry, the same in both configurations.
 func PolicyEntry(policy definition.FailurePolicy) string {
 	return PolicySegment(policy) + ".policies.lintel.dev"
+}
+
+// ScopeEntry is the name of the entry of a scope below the enterprise.
+func ScopeEntry(policy definition.FailurePolicy, id string) string {
+	return PolicySegment(policy) + "." + id + ".policies.lintel.dev"
 }

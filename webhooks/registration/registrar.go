@@ -2,7 +2,9 @@ package registration
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -116,8 +118,9 @@ func (r *Registrar) SetupWithManager(mgr manager.Manager) error {
 	one := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: ConfigurationName}}}
 	})
+	// By name, for an edit can take the labels away.
 	ours := builder.WithPredicates(predicate.NewPredicateFuncs(func(object client.Object) bool {
-		return object.GetName() == ConfigurationName
+		return object.GetName() == ConfigurationName || strings.HasPrefix(object.GetName(), ConfigurationName+"-")
 	}))
 	r.SnapshotChanged() // a snapshot may have gone live before
 	return builder.ControllerManagedBy(mgr).
@@ -138,7 +141,7 @@ func (r *Registrar) Reconcile(ctx context.Context, _ reconcile.Request) (reconci
 		// still wanted. Loading them triggers the next run.
 		return reconcile.Result{}, nil
 	}
-	found, err := r.register(ctx, snapshot.Policies(), snapshot.Resources())
+	found, err := r.register(ctx, snapshot)
 	if err != nil {
 		// What differs may be in force or not: an API server that does not answer is no reason
 		// to doubt, and one that refuses to write is.
@@ -223,31 +226,89 @@ type registration struct {
 	again time.Duration
 }
 
-// register applies what differs.
-func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, resources *admission.Resources) (found registration, err error) {
+// separateAnnotation marks the fixed configurations when their entries are for the policies
+// of the enterprise alone.
+const separateAnnotation = "lintel.dev/scopes"
+
+// register applies what differs: the configurations of scopes, then the fixed ones, then
+// deletes those of scopes that are gone.
+func (r *Registrar) register(ctx context.Context, snapshot *engine.Snapshot) (found registration, err error) {
 	owner, again, err := r.owner(ctx)
 	if err != nil {
 		return found, err
 	}
-	validating, mutating, conflicts := Configurations(policies, resources, r.products, r.settings)
+	policies, resources := snapshot.Policies(), snapshot.Resources()
+	scopes := ScopeConfigurations(policies, snapshot.Scopes(), resources, r.settings)
+	found.complete = true
+	var failures []error
+	for _, pair := range scopes {
+		of, err := r.registerPair(ctx, pair, owner)
+		if err != nil {
+			failures = append(failures, err)
+		}
+		found.add(of)
+	}
+	fixed, err := r.fixed(ctx, policies, resources, found.complete && len(failures) == 0)
+	if err != nil {
+		return found, err
+	}
+	of, err := r.registerPair(ctx, fixed, owner)
+	if err != nil {
+		failures = append(failures, err)
+	}
+	found.add(of)
+	if owner == nil {
+		return registration{missing: found.missing, again: again}, errors.Join(failures...)
+	}
+	return found, errors.Join(append(failures, r.deleteOthers(ctx, scopes))...)
+}
+
+// fixed are the configurations with the fixed entries, as they should be now. An earlier
+// version registered the policies of all scopes in them: these stay until the configurations
+// of the scopes are in force, as inForce says.
+func (r *Registrar) fixed(ctx context.Context, policies []engine.PolicyInfo, resources *admission.Resources, inForce bool) (Pair, error) {
+	earlier := false
+	for _, c := range configurationsOf(r.settings.pair(ConfigurationName, nil)) {
+		if err := r.read(ctx, c); err != nil {
+			return Pair{}, err
+		}
+		earlier = earlier || c.live.GetName() != "" && c.live.GetAnnotations()[separateAnnotation] == ""
+	}
+	separate := inForce || !earlier
+	if separate {
+		policies = ofEnterprise(policies)
+	}
+	pair, conflicts := fixedPair(policies, resources, r.products, r.settings)
 	if conflicts != nil {
 		// The gate keeps conflicts out; one that got in still has its policies called.
 		log.FromContext(ctx).Error(conflicts, "policies disagree about versions; all that they name are registered")
 	}
-	both := []configuration{
-		{"validating", validating, &admissionregistrationv1.ValidatingWebhookConfiguration{}},
-		{"mutating", mutating, &admissionregistrationv1.MutatingWebhookConfiguration{}},
+	if separate {
+		for _, c := range configurationsOf(pair) {
+			annotations := maps.Clone(c.desired.GetAnnotations())
+			if annotations == nil {
+				annotations = map[string]string{}
+			}
+			annotations[separateAnnotation] = "separate"
+			c.desired.SetAnnotations(annotations)
+		}
 	}
+	return pair, nil
+}
+
+// registerPair applies what differs of two configurations.
+func (r *Registrar) registerPair(ctx context.Context, pair Pair, owner *metav1.OwnerReference) (found registration, err error) {
+	both := configurationsOf(pair)
 	for _, c := range both {
-		if err := r.client.Get(ctx, client.ObjectKeyFromObject(c.desired), c.live); client.IgnoreNotFound(err) != nil {
-			return found, fmt.Errorf("reading the %s webhook configuration: %w", c.kind, err)
+		if err := r.read(ctx, c); err != nil {
+			return found, err
 		}
 		if c.live.GetName() == "" && (owner == nil || r.draining.Load()) {
-			return registration{missing: fmt.Sprintf("the %s webhook configuration %s was deleted, so nothing is enforced", c.kind, ConfigurationName), again: again}, nil
+			return registration{missing: fmt.Sprintf("the %s webhook configuration %s was deleted, so nothing is enforced", c.kind, c.desired.GetName())}, nil
 		}
 	}
 	if owner == nil {
-		return registration{again: again}, nil
+		return registration{}, nil
 	}
 	found.complete = true
 	for _, c := range both {
@@ -256,7 +317,7 @@ func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, 
 		if r.settings.InjectCA {
 			if silent := silence(desired, live); silent != nil {
 				found.complete = false
-				found.missing = fmt.Sprintf("the %s webhook configuration has no CA bundle for %s, so the API server does not call it: cert-manager's CA injector adds one", c.kind, strings.Join(silent, ", "))
+				found.missing = fmt.Sprintf("the %s webhook configuration %s has no CA bundle for %s, so the API server does not call it: cert-manager's CA injector adds one", c.kind, c.desired.GetName(), strings.Join(silent, ", "))
 			}
 		}
 		if upToDate(c.desired, c.live, desired, live) {
@@ -264,17 +325,67 @@ func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, 
 		}
 		found.complete = false
 		if err := r.apply(ctx, c.desired, inert(desired, live)); err != nil {
-			return found, fmt.Errorf("applying the %s webhook configuration: %w", c.kind, err)
+			return found, fmt.Errorf("applying the %s webhook configuration %s: %w", c.kind, c.desired.GetName(), err)
 		}
 	}
 	return found, nil
 }
 
-// configuration is either of the two, as it is wanted and as it was read: without a name
+// deleteOthers deletes the configurations of scopes that have no policies any longer.
+func (r *Registrar) deleteOthers(ctx context.Context, wanted []Pair) error {
+	var validating admissionregistrationv1.ValidatingWebhookConfigurationList
+	var mutating admissionregistrationv1.MutatingWebhookConfigurationList
+	if err := errors.Join(r.client.List(ctx, &validating), r.client.List(ctx, &mutating)); err != nil {
+		return fmt.Errorf("listing the webhook configurations: %w", err)
+	}
+	var live []client.Object
+	for i := range validating.Items {
+		live = append(live, &validating.Items[i])
+	}
+	for i := range mutating.Items {
+		live = append(live, &mutating.Items[i])
+	}
+	var failures []error
+	for _, config := range live {
+		isWanted := func(pair Pair) bool { return pair.Validating.Name == config.GetName() }
+		if !isOfScope(config) || !config.GetDeletionTimestamp().IsZero() || slices.ContainsFunc(wanted, isWanted) {
+			continue
+		}
+		err := r.client.Delete(ctx, config, client.Preconditions{UID: new(config.GetUID())})
+		if client.IgnoreNotFound(err) != nil {
+			failures = append(failures, fmt.Errorf("deleting the webhook configuration %s: %w", config.GetName(), err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// add joins what became of further configurations.
+func (f *registration) add(other registration) {
+	f.complete = f.complete && other.complete
+	if f.missing == "" {
+		f.missing = other.missing
+	}
+}
+
+// configuration is either of a pair, as it is wanted and as it was read: without a name
 // where there is none.
 type configuration struct {
 	kind          string
 	desired, live client.Object
+}
+
+func configurationsOf(pair Pair) []configuration {
+	return []configuration{
+		{"validating", pair.Validating, &admissionregistrationv1.ValidatingWebhookConfiguration{}},
+		{"mutating", pair.Mutating, &admissionregistrationv1.MutatingWebhookConfiguration{}},
+	}
+}
+
+func (r *Registrar) read(ctx context.Context, c configuration) error {
+	if err := r.client.Get(ctx, client.ObjectKeyFromObject(c.desired), c.live); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading the %s webhook configuration %s: %w", c.kind, c.desired.GetName(), err)
+	}
+	return nil
 }
 
 // silence leaves the entries without rules that have no CA bundle yet: the API server cannot

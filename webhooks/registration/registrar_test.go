@@ -26,6 +26,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -375,6 +376,104 @@ func TestABundleOfOurOwnIsKept(t *testing.T) {
 		require.NoError(t, c.Get(t.Context(), client.ObjectKey{Name: ConfigurationName}, &validating))
 		require.Equal(t, bundle, string(validating.Webhooks[0].ClientConfig.CABundle))
 	}
+}
+
+// teamSnapshot is a snapshot of an enterprise's source and a team's.
+func teamSnapshot(t *testing.T) *engine.Snapshot {
+	t.Helper()
+	compile := func(name, kind string, scope hierarchy.Scope) *engine.PolicySet {
+		set, err := engine.Compile(definition.Source{Name: name, FailurePolicy: definition.Fail, Scope: scope, Files: map[string]string{
+			name + ".rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: " + kind + "}]}\npackage " + name + "\ndeny contains \"no\"",
+		}})
+		require.NoError(t, err)
+		return set
+	}
+	return engine.NewSnapshot(admission.BuiltinResources(), compile("acme", "ConfigMap", hierarchy.Scope{Level: hierarchy.Enterprise}),
+		compile("shop", "Secret", hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Namespaces: []string{"shop"}}))
+}
+
+// TestPoliciesOfScopesMoveToTheirConfigurations: an earlier version registered them in the
+// fixed entries, where they stay until the configurations of the scopes can be called.
+func TestPoliciesOfScopesMoveToTheirConfigurations(t *testing.T) {
+	c := fake.NewClientBuilder().WithObjects(platform()).Build()
+	snapshot := teamSnapshot(t)
+	settings := Settings{Namespace: "lintel-system", InjectCA: true}
+	earlier, err := fixedPair(snapshot.Policies(), snapshot.Resources(), nil, settings)
+	require.NoError(t, err)
+	bundle := func(pair Pair) {
+		for i := range pair.Validating.Webhooks {
+			pair.Validating.Webhooks[i].ClientConfig.CABundle = []byte("CA")
+		}
+		for i := range pair.Mutating.Webhooks {
+			pair.Mutating.Webhooks[i].ClientConfig.CABundle = []byte("CA")
+		}
+	}
+	bundle(earlier)
+	require.NoError(t, c.Create(t.Context(), earlier.Validating))
+	require.NoError(t, c.Create(t.Context(), earlier.Mutating))
+	read := func(name string) (pair Pair) {
+		pair = Pair{&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}}
+		require.NoError(t, c.Get(t.Context(), client.ObjectKey{Name: name}, pair.Validating))
+		require.NoError(t, c.Get(t.Context(), client.ObjectKey{Name: name}, pair.Mutating))
+		return pair
+	}
+	called := func(name string) []string { return rulesText(read(name).Validating.Webhooks[1].Rules) }
+
+	r := NewRegistrar(c, c, func() *engine.Snapshot { return snapshot }, nil, settings)
+	for range 2 {
+		reconcileOnce(t, r)
+		require.Equal(t, []string{"/v1 Namespaced CREATE,UPDATE configmaps,secrets"}, called("lintel"))
+		require.Empty(t, called("lintel-team-shop"), "the API server has no CA for them")
+	}
+	injected := read("lintel-team-shop")
+	bundle(injected)
+	require.NoError(t, c.Update(t.Context(), injected.Validating))
+	require.NoError(t, c.Update(t.Context(), injected.Mutating))
+	reconcileOnce(t, r)
+	require.Equal(t, []string{"/v1 Namespaced CREATE,UPDATE configmaps,secrets"}, called("lintel"), "not before they were read back")
+	require.Equal(t, []string{"/v1 Namespaced CREATE,UPDATE secrets"}, called("lintel-team-shop"))
+	for range 2 {
+		reconcileOnce(t, r)
+	}
+	require.Equal(t, []string{"/v1 Namespaced CREATE,UPDATE configmaps"}, called("lintel"))
+	why, _ := r.Unregistered(snapshot.Digest())
+	require.Empty(t, why)
+}
+
+// TestConfigurationsOfScopesThatAreGone are deleted, and nothing that Lintel did not create.
+func TestConfigurationsOfScopesThatAreGone(t *testing.T) {
+	foreign := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "lintel-team-other"}}
+	orphan := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{
+		Name: "lintel-team-gone", Labels: map[string]string{managedByLabel: "lintel", ScopeLabel: "team-gone"},
+	}}
+	c := fake.NewClientBuilder().WithObjects(platform(), foreign, orphan).Build()
+	snapshot := teamSnapshot(t)
+	reconcileOnce(t, NewRegistrar(c, c, func() *engine.Snapshot { return snapshot }, nil, Settings{Namespace: "lintel-system"}))
+	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign))
+	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKeyFromObject(orphan), orphan)))
+	require.NoError(t, c.Get(t.Context(), client.ObjectKey{Name: "lintel-team-shop"}, orphan))
+	require.Equal(t, "Namespace", orphan.OwnerReferences[0].Kind, "all are deleted with one owner")
+}
+
+// TestAScopeThatCannotBeWritten keeps the enterprise's policies from nothing.
+func TestAScopeThatCannotBeWritten(t *testing.T) {
+	c := fake.NewClientBuilder().WithObjects(platform()).WithInterceptorFuncs(interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, config runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+			if text, err := json.Marshal(config); err != nil || strings.Contains(string(text), "lintel-team-shop") {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "validatingwebhookconfigurations"}, "lintel-team-shop", err)
+			}
+			return c.Apply(ctx, config, options...)
+		},
+	}).Build()
+	snapshot := teamSnapshot(t)
+	r := NewRegistrar(c, c, func() *engine.Snapshot { return snapshot }, nil, Settings{Namespace: "lintel-system"})
+	_, err := r.Reconcile(t.Context(), reconcile.Request{})
+	require.ErrorContains(t, err, "applying the validating webhook configuration lintel-team-shop")
+	var validating admissionregistrationv1.ValidatingWebhookConfiguration
+	require.NoError(t, c.Get(t.Context(), client.ObjectKey{Name: ConfigurationName}, &validating))
+	require.Equal(t, []string{"/v1 Namespaced CREATE,UPDATE configmaps"}, rulesText(validating.Webhooks[1].Rules))
+	why, _ := r.Unregistered(snapshot.Digest())
+	require.Contains(t, why, "cannot be written")
 }
 
 func TestSnapshotChangedNeverBlocks(*testing.T) {

@@ -59,15 +59,27 @@ func only(operations []string, wanted ...string) []string {
 	return slices.DeleteFunc(slices.Clone(operations), func(o string) bool { return !slices.Contains(wanted, o) })
 }
 
-// validatingRules are the union of the matches of policies that deny or warn.
-func validatingRules(policies []engine.PolicyInfo, resources *admission.Resources) ([]admissionregistrationv1.RuleWithOperations, []versionConflict) {
-	versions, conflicts := kindVersions(policies, resources)
+// validatingRules are the union of the matches of policies that deny or warn, and of those
+// whose patches are checked. above are the policies of the enterprise that decide in which
+// versions policies that follow get objects.
+func validatingRules(policies, above []engine.PolicyInfo, resources *admission.Resources) ([]admissionregistrationv1.RuleWithOperations, []versionConflict) {
+	versions, conflicts := kindVersions(slices.Concat(above, policies), resources)
 	conflicts = append(conflicts, openConflicts(policies, resources, validateOperations)...)
+	wide := wideRulesOf(above, resources, validateOperations)
 	wanted := interest{}
 	for _, policy := range policies {
 		match := policy.Match
 		operations := validateOperations(match)
-		for _, t := range policyTargets(policy, resources, versions) {
+		targets := policyTargets(policy, resources, wide.apply(versions, policy, resources, operations))
+		if policy.Mutates && policy.Parent {
+			for _, t := range targets {
+				wanted.add(t, mutateOperations(match))
+			}
+		}
+		if !policy.Validates {
+			continue
+		}
+		for _, t := range targets {
 			wanted.add(t, operations)
 			for _, subresource := range match.Subresources {
 				sub := t
@@ -77,7 +89,7 @@ func validatingRules(policies []engine.PolicyInfo, resources *admission.Resource
 		}
 		for _, carrier := range match.Carriers {
 			parent, known := resources.ByName(carrier.Group, carrier.Resource)
-			if !known {
+			if !known || policy.Follows && !parent.Namespaced {
 				continue
 			}
 			verbs := []string{"CREATE", "UPDATE"}
@@ -91,7 +103,7 @@ func validatingRules(policies []engine.PolicyInfo, resources *admission.Resource
 		}
 		// The Pods of a workload are judged as created, whatever is done to the workload.
 		if match.Expands() && slices.Contains(operations, "CREATE") {
-			for _, t := range targets(admission.WorkloadKinds(), resources, versions) {
+			for _, t := range namedTargets(admission.WorkloadKinds(), resources, versions) {
 				wanted.add(t, []string{"CREATE", "UPDATE"})
 			}
 		}
@@ -100,12 +112,13 @@ func validatingRules(policies []engine.PolicyInfo, resources *admission.Resource
 }
 
 // mutatingRules are the union of the matches of policies that patch or default.
-func mutatingRules(policies []engine.PolicyInfo, resources *admission.Resources) ([]admissionregistrationv1.RuleWithOperations, []versionConflict) {
-	versions, conflicts := kindVersions(policies, resources)
+func mutatingRules(policies, above []engine.PolicyInfo, resources *admission.Resources) ([]admissionregistrationv1.RuleWithOperations, []versionConflict) {
+	versions, conflicts := kindVersions(slices.Concat(above, policies), resources)
 	conflicts = append(conflicts, openConflicts(policies, resources, mutateOperations)...)
+	wide := wideRulesOf(above, resources, mutateOperations)
 	wanted := interest{}
 	for _, policy := range policies {
-		for _, t := range policyTargets(policy, resources, versions) {
+		for _, t := range policyTargets(policy, resources, wide.apply(versions, policy, resources, mutateOperations(policy.Match))) {
 			wanted.add(t, mutateOperations(policy.Match))
 		}
 	}
@@ -117,7 +130,7 @@ func mutatingRules(policies []engine.PolicyInfo, resources *admission.Resources)
 // would take the others' conversions away, and its kinds are namespaced.
 func policyTargets(policy engine.PolicyInfo, resources *admission.Resources, versions versionTable) []target {
 	if !policy.Follows {
-		return targets(policy.Match.Kinds, resources, versions)
+		return namedTargets(policy.Match.Kinds, resources, versions)
 	}
 	var out []target
 	for _, resource := range resources.All() {
@@ -128,9 +141,9 @@ func policyTargets(policy engine.PolicyInfo, resources *admission.Resources, ver
 	return out
 }
 
-// targets are the resources of kinds. A kind that nothing is known about may be
+// namedTargets are the resources of kinds. A kind that nothing is known about may be
 // any resource of its group, in any version, unless its objects come with subresources.
-func targets(kinds []admission.GroupVersionKind, resources *admission.Resources, versions versionTable) []target {
+func namedTargets(kinds []admission.GroupVersionKind, resources *admission.Resources, versions versionTable) []target {
 	if len(kinds) == 0 {
 		return []target{{anything, anything, anything, admissionregistrationv1.AllScopes}}
 	}

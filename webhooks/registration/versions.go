@@ -3,6 +3,7 @@ package registration
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/lintel-policy/lintel/policies/admission"
@@ -96,6 +97,45 @@ func (v versionTable) open(policies []engine.PolicyInfo) {
 	}
 }
 
+// wideRules are the rules of the enterprise that take every version. Policies that follow
+// get the kinds that they take as they arrive, too: a patch is compared with those of the
+// enterprise in the version that these get.
+type wideRules []wideRule
+
+type wideRule struct {
+	group      string // "*" is every group
+	operations []string
+}
+
+func wideRulesOf(above []engine.PolicyInfo, resources *admission.Resources, operations func(definition.Match) []string) (wide wideRules) {
+	for _, policy := range above {
+		for _, t := range namedTargets(policy.Match.Kinds, resources, nil) {
+			if t.version == anything {
+				wide = append(wide, wideRule{t.group, operations(policy.Match)})
+			}
+		}
+	}
+	return wide
+}
+
+// apply returns the table for a policy.
+func (w wideRules) apply(table versionTable, policy engine.PolicyInfo, resources *admission.Resources, operations []string) versionTable {
+	if !policy.Follows || len(w) == 0 {
+		return table
+	}
+	own := maps.Clone(table)
+	for _, resource := range resources.All() {
+		kind := admission.GroupVersionKind{Group: resource.Group, Kind: resource.Kind}
+		takes := func(rule wideRule) bool {
+			return (rule.group == anything || rule.group == kind.Group) && len(only(rule.operations, operations...)) > 0
+		}
+		if policy.Match.NamesKind(kind) && slices.ContainsFunc(w, takes) {
+			own[kind] = []string{anything}
+		}
+	}
+	return own
+}
+
 // openConflicts finds the policies written for one version of a kind that has several,
 // beside another whose rule takes every version of it.
 func openConflicts(policies []engine.PolicyInfo, resources *admission.Resources, operations func(definition.Match) []string) []versionConflict {
@@ -142,7 +182,7 @@ func readsEveryVersion(match definition.Match, kind admission.GroupVersionKind) 
 
 // takesEveryVersion says whether a rule of the match names no version of a resource.
 func takesEveryVersion(match definition.Match, resource admission.Resource, resources *admission.Resources) bool {
-	return slices.ContainsFunc(targets(match.Kinds, resources, nil), func(t target) bool {
+	return slices.ContainsFunc(namedTargets(match.Kinds, resources, nil), func(t target) bool {
 		return t.version == anything && (t.group == anything || t.group == resource.Group)
 	})
 }

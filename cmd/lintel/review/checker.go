@@ -108,7 +108,7 @@ func (c *checker) setPolicies(sets []*engine.PolicySet) {
 	for _, policy := range c.snapshot.Policies() {
 		c.titles[policy.Source+"/"+policy.Package] = policy.Title
 	}
-	c.asked = registration.NewAsked(c.snapshot.Policies(), c.resources.Resources)
+	c.asked = registration.NewAsked(c.snapshot.Policies(), c.snapshot.Scopes(), c.resources.Resources)
 }
 
 // setNamespaces puts the objects into the namespaces that the API server would.
