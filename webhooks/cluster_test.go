@@ -423,7 +423,19 @@ defaults := {"metadata": {"labels": {"shop": "yes"}}}
 	require.Equal(t, "yes", labelled.Labels["shop"], "the team's patch")
 	require.Equal(t, "yes", labelled.Labels["checked"], "and the enterprise's")
 
+	pod := func(namespace string) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "p-"},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "x"}}},
+		}
+	}
+	for _, namespace := range []string{"shop", "bank"} { // when they have a ServiceAccount
+		require.EventuallyWithT(t, func(collect *assert.CollectT) { assert.NoError(collect, c.Create(ctx, pod(namespace))) }, 2*time.Minute, 50*time.Millisecond)
+	}
+
 	require.NoError(t, endServer())
+	require.NoError(t, c.Create(ctx, pod("bank")), "other teams run Pods")
+	require.ErrorContains(t, c.Create(ctx, pod("shop")), `failed calling webhook "fail.team-shop.policies.lintel.dev"`)
 	require.NoError(t, c.Create(ctx, secret("bank")), "other namespaces are not affected")
 	require.NoError(t, c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop-new"}}))
 	for _, namespace := range []string{"shop", "shop-eu", "shop-new"} {

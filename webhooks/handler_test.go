@@ -349,7 +349,7 @@ func TestHeaders(t *testing.T) {
 		{"YAML", http.MethodPost, "/validate/fail", "application/yaml", "", 415},
 		{"compressed", http.MethodPost, "/validate/fail", "application/json", "gzip", 415},
 		{"another path", http.MethodPost, "/validate/other", "application/json", "", 404},
-		{"a longer path", http.MethodPost, "/validate/fail/x", "application/json", "", 404},
+		{"a longer path", http.MethodPost, "/validate/fail/x/y", "application/json", "", 404},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -296,7 +296,7 @@ const tenantSources = `apiVersion: policy.lintel.dev/v1alpha1
 kind: PolicySource
 metadata: {name: acme}
 spec:
-  scope: {level: enterprise, name: acme}
+  scope: {level: enterprise, name: acme, grants: {wildcards: true}}
   inline:
     files:
       owner.rego: |
@@ -331,7 +331,7 @@ source "payments": keeps within its scope, team payments: it denies more, and lo
 	require.Len(t, list, 2)
 	assert.Equal(t, "counterexample", list[1]["verdict"])
 	assert.Equal(t, "payments", list[1]["source"])
-	inOneScope := strings.NewReplacer("  scope: {level: team, name: payments, namespaces: [payments]}\n", "", "payments.mine", "acme.owner", "scope: {level: enterprise, name: acme}", "failurePolicy: Fail").Replace(tenantSources)
+	inOneScope := strings.NewReplacer("  scope: {level: team, name: payments, namespaces: [payments]}\n", "", "payments.mine", "acme.owner", "scope: {level: enterprise, name: acme, grants: {wildcards: true}}", "failurePolicy: Fail").Replace(tenantSources)
 	got = lintel(t, inOneScope, "prove", "-f", "-")
 	assert.Equal(t, 1, got.code, got.stderr)
 	assert.Contains(t, got.stdout, "source \"payments\": has a package that another source has, too\n  PackageConflict: ")

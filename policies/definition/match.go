@@ -120,7 +120,7 @@ func names(want, kind admission.GroupVersionKind) bool {
 }
 
 // HasWildcard says that the policy may match kinds that it does not name.
-func (m *Matcher) HasWildcard() bool {
+func (m Match) HasWildcard() bool {
 	return len(m.Kinds) == 0 || slices.ContainsFunc(m.Kinds, func(want admission.GroupVersionKind) bool {
 		return want.Group == "*" || want.Kind == "*"
 	})

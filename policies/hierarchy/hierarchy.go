@@ -171,6 +171,7 @@ func (h *Tree) GrantsTo(scope Scope) Grants {
 			continue
 		}
 		granted.Clock = granted.Clock && own.Clock
+		granted.Wildcards = granted.Wildcards && own.Wildcards
 		granted.Requires = slices.DeleteFunc(slices.Clone(granted.Requires), func(kind admission.GroupVersionKind) bool { return !own.Allows(kind) })
 	}
 	return granted
@@ -181,6 +182,7 @@ func (n *scopeNode) granted() Grants {
 	var all Grants
 	for _, grants := range n.grants {
 		all.Clock = all.Clock || grants.Clock
+		all.Wildcards = all.Wildcards || grants.Wildcards
 		all.Requires = append(all.Requires, grants.Requires...)
 	}
 	return all
@@ -194,6 +196,8 @@ type Grants struct {
 	Requires []admission.GroupVersionKind `json:"requires,omitempty"`
 	// Clock says that policies below may read the time.
 	Clock bool `json:"clock,omitempty"`
+	// Wildcards says that policies below may match kinds that they do not name.
+	Wildcards bool `json:"wildcards,omitempty"`
 }
 
 // Allows says whether a kind is granted.

@@ -156,7 +156,7 @@ func (c *candidateCheck) match(policy engine.PolicyInfo) []Violation {
 	return out
 }
 
-// grants is about what a policy reads, and how long it may take.
+// grants is about which kinds a policy matches, what it reads, and how long it may take.
 func (c *candidateCheck) grants(policy engine.PolicyInfo) []Violation {
 	var out []Violation
 	report := func(format string, args ...any) {
@@ -165,6 +165,9 @@ func (c *candidateCheck) grants(policy engine.PolicyInfo) []Violation {
 	granted := c.hierarchy.GrantsTo(c.scope)
 	if policy.Clock && !granted.Clock {
 		report("reads the time (clock: true), which a scope below the enterprise may do only where every scope above grants it (spec.scope.grants.clock of their PolicySources)")
+	}
+	if policy.Match.HasWildcard() && !granted.Wildcards {
+		report("matches kinds that it does not name (\"*\", or no match.kinds), which a scope below the enterprise may do only where every scope above grants it: name the kinds in match.kinds, or have the scopes above set spec.scope.grants.wildcards in their PolicySources")
 	}
 	for _, kind := range policy.Requires {
 		if err := granted.MayRequire(kind, c.resources); err != nil {

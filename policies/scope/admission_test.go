@@ -34,10 +34,10 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 	team := func(namespaces ...string) hierarchy.Scope {
 		return hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Parent: "retail", Namespaces: namespaces}
 	}
-	acme := hierarchy.Scope{Level: hierarchy.Enterprise, Name: "acme"}
-	retail := hierarchy.Scope{Level: hierarchy.Org, Name: "retail", Namespaces: []string{"shop-*", "till"}}
+	acme := hierarchy.Scope{Level: hierarchy.Enterprise, Name: "acme", Grants: hierarchy.Grants{Wildcards: true}}
+	retail := hierarchy.Scope{Level: hierarchy.Org, Name: "retail", Namespaces: []string{"shop-*", "till"}, Grants: hierarchy.Grants{Wildcards: true}}
 	granting := func(scope hierarchy.Scope) hierarchy.Scope {
-		scope.Grants = hierarchy.Grants{Clock: true, Requires: []admission.GroupVersionKind{{Kind: "Secret"}, {Kind: "Node"}}}
+		scope.Grants = hierarchy.Grants{Clock: true, Wildcards: true, Requires: []admission.GroupVersionKind{{Kind: "Secret"}, {Kind: "Node"}}}
 		return scope
 	}
 	const (
@@ -50,6 +50,7 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 		candidate  []string
 		enterprise string // base unless set
 		grants     bool
+		withheld   bool   // by the org: kinds that a policy does not name
 		reason     string // empty: it keeps within
 		message    string
 	}{
@@ -81,6 +82,10 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 		"the clock":           {scope: team("shop-*"), candidate: []string{metadata(`clock: true`, denies)}, reason: ReasonNotGranted, message: "reads the time"},
 		"the clock, granted":  {scope: team("shop-*"), candidate: []string{metadata(`clock: true`, denies)}, grants: true},
 		"more time":           {scope: team("shop-*"), candidate: []string{metadata(`timeout: 1s`, denies)}, reason: ReasonNotGranted, message: "has timeout: 1s"},
+		"no kinds":            {scope: team("shop-*"), candidate: []string{denies}, withheld: true, reason: ReasonNotGranted, message: "policy.rego:1: policy team.labels matches kinds that it does not name"},
+		"every kind":          {scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: apps, kind: Deployment}, {group: apps, kind: "*"}]}`, denies)}, withheld: true, reason: ReasonNotGranted, message: "spec.scope.grants.wildcards"},
+		"every group":         {scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: "*", kind: Deployment}]}`, denies)}, withheld: true, reason: ReasonNotGranted, message: "name the kinds in match.kinds"},
+		"kinds by their name": {scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: apps, version: "*", kind: Deployment}]}`, denies)}, withheld: true},
 		"a parent's package":  {scope: team("shop-*"), candidate: []string{"package acme.base\ndeny contains \"no\""}, reason: ReasonRedeclares, message: "package acme.base stands in the place of policy acme.base of source all"},
 		"within it":           {scope: team("shop-*"), candidate: []string{denies, "lib.rego", "package acme.base.exceptions\nx := 1"}, reason: ReasonRedeclares, message: "lib.rego:1: package acme.base.exceptions"},
 		"around it":           {scope: team("shop-*"), candidate: []string{denies, "lib.rego", "package acme\nbase := {}"}, reason: ReasonRedeclares, message: "package acme stands"},
@@ -147,6 +152,9 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 			enterprise, org := acme, retail
 			if c.grants {
 				enterprise, org = granting(acme), granting(retail)
+			}
+			if c.withheld {
+				org.Grants = hierarchy.Grants{}
 			}
 			if c.enterprise == "" {
 				c.enterprise = base

@@ -24,7 +24,11 @@ func makeSource(rego string, change ...func(*definition.Source)) definition.Sour
 	return source
 }
 
-const good = "package p\ndeny contains \"no\""
+const (
+	good = "package p\ndeny contains \"no\""
+	// aboutPods names its kind, as policies below the enterprise have to.
+	aboutPods = "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Pod}]}\n" + good
+)
 
 func allRegistrable([]engine.PolicyInfo, *admission.Resources) error { return nil }
 
@@ -68,7 +72,8 @@ func TestGate(t *testing.T) {
 		"does not compile": {makeSource("package p\n}"), allRegistrable, ReasonCompileFailed, "p.rego:2:1"},
 		"wrong parameters": {makeSource(good, func(o *definition.Source) { o.Parameters = []byte(`[1]`) }), allRegistrable, ReasonCompileFailed, "parameters: not an object"},
 		"no policies":      {makeSource("package p\nx := 1"), allRegistrable, ReasonNoPolicies, "no package has a rule deny"},
-		"narrower scope":   {makeSource(good, func(o *definition.Source) { o.Scope = team("") }), allRegistrable, "", ""},
+		"narrower scope":   {makeSource(aboutPods, func(o *definition.Source) { o.Scope = team("") }), allRegistrable, "", ""},
+		"every kind there": {makeSource(good, func(o *definition.Source) { o.Scope = team("") }), allRegistrable, scope.ReasonNotGranted, "spec.scope.grants.wildcards"},
 		"without a parent": {makeSource(good, func(o *definition.Source) { o.Scope = team("nobody") }), allRegistrable, scope.ReasonNoParent, `no live source declares a scope named "nobody"`},
 		"its test fails": {makeSource(good, func(o *definition.Source) {
 			o.Files["p_test.rego"] = "package p_test\ntest_it_denies if data.p.deny[\"yes\"]"
@@ -125,7 +130,7 @@ func TestGateTellsOfAScopeThatWasNarrowed(t *testing.T) {
 			o.Name, o.Scope = "retail", hierarchy.Scope{Level: hierarchy.Org, Name: "retail", Namespaces: namespaces}
 		})
 	}
-	child := makeSource(good, func(o *definition.Source) { o.Scope = team("retail") })
+	child := makeSource(aboutPods, func(o *definition.Source) { o.Scope = team("retail") })
 	put(org("shop-*"))
 	require.False(t, gate(t, child, live, allRegistrable).OutsideScope)
 	put(child)

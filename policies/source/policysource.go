@@ -22,7 +22,7 @@ func FromPolicySource(object *v1alpha1.PolicySource, files map[string]string, re
 			Name:       spec.Scope.Name,
 			Parent:     spec.Scope.Parent,
 			Namespaces: spec.Scope.Namespaces,
-			Grants:     hierarchy.Grants{Clock: spec.Scope.Grants.Clock},
+			Grants:     hierarchy.Grants{Clock: spec.Scope.Grants.Clock, Wildcards: spec.Scope.Grants.Wildcards},
 		},
 	}
 	for _, kind := range spec.Scope.Grants.Requires {

@@ -33,7 +33,7 @@ func TestTenants(t *testing.T) {
 	applySource(t, "tenants-acme", kinds+`package acme.base
 deny contains "the enterprise forbids it" if input.name == "forbidden"
 deny contains "exempt" if data.exemptions[input.name]
-patch contains {"op": "add", "path": "/metadata/labels/owner", "value": "acme"} if not input.request.object.metadata.labels.owner`, nil)
+patch contains {"op": "add", "path": "/metadata/labels/owner", "value": "acme"} if not input.request.object.metadata.labels.owner`, map[string]any{"scope": map[string]any{"level": "enterprise", "grants": map[string]any{"wildcards": true}}})
 	applySource(t, "tenants-red", anyConfigMap+"package red.base\ndeny contains \"red forbids it\" if input.name == \"red\"", teamScope("red", red))
 	applySource(t, "tenants-blue", anyConfigMap+"package blue.base\ndeny contains \"blue forbids it\" if input.name == \"blue\"", teamScope("blue", blue))
 
@@ -178,10 +178,19 @@ func TestTenantSamples(t *testing.T) {
 	other := newNamespace(t)
 	output, ok := kubectl(t, "", "create", "deployment", "web", "--image", "nginx", "-n", "payments")
 	require.False(t, ok)
-	require.Contains(t, output, `Deployment "web" has no label acme.example/owner: add the name of your team [acme.owner deny, owner.rego:`)
-	require.Contains(t, output, `Deployment "web" has 1 replica: give it two, so that payments go on while a node is drained [payments.replicas deny, replicas.rego:`)
+	const (
+		noOwner    = `Deployment "web" has no label acme.example/owner: add the name of your team [acme.owner deny, owner.rego:`
+		oneReplica = `Deployment "web" has 1 replica: give it two, so that payments go on while a node is drained [payments.replicas deny, replicas.rego:`
+	)
+	require.True(t, strings.Contains(output, noOwner) || strings.Contains(output, oneReplica), output)
+	manifest := mustKubectl(t, "", "create", "deployment", "web", "--image", "nginx", "-n", "payments", "--dry-run=client", "-o", "json")
+	owned := strings.Replace(manifest, `"app": "web"`, `"app": "web", "acme.example/owner": "payments"`, 1)
+	output, ok = kubectl(t, owned, "create", "-f", "-")
+	require.False(t, ok)
+	require.Contains(t, output, oneReplica)
 	output, ok = kubectl(t, "", "create", "deployment", "web", "--image", "nginx", "-n", other)
 	require.False(t, ok)
+	require.Contains(t, output, noOwner)
 	require.NotContains(t, output, "payments.replicas")
 }
 
@@ -226,7 +235,8 @@ func TestTenantsWithRepositories(t *testing.T) {
 	})
 	for name, c := range map[string]struct{ rego, reason, message string }{
 		"a namespace of others":  {inNamespace(blue.namespace, configMapKind, "package team\ndeny contains \"x\""), scope.ReasonMatchesOutside, `matches "` + blue.namespace + `"`},
-		"Secrets":                {"# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Secret}]\npackage team\ndeny contains \"x\"", scope.ReasonNotGranted, "requires Secret"},
+		"Secrets":                {"# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: ConfigMap}]}\n#   requires: [{group: \"\", kind: Secret}]\npackage team\ndeny contains \"x\"", scope.ReasonNotGranted, "requires Secret"},
+		"every kind":             {"# METADATA\n# custom:\n#   match: {kinds: [{group: apps, kind: \"*\"}]}\npackage team\ndeny contains \"x\"", scope.ReasonNotGranted, "spec.scope.grants.wildcards"},
 		"every namespace's data": {"# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Namespace}]}\npackage team\ndeny contains \"x\"", scope.ReasonMatchesOutside, "Namespace is cluster-scoped"},
 	} {
 		t.Run(name, func(t *testing.T) {

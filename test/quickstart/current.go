@@ -19,7 +19,7 @@ const namespace = "lintel-quickstart"
 // removal are the kubectl commands that remove everything again. They begin with what
 // makes the API server call Lintel, which does not run any more.
 var removal = [][]string{
-	{"delete", "--ignore-not-found", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "lintel"},
+	{"delete", "--ignore-not-found", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "--selector=app.kubernetes.io/managed-by=lintel"},
 	{"delete", "--ignore-not-found", "namespace", namespace},
 	{"delete", "--ignore-not-found", "-f", permissions},
 	{"delete", "--ignore-not-found", "-k", "config/local"},

@@ -187,6 +187,11 @@ type ScopeGrants struct {
 	// clock lets policies below read the time (custom.clock of their METADATA).
 	// +optional
 	Clock bool `json:"clock,omitempty"`
+
+	// wildcards lets policies below match kinds that they do not name: "*" in match.kinds,
+	// or no match.kinds.
+	// +optional
+	Wildcards bool `json:"wildcards,omitempty"`
 }
 
 // GrantedKind is a kind of cluster objects.
