@@ -100,8 +100,11 @@ func TestNameOfAFolderIsTheSources(t *testing.T) {
 }
 
 func TestASourceBeyondItsScopeIsNoted(t *testing.T) {
+	team := "\n  scope: {level: team, name: shop, namespaces: [shop]}"
+	aboutPods := strings.Replace(inlineSpec, `"package`, `"# METADATA\n# custom:\n#   match: {kinds: [{group: '', kind: Pod}]}\npackage`, 1)
 	t.Chdir(folder(t, map[string]string{
-		"team.yaml":    policySourceText("one", inlineSpec+"\n  scope: {level: team, name: shop, namespaces: [shop]}"),
+		"team.yaml":    policySourceText("one", aboutPods+team),
+		"every.yaml":   policySourceText("one", inlineSpec+team),
 		"user.yaml":    policySourceText("one", inlineSpec+"\n  scope: {level: user, name: jane, parent: nobody, namespaces: [shop]}"),
 		"pod.yaml":     "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\n",
 		"another.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: bank}\n",
@@ -110,6 +113,7 @@ func TestASourceBeyondItsScopeIsNoted(t *testing.T) {
 	require.Equal(t, exitDenied, got.code)
 	require.Empty(t, got.stderr)
 	require.Zero(t, lintel(t, "", "check", "-p", "team.yaml", "-f", "another.yaml").code, "not of the team's namespaces")
+	require.Contains(t, lintel(t, "", "check", "-p", "every.yaml", "-f", "pod.yaml").stderr, "spec.scope.grants.wildcards")
 	require.Contains(t, lintel(t, "", "check", "-p", "user.yaml", "-f", "pod.yaml").stderr,
 		`note: a cluster would refuse PolicySource "one" at user.yaml:1: document 1: no live source declares a scope named "nobody"`)
 }
