@@ -20,6 +20,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
@@ -88,6 +89,33 @@ func TestConditions(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestConditionsOfScopes: the conditions on the name of a namespace select what the engine
+// takes as the namespaces of a scope.
+func TestConditionsOfScopes(t *testing.T) {
+	shop := hierarchy.Key{Level: hierarchy.Team, Name: "shop"}
+	policy := engine.PolicyInfo{Validates: true, Scope: shop, Follows: true}
+	own, above := []string{"shop", "shop-*", "*-shop", "a*b*c"}, []string{"shop*", "my-shop", "a*", "other"}
+	pairs := registration.ScopeConfigurations([]engine.PolicyInfo{policy}, []engine.ScopeInfo{{Key: shop, Namespaces: own, Above: [][]string{above}}}, admission.BuiltinResources(), registration.Settings{})
+	require.Len(t, pairs, 1)
+	matcher := matcherOf(t, pairs[0].Validating.Webhooks[1].MatchConditions)
+	matched := 0
+	for _, namespace := range []string{"shop", "shop-", "shop-eu", "shops", "my-shop", "your-shop", "abc", "a-b-c", "ab", "abcd", "xabc", "other", "bank", ""} {
+		kind := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+		for _, operation := range []k8sadmission.Operation{k8sadmission.Create, k8sadmission.Delete, k8sadmission.Connect} {
+			attributes := k8sadmission.NewAttributesRecord(nil, nil, kind, namespace, "name",
+				schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "", operation, nil, false, &user.DefaultInfo{Name: "jane"})
+			result := matcher.Match(t.Context(), &k8sadmission.VersionedAttributes{Attributes: attributes, VersionedKind: kind}, nil, nil)
+			require.NoError(t, result.Error)
+			want := admission.MatchesAny(own, namespace) && admission.MatchesAny(above, namespace)
+			require.Equal(t, want, result.Matches, namespace)
+			if want {
+				matched++
+			}
+		}
+	}
+	require.Equal(t, 6*3, matched)
 }
 
 func matcherOf(t *testing.T, conditions []admissionregistrationv1.MatchCondition) matchconditions.Matcher {
