@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,9 @@ func TestRandomPoliciesAnswerAsInOPA(t *testing.T) {
 				if asked == nil {
 					continue
 				}
+				if name == "kinds" {
+					asked.data = namedData
+				}
 				policies++
 				object := w.object()
 				for range 6 {
@@ -82,9 +86,34 @@ func TestRandomPoliciesAnswerAsInOPA(t *testing.T) {
 // baseData is what both evaluators find in data.
 var baseData = ast.MustParseTerm(`{"base": {"n": 1.0, "l": [1, "x", null], "m": {"x": {"y": 1}, "1": "one", "y": "x"}, "x": 1, "request": {"object": {"a": "x", "l": [2, 2.0], "m": {"x": 1}}}}}`).Value.(ast.Object)
 
+// namedData is baseData without keys that are digits. OPA's store converts a number to a
+// key, so where data has "1", OPA finds keyed[1] for rules such as
+// keyed[k] := v if some k, v in data.base.m: it evaluates them with k bound to 1.
+var namedData = ast.MustParseTerm(strings.Replace(baseData.String(), `"1": "one"`, `"one": "1"`, 1)).Value.(ast.Object)
+
+// TestNumbersAreKeysOfData looks up numbers in documents whose keys are digits.
+func TestNumbersAreKeysOfData(t *testing.T) {
+	t.Parallel()
+	asked := newAskedTwice(`package rules
+
+import rego.v1
+
+deny contains "constant" if data.base.m[1]
+deny contains "variable" if { some n in [1, 1.0]; data.base.m[n] }
+deny contains "value" if { m := data.base.m; m[1] }
+deny contains "iteration" if { some k, _ in data.base.m; k == 1 }
+`)
+	require.NotNil(t, asked)
+	input := newEvaluation(makeReview(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n","namespace":"shop"}}`), Options{}).input(asked.set)
+	want := asked.byOPA(t, input)
+	require.Equal(t, `{"constant", "variable"}`, want["data.rules.deny"].value)
+	require.Equal(t, want, asked.byEval(t, input))
+}
+
 // askedTwice is a policy, ready for both evaluators.
 type askedTwice struct {
 	set     *PolicySet
+	data    ast.Object
 	byName  map[string]ast.Ref
 	opa     *ast.Compiler
 	program *eval.Program
@@ -107,7 +136,7 @@ func newAskedTwice(text string) *askedTwice {
 		}
 		return compiler
 	}
-	a := &askedTwice{set: set, byName: map[string]ast.Ref{}, opa: compile(ast.EvalModeTopdown)}
+	a := &askedTwice{set: set, data: baseData, byName: map[string]ast.Ref{}, opa: compile(ast.EvalModeTopdown)}
 	planned := compile(ast.EvalModeIR)
 	var refs []ast.Ref
 	for _, rule := range planned.Modules["policy.rego"].Rules {
@@ -155,7 +184,7 @@ func (a *askedTwice) byOPA(t *testing.T, input *ast.Term) map[string]answer {
 
 func (a *askedTwice) byOPAs(t *testing.T, input *ast.Term, index bool) map[string]answer {
 	answers := map[string]answer{}
-	data := inmem.NewFromObject(toJSON(baseData).(map[string]any))
+	data := inmem.NewFromObject(toJSON(a.data).(map[string]any))
 	txn, err := data.NewTransaction(t.Context())
 	require.NoError(t, err)
 	defer data.Abort(t.Context(), txn)
@@ -182,7 +211,7 @@ func (a *askedTwice) byOPAs(t *testing.T, input *ast.Term, index bool) map[strin
 func (a *askedTwice) byEval(t *testing.T, input *ast.Term) map[string]answer {
 	answers := map[string]answer{}
 	for name, ref := range a.byName {
-		found, report, err := a.program.Run(t.Context(), []*eval.Rule{a.program.Rule(ref)}, eval.Options{Input: input, Data: eval.ObjectDocument(baseData), Now: time.Unix(1, 0)})
+		found, report, err := a.program.Run(t.Context(), []*eval.Rule{a.program.Rule(ref)}, eval.Options{Input: input, Data: eval.ObjectDocument(a.data), Now: time.Unix(1, 0)})
 		one := answer{ended: err != nil}
 		for _, failure := range report.Errors {
 			one.errs = append(one.errs, said(failure))
