@@ -39,7 +39,7 @@ func TestRandomPoliciesAnswerAsInOPA(t *testing.T) {
 		"kinds": func(seed uint64) randomWriter { return newKindWriter(seed) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			policies, answers, errs, more := 0, 0, 0, 0
+			policies, answers, spelled, errs, more := 0, 0, 0, 0, 0
 			t.Parallel()
 			first, seeds := properties.Seed(0)<<32, uint64(properties.Count(40, 600))
 			if name == "kinds" { // most of which OPA's types refuse
@@ -70,17 +70,31 @@ func TestRandomPoliciesAnswerAsInOPA(t *testing.T) {
 							continue
 						}
 						require.Subset(t, got[rule].errs, one.errs, "seed %d, %s\n%s\n%s", seed, rule, text, encoded)
-						require.Equal(t, one.value, got[rule].value, "seed %d, %s\n%s\n%s", seed, rule, text, encoded)
+						if one.value != got[rule].value && equalTerms(one.value, got[rule].value) {
+							spelled++
+						} else {
+							require.Equal(t, one.value, got[rule].value, "seed %d, %s\n%s\n%s", seed, rule, text, encoded)
+						}
 						require.Equal(t, one.ended, got[rule].ended, "seed %d, %s\n%s\n%s", seed, rule, text, encoded)
 						answers++
 					}
 				}
 			}
-			t.Logf("%d policies, %d answers, %d errors, %d that OPA comes to see only if asked for more", policies, answers, errs, more)
+			t.Logf("%d policies, %d answers, %d with numbers spelled differently, %d errors, %d that OPA comes to see only if asked for more", policies, answers, spelled, errs, more)
+			require.LessOrEqual(t, spelled, answers/1000)
 			require.Greater(t, answers, 10*policies)
 			require.Greater(t, policies, 20)
 		})
 	}
+}
+
+// equalTerms is true for values that differ only in how numbers are written. OPA caches the
+// results of functions, so f(1.0) returns the 1 of an earlier f(1).
+func equalTerms(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	return ast.MustParseTerm(a).Equal(ast.MustParseTerm(b))
 }
 
 // baseData is what both evaluators find in data.
@@ -108,6 +122,31 @@ deny contains "iteration" if { some k, _ in data.base.m; k == 1 }
 	want := asked.byOPA(t, input)
 	require.Equal(t, `{"constant", "variable"}`, want["data.rules.deny"].value)
 	require.Equal(t, want, asked.byEval(t, input))
+}
+
+// TestKeysOfOneHash groups by keys with equal hashes: OPA's hash of an array is the sum of
+// those of its elements.
+func TestKeysOfOneHash(t *testing.T) {
+	t.Parallel()
+	asked := newAskedTwice(`package rules
+
+import rego.v1
+
+key contains k if some k in [1, [1], ["x", "y"], ["y", "x"], "x", ["x"]]
+
+grouped[k] contains v if { some k in key; some v in [1, 2] }
+
+grouped[k] contains 3 if some k in key
+
+nested[k].rows[l] contains v if { some k in key; some l in key; some v in [1, 2] }
+
+deny contains "grouped" if grouped == {k: {1, 2, 3} | some k in key}
+deny contains "a member" if grouped in {{k: {1, 2, 3} | some k in key}}
+deny contains "nested" if nested == {l: {"rows": {l: {1, 2} | some l in key}} | some l in key}
+`)
+	require.NotNil(t, asked)
+	input := newEvaluation(makeReview(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n","namespace":"shop"}}`), Options{}).input(asked.set)
+	require.Equal(t, `{"a member", "grouped", "nested"}`, asked.byEval(t, input)["data.rules.deny"].value)
 }
 
 // askedTwice is a policy, ready for both evaluators.
