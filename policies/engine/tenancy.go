@@ -57,6 +57,12 @@ func (s *PolicySet) inScope(r *admission.Review) bool {
 	return len(globs) == 0 || slices.Contains(globs, "*") || r.InNamespaces(globs)
 }
 
+// isExempt reports whether the request is one of Kubernetes' own that policies of scopes
+// below the enterprise must not hold up, such as the deletion of a namespace.
+func (e *evaluation) isExempt(set *PolicySet) bool {
+	return set.place.Below && e.original.IsMaintenance()
+}
+
 // arrange gives the sets their places. Where there is no scope below the enterprise it
 // gives them as they are; else copies, which share everything that changes.
 func arrange(sets []*PolicySet) []*PolicySet {

@@ -184,6 +184,22 @@ patch contains {"op": "add", "path": "/subjects/-", "value": {"kind": "User", "a
 	})
 }
 
+// TestTenantsDoNotKeepTheirNamespace: a policy of a team on DELETE holds for users, and not for
+// the namespace controller.
+func TestTenantsDoNotKeepTheirNamespace(t *testing.T) {
+	t.Parallel()
+	namespace := newNamespace(t)
+	applySource(t, "tenants-keeper", "# METADATA\n# custom:\n#   match: {operations: [DELETE], kinds: [{group: \"\", kind: ConfigMap}]}\npackage keeper.base\ndeny contains \"it stays\"", teamScope("keeper", namespace))
+	mustKubectl(t, "", "create", "configmap", "kept", "-n", namespace)
+	for _, user := range []string{"jane", "system:serviceaccount:" + namespace + ":namespace-controller"} {
+		output, ok := kubectl(t, "", "delete", "configmap", "kept", "-n", namespace, "--as="+user, "--as-group=system:masters")
+		require.False(t, ok)
+		require.Contains(t, output, "denied the request: it stays")
+	}
+	mustKubectl(t, "", "delete", "namespace", namespace, "--wait=false")
+	waitGone(t, "", "namespace/"+namespace)
+}
+
 // TestTenantSamples does what docs/tenants.md says.
 func TestTenantSamples(t *testing.T) {
 	const folder = "config/samples/tenants" // kubectl runs at the top of the repository
