@@ -8,7 +8,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// MaintenanceRule describes requests by which Kubernetes deletes what has to go: the content
+// MaintenanceRule describes requests by which Kubernetes itself deletes objects: the content
 // of namespaces, dependents of deleted owners, and Pods of nodes. Policies of scopes below
 // the enterprise are not evaluated for them. A user is one that the API server has
 // authenticated: a tenant has none of these names and groups, and only administrators
@@ -51,7 +51,7 @@ var MaintenanceRules = []MaintenanceRule{
 	{Users: []string{controllerManager}, Operation: "DELETE"},
 	{Operation: "CREATE", Pods: true, SubResource: "eviction"},
 	{Users: podDeleters, Groups: kubelets, Operation: "DELETE", Pods: true},
-	// Before they delete a Pod, they write to its status why.
+	// They record the reason in the status of a Pod before they delete it.
 	{Users: podDeleters, Groups: kubelets, Operation: "UPDATE", Pods: true, SubResource: "status"},
 }
 
