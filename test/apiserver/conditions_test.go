@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -87,6 +88,49 @@ func TestConditions(t *testing.T) {
 				assert.Equal(t, called, result.Matches, result.FailedConditionName)
 			})
 		}
+	}
+}
+
+// TestMaintenanceConditions: the API server does not call an entry of scopes below the
+// enterprise for requests by which Kubernetes deletes objects, unless the enterprise has
+// policies for the operation in the same entry.
+func TestMaintenanceConditions(t *testing.T) {
+	const kubernetes = "system:serviceaccount:kube-system:"
+	policyOf := func(follows bool, operations ...string) engine.PolicyInfo {
+		return engine.PolicyInfo{Package: strings.Join(operations, "_"), Validates: true, Follows: follows, Match: definition.Match{Operations: operations}}
+	}
+	team, creations, deletions := policyOf(true, "CREATE", "UPDATE", "DELETE"), policyOf(false, "CREATE"), policyOf(false, "DELETE")
+	for name, c := range map[string]struct {
+		policies              []engine.PolicyInfo
+		user, group           string
+		operation             k8sadmission.Operation
+		resource, subresource string
+		called                bool
+	}{
+		"a user":                                   {[]engine.PolicyInfo{team}, "jane", "dev", k8sadmission.Delete, "configmaps", "", true},
+		"a user's Pod":                             {[]engine.PolicyInfo{team}, "jane", "dev", k8sadmission.Delete, "pods", "", true},
+		"the namespace controller":                 {[]engine.PolicyInfo{team}, kubernetes + "namespace-controller", "", k8sadmission.Delete, "configmaps", "", false},
+		"the garbage collector":                    {[]engine.PolicyInfo{team}, kubernetes + "generic-garbage-collector", "", k8sadmission.Update, "configmaps", "", false},
+		"the controller manager":                   {[]engine.PolicyInfo{team}, "system:kube-controller-manager", "", k8sadmission.Delete, "configmaps", "", false},
+		"the controller manager's Pods":            {[]engine.PolicyInfo{team}, "system:kube-controller-manager", "", k8sadmission.Create, "pods", "", true},
+		"an eviction":                              {[]engine.PolicyInfo{team}, "jane", "dev", k8sadmission.Create, "pods", "eviction", false},
+		"a kubelet":                                {[]engine.PolicyInfo{team}, "system:node:n", "system:nodes", k8sadmission.Delete, "pods", "", false},
+		"a kubelet's status":                       {[]engine.PolicyInfo{team}, "system:node:n", "system:nodes", k8sadmission.Update, "pods", "status", false},
+		"a kubelet's ConfigMap":                    {[]engine.PolicyInfo{team}, "system:node:n", "system:nodes", k8sadmission.Delete, "configmaps", "", true},
+		"next to an enterprise's other operations": {[]engine.PolicyInfo{team, creations}, kubernetes + "namespace-controller", "", k8sadmission.Delete, "configmaps", "", false},
+		"next to an enterprise's same operation":   {[]engine.PolicyInfo{team, deletions}, kubernetes + "namespace-controller", "", k8sadmission.Delete, "configmaps", "", true},
+		"an enterprise's alone":                    {[]engine.PolicyInfo{deletions}, kubernetes + "namespace-controller", "", k8sadmission.Delete, "configmaps", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			validating, _, err := registration.Configurations(c.policies, admission.BuiltinResources(), nil, registration.Settings{})
+			require.NoError(t, err)
+			kind := schema.GroupVersionKind{Version: "v1", Kind: "Any"}
+			attributes := k8sadmission.NewAttributesRecord(nil, nil, kind, "shop", "name", kind.GroupVersion().WithResource(c.resource), c.subresource,
+				c.operation, nil, false, &user.DefaultInfo{Name: c.user, Groups: []string{c.group}})
+			result := matcherOf(t, validating.Webhooks[1].MatchConditions).Match(t.Context(), &k8sadmission.VersionedAttributes{Attributes: attributes, VersionedKind: kind}, nil, nil)
+			require.NoError(t, result.Error)
+			assert.Equal(t, c.called, result.Matches, result.FailedConditionName)
+		})
 	}
 }
 

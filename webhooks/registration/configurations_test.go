@@ -55,6 +55,11 @@ func follows(policy engine.PolicyInfo) engine.PolicyInfo {
 	return policy
 }
 
+func granted(policy engine.PolicyInfo, kinds ...admission.GroupVersionKind) engine.PolicyInfo {
+	policy.Grants.Mutates = kinds
+	return policy
+}
+
 func settings() Settings {
 	return Settings{Namespace: "lintel-system", InjectCA: true}
 }
@@ -96,6 +101,18 @@ func TestRules(t *testing.T) {
 			validating: []string{
 				"autoscaling/v1 Namespaced CREATE,UPDATE,DELETE horizontalpodautoscalers",
 				"policy/v1 Namespaced CREATE,UPDATE poddisruptionbudgets",
+			},
+		},
+		{
+			name: "scopes below mutate kinds that carry rights by grant, or are called to refuse them",
+			policies: []engine.PolicyInfo{
+				follows(mutates("a", definition.Match{Kinds: []admission.GroupVersionKind{{Group: "discovery.k8s.io", Kind: "*"}, {Group: "apps", Kind: "*"}, {Group: "rbac.authorization.k8s.io", Kind: "Role"}}})),
+				granted(follows(mutates("b", definition.Match{Kinds: []admission.GroupVersionKind{{Group: "", Kind: "*"}}})), admission.GroupVersionKind{Kind: "Secret"}),
+			},
+			mutating: []string{
+				"/v1 Namespaced CREATE configmaps,events,persistentvolumeclaims,pods,podtemplates,replicationcontrollers,secrets,services",
+				"apps/v1 Namespaced CREATE controllerrevisions,daemonsets,deployments,replicasets,statefulsets",
+				"rbac.authorization.k8s.io/v1 Namespaced CREATE roles",
 			},
 		},
 		{

@@ -106,6 +106,10 @@ func mutatingRules(policies []engine.PolicyInfo, resources *admission.Resources)
 	wanted := interest{}
 	for _, policy := range policies {
 		for _, t := range policyTargets(policy, resources, versions) {
+			resource, known := resources.ByName(t.group, t.resource)
+			if policy.Follows && known && !policy.MutatesKind(admission.GroupVersionKind{Group: t.group, Kind: resource.Kind}) {
+				continue
+			}
 			wanted.add(t, mutateOperations(policy.Match))
 		}
 	}
