@@ -47,8 +47,11 @@ type HandlerOptions struct {
 	Snapshot   func() *engine.Snapshot
 	Namespaces rules.NamespaceGetter
 	// Cluster is what policies with `requires` read, as it is now; nil is nothing.
-	Cluster   func() *clusterdata.Objects
-	Products  []rules.Product
+	Cluster  func() *clusterdata.Objects
+	Products []rules.Product
+	// Own reports whether a review is about a write by Lintel's own controllers of what they
+	// control: see engine.Options. nil is for none.
+	Own       func(*admission.Review) bool
 	Metrics   *Metrics
 	Decisions DecisionLog
 	Logger    *slog.Logger
@@ -266,7 +269,7 @@ func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context
 // prepare gathers what the engine wants to know beside the review. A namespace that
 // cannot be read is an error: a policy about it would silently say nothing.
 func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy definition.FailurePolicy) (Decider, engine.Options, error) {
-	options := engine.Options{FailurePolicy: policy, Clock: h.now}
+	options := engine.Options{FailurePolicy: policy, Clock: h.now, Own: h.options.Own}
 	decider, cluster := h.consistent()
 	if decider == nil {
 		return nil, options, errNotLoaded

@@ -57,10 +57,11 @@ func (s *PolicySet) inScope(r *admission.Review) bool {
 	return len(globs) == 0 || slices.Contains(globs, "*") || r.InNamespaces(globs)
 }
 
-// isExempt reports whether the request is one of Kubernetes' own that policies of scopes
-// below the enterprise must not hold up, such as the deletion of a namespace.
+// isExempt reports whether the request is one of Kubernetes' own, or of Lintel's, that
+// policies of scopes below the enterprise must not hold up, such as the deletion of a
+// namespace.
 func (e *evaluation) isExempt(set *PolicySet) bool {
-	return set.place.Below && e.original.IsMaintenance()
+	return set.place.Below && (e.original.IsMaintenance() || e.options.Own != nil && e.options.Own(e.original))
 }
 
 // arrange gives the sets their places. Where there is no scope below the enterprise it

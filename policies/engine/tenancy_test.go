@@ -270,3 +270,13 @@ func TestScopesDoNotHoldUpKubernetes(t *testing.T) {
 		})
 	}
 }
+
+func TestScopesDoNotHoldUpLintel(t *testing.T) {
+	denies := "# METADATA\n# custom:\n#   match: {expand: deny}\npackage p\ndeny contains \"no\""
+	review := makeReview(t, in("shop"))
+	own := Options{Own: func(one *admission.Review) bool { return one == review }}
+	team := snapshotOf(scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), denies))
+	require.True(t, team.Validate(t.Context(), review, own).Allowed())
+	require.False(t, team.Validate(t.Context(), makeReview(t, in("shop")), own).Allowed())
+	require.False(t, snapshotOf(scoped(t, "all", hierarchy.Scope{}, denies)).Validate(t.Context(), review, own).Allowed())
+}

@@ -32,7 +32,7 @@ func (p *compiledPolicy) unasked(s *Snapshot, e *evaluation, q Question) Explana
 	}
 	unmet := p.unmet(r, kind, verb)
 	if e.isExempt(p.set) && verb && p.set.inScope(r) {
-		one.Condition, one.Reason = "scope", fmt.Sprintf("%s of %s is a request by which Kubernetes itself deletes objects: policies below the enterprise are not evaluated for it", r.Operation, cmp.Or(r.Username, "this user"))
+		one.Condition, one.Reason = "scope", fmt.Sprintf("%s of %s is a request by which Kubernetes itself deletes objects, or Lintel writes what it controls: policies below the enterprise are not evaluated for it", r.Operation, cmp.Or(r.Username, "this user"))
 		return one
 	}
 	if !p.matcher.NamesKind(kind) { // it says most, and hides all else
