@@ -26,6 +26,8 @@ const (
 	maxMessageBytes = 32 << 10
 	// maxAnnotationBytes bounds one audit annotation.
 	maxAnnotationBytes = 1 << 10
+	// retryAfterSeconds is when clients may repeat a request that a busy replica denied.
+	retryAfterSeconds = 1
 )
 
 // answer is what one entry says about one review, before it is put into the words
@@ -41,6 +43,8 @@ type answer struct {
 	// code and reason are the status of a denial.
 	code   int32
 	reason metav1.StatusReason
+	// retryAfter is the number of seconds after which clients may retry; 0 for none.
+	retryAfter int32
 	// failure says why nobody could judge the review; nil otherwise.
 	failure error
 }
@@ -133,12 +137,18 @@ func undecided(policy definition.FailurePolicy, failure error) *answer {
 // unreadable denies under either failure policy: see the package comment.
 func unreadable(err *admission.ReviewError) *answer {
 	code := cmp.Or(err.Code, http.StatusBadRequest)
-	reason := metav1.StatusReasonBadRequest
-	if code == http.StatusRequestEntityTooLarge {
+	reason, retryAfter := metav1.StatusReasonBadRequest, int32(0)
+	switch code {
+	case http.StatusRequestEntityTooLarge:
 		reason = metav1.StatusReasonRequestEntityTooLarge
+	case http.StatusTooManyRequests:
+		reason, retryAfter = metav1.StatusReasonTooManyRequests, retryAfterSeconds
+	case http.StatusInternalServerError:
+		reason = metav1.StatusReasonInternalError
 	}
 	return &answer{
-		code: int32(code), reason: reason, failure: err,
+		retryAfter: retryAfter,
+		code:       int32(code), reason: reason, failure: err,
 		denialTexts: []string{truncate(err.Message, maxMessageBytes)},
 	}
 }
@@ -159,6 +169,10 @@ func (a *answer) response(uid string) *admissionv1.AdmissionReview {
 			Code:    a.code,
 			Reason:  a.reason,
 			Message: joinDenials(a.denialTexts),
+		}
+		if a.retryAfter > 0 {
+			// The API server sends it as the header Retry-After, which client-go follows.
+			response.Result.Details = &metav1.StatusDetails{RetryAfterSeconds: a.retryAfter}
 		}
 	} else if a.operations > 0 {
 		patchType := admissionv1.PatchTypeJSONPatch

@@ -54,8 +54,11 @@ type HandlerOptions struct {
 	Cluster func() *clusterdata.Objects
 	// Scopes selects the scopes whose policies the enterprise's entries evaluate: those that
 	// have no entries of their own in force. nil selects all.
-	Scopes    func(hierarchy.Key) bool
-	Products  []rules.Product
+	Scopes   func(hierarchy.Key) bool
+	Products []rules.Product
+	// Own reports whether a review is about a write by Lintel's own controllers of what they
+	// control: see engine.Options. nil is for none.
+	Own       func(*admission.Review) bool
 	Metrics   *Metrics
 	Decisions DecisionLog
 	Logger    *slog.Logger
@@ -302,7 +305,7 @@ func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context
 // cannot be read is an error: a policy about it would silently say nothing. scope is the ID
 // of the scope whose entry was called, "" for that of the enterprise.
 func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy definition.FailurePolicy, scope string) (Decider, engine.Options, error) {
-	options := engine.Options{FailurePolicy: policy, Clock: h.now}
+	options := engine.Options{FailurePolicy: policy, Clock: h.now, Own: h.options.Own}
 	decider, cluster := h.consistent()
 	if decider == nil {
 		return nil, options, errNotLoaded

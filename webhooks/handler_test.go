@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -432,6 +433,7 @@ func TestBudgetOfAllBodies(t *testing.T) {
 	response := f.ask(t, "/validate/ignore?timeout=50ms", podRequest)
 	assert.False(t, response.Allowed, "a flood does not open the Ignore entries")
 	assert.EqualValues(t, 429, response.Result.Code)
+	assert.EqualValues(t, 1, response.Result.Details.RetryAfterSeconds)
 	assert.EqualValues(t, "u-1", response.UID)
 
 	close(release)
@@ -473,7 +475,10 @@ func TestRoomToJudge(t *testing.T) {
 	require.NoError(t, err)
 	response := f.ask(t, "/validate/ignore?timeout=50ms", podRequest)
 	assert.False(t, response.Allowed)
-	assert.EqualValues(t, 429, response.Result.Code)
+	assert.Equal(t, &metav1.Status{
+		Status: metav1.StatusFailure, Code: 429, Reason: metav1.StatusReasonTooManyRequests, Message: response.Result.Message,
+		Details: &metav1.StatusDetails{RetryAfterSeconds: 1},
+	}, response.Result)
 	leave()
 	assert.True(t, f.ask(t, "/validate/ignore", podRequest).Allowed)
 }

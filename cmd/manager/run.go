@@ -74,7 +74,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	products, err := addSystems(ctx, mgr, o)
+	products, own, err := addSystems(ctx, mgr, o)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err := addCanary(mgr, config, o.namespace, policies); err != nil {
 		return err
 	}
-	server, err := newServer(mgr, o, policies, products, tracing, logger)
+	server, err := newServer(mgr, o, policies, products, own, tracing, logger)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,9 @@ func registrable(policies []engine.PolicyInfo, resources *admission.Resources) e
 	return err
 }
 
-func newServer(mgr manager.Manager, o *options, policies *policy.Policies, products []rules.Product, tracing bool, logger *slog.Logger) (*webhooks.Server, error) {
+func newServer(
+	mgr manager.Manager, o *options, policies *policy.Policies, products []rules.Product, own func(*admission.Review) bool, tracing bool, logger *slog.Logger,
+) (*webhooks.Server, error) {
 	counted := webhooks.NewMetrics(metrics.Registry)
 	policies.Live.OnChange(func(snapshot *engine.Snapshot) { counted.SnapshotLoaded(snapshot.Digest(), time.Now()) })
 	decisions, err := decisionLog(o, logger)
@@ -226,6 +228,7 @@ func newServer(mgr manager.Manager, o *options, policies *policy.Policies, produ
 		Cluster:        policies.Cluster,
 		Scopes:         entries.Lacks,
 		Products:       products,
+		Own:            own,
 		Metrics:        counted,
 		Decisions:      decisions,
 		Logger:         logger,

@@ -17,6 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/orloj"
 	"github.com/lintel-policy/lintel/controllers/system"
 	"github.com/lintel-policy/lintel/controllers/zopp"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/webhooks"
 )
@@ -57,8 +58,9 @@ func (o *options) checkSystems() error {
 	return nil
 }
 
-// addSystems sets up the systems that are on, and gives the webhook entries of all.
-func addSystems(ctx context.Context, mgr manager.Manager, o *options) ([]rules.Product, error) {
+// addSystems sets up the systems that are on. It returns the webhook entries of all, and
+// what tells their controllers' own writes.
+func addSystems(ctx context.Context, mgr manager.Manager, o *options) ([]rules.Product, func(*admission.Review) bool, error) {
 	in := system.Manager{
 		Manager: mgr, Namespace: o.namespace, Excluded: append([]string{o.namespace}, o.excludedNamespaces...), Metrics: metrics.Registry,
 		Namespaces: func(cached, live client.Reader) rules.NamespaceGetter { return webhooks.NewNamespaces(cached, live) },
@@ -68,7 +70,7 @@ func addSystems(ctx context.Context, mgr manager.Manager, o *options) ([]rules.P
 	for _, part := range o.parts {
 		added, err := part.SetUp(ctx, in, slices.Contains(o.systems, part.Name))
 		if err != nil {
-			return nil, fmt.Errorf("setting up %s: %w", part.Name, err)
+			return nil, nil, fmt.Errorf("setting up %s: %w", part.Name, err)
 		}
 		products = append(products, added...)
 		if part.Controls == nil || !slices.Contains(o.systems, part.Name) {
@@ -78,6 +80,6 @@ func addSystems(ctx context.Context, mgr manager.Manager, o *options) ([]rules.P
 			controls = append(controls, *created)
 		}
 	}
-	guarded, err := guard.Products(ctx, mgr, controls)
-	return append(products, guarded...), err
+	guarded, own, err := guard.Products(ctx, mgr, controls)
+	return append(products, guarded...), own, err
 }

@@ -1,6 +1,7 @@
 package gatekeeper
 
 import (
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,6 +25,10 @@ func crdOf(template unstructured.Unstructured, withSchema bool) *unstructured.Un
 	parameters := anything
 	if schema, ok, _ := unstructured.NestedMap(template.Object, "spec", "crd", "spec", "validation", "openAPIV3Schema"); ok && withSchema {
 		parameters = schema
+		// The API server's default where the template was written as v1beta1.
+		if legacy, _, _ := unstructured.NestedBool(template.Object, "spec", "crd", "spec", "validation", "legacySchema"); legacy {
+			parameters = withUnknownFields(schema)
+		}
 	}
 	text := func(values ...any) map[string]any { return map[string]any{"type": "string", "enum": values} }
 	schema := map[string]any{"openAPIV3Schema": map[string]any{
@@ -45,6 +50,10 @@ func crdOf(template unstructured.Unstructured, withSchema bool) *unstructured.Un
 		return map[string]any{
 			"name": name, "served": true, "storage": stored, "schema": schema,
 			"subresources": map[string]any{"status": map[string]any{}},
+			"additionalPrinterColumns": []any{
+				map[string]any{"name": "enforcement-action", "type": "string", "jsonPath": ".spec.enforcementAction"},
+				map[string]any{"name": "total-violations", "type": "integer", "jsonPath": ".status.totalViolations"},
+			},
 		}
 	}
 	crd := &unstructured.Unstructured{Object: map[string]any{
@@ -67,4 +76,30 @@ func crdOf(template unstructured.Unstructured, withSchema bool) *unstructured.Un
 	}
 	_ = unstructured.SetNestedSlice(crd.Object, []any{owner}, "metadata", "ownerReferences")
 	return crd
+}
+
+// withUnknownFields is a copy of a schema whose objects keep fields that it does not declare,
+// as the parameters of templates with legacySchema do in Gatekeeper.
+func withUnknownFields(schema map[string]any) map[string]any {
+	out := maps.Clone(schema)
+	switch kind, _ := schema["type"].(string); kind {
+	case "", "object":
+		out["x-kubernetes-preserve-unknown-fields"] = true
+	}
+	for _, key := range []string{"items", "additionalProperties"} {
+		if inner, ok := schema[key].(map[string]any); ok {
+			out[key] = withUnknownFields(inner)
+		}
+	}
+	if properties, ok := schema["properties"].(map[string]any); ok {
+		copied := make(map[string]any, len(properties))
+		for name, property := range properties {
+			if inner, ok := property.(map[string]any); ok {
+				property = withUnknownFields(inner)
+			}
+			copied[name] = property
+		}
+		out["properties"] = copied
+	}
+	return out
 }

@@ -213,6 +213,42 @@ func TestTheKindOfConstraints(t *testing.T) {
 	versions, _, _ = unstructured.NestedSlice(crdOf(makeTemplate(t, "One", good), false).Object, "spec", "versions")
 	_, found, _ := unstructured.NestedString(versions[0].(map[string]any), path...)
 	require.False(t, found)
+	columns, _, err := unstructured.NestedSlice(versions[0].(map[string]any), "additionalPrinterColumns")
+	require.NoError(t, err)
+	require.Len(t, columns, 2)
+
+	legacy := makeTemplate(t, "One", good)
+	require.NoError(t, unstructured.SetNestedField(legacy.Object, true, "spec", "crd", "spec", "validation", "legacySchema"))
+	versions, _, _ = unstructured.NestedSlice(crdOf(legacy, true).Object, "spec", "versions")
+	kind, _, err = unstructured.NestedString(versions[0].(map[string]any), path...)
+	require.NoError(t, err)
+	require.Equal(t, "string", kind)
+	path = []string{"schema", "openAPIV3Schema", "properties", "spec", "properties", "parameters", "x-kubernetes-preserve-unknown-fields"}
+	kept, _, err := unstructured.NestedBool(versions[0].(map[string]any), path...)
+	require.NoError(t, err)
+	require.True(t, kept)
+}
+
+func TestLegacySchemasKeepUnknownFields(t *testing.T) {
+	schema := map[string]any{
+		"type": "object", "properties": map[string]any{
+			"list": map[string]any{"type": "array", "items": map[string]any{"properties": map[string]any{"name": map[string]any{"type": "string"}}}},
+			"map":  map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "object"}},
+		},
+	}
+	before := fmt.Sprint(schema)
+	require.Equal(t, map[string]any{
+		"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": map[string]any{
+			"list": map[string]any{"type": "array", "items": map[string]any{
+				"x-kubernetes-preserve-unknown-fields": true, "properties": map[string]any{"name": map[string]any{"type": "string"}},
+			}},
+			"map": map[string]any{
+				"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+				"additionalProperties": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+			},
+		},
+	}, withUnknownFields(schema))
+	require.Equal(t, before, fmt.Sprint(schema), "the template's own is not changed")
 }
 
 func TestPlacesInAFileAreOfItsCandidates(t *testing.T) {

@@ -48,21 +48,40 @@ type guard struct {
 	controls []system.Controls
 }
 
-// Products are the entries for what the given systems create. Without systems, they are
-// called for nothing: entries never come and go.
-func Products(ctx context.Context, mgr manager.Manager, controls []system.Controls) ([]builtin.Product, error) {
+// Products are the entries for what the given systems create, and what tells their own
+// writes of it. Without systems, the entries are called for nothing: entries never come and
+// go.
+func Products(ctx context.Context, mgr manager.Manager, controls []system.Controls) ([]builtin.Product, func(*admission.Review) bool, error) {
 	if len(controls) == 0 {
-		return Entries("", nil, nil)
+		products, err := Entries("", nil, nil)
+		return products, nil, err
 	}
 	user, err := userOf(ctx, mgr.GetConfig())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	owners, err := newReader(mgr)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return Entries(user, owners, controls)
+	products, err := Entries(user, owners, controls)
+	return products, Own(user, controls), err
+}
+
+// Own reports whether a review is about a write of the given user, the manager's, of an
+// object with the label of one of the systems, before and after it.
+func Own(user string, controls []system.Controls) func(*admission.Review) bool {
+	return func(review *admission.Review) bool {
+		if review.Username != user {
+			return false
+		}
+		labelled := func(object *admission.Object) bool {
+			return object == nil || slices.ContainsFunc(controls, func(c system.Controls) bool {
+				return serves(c, review.Namespace) && object.Labels()[system.ManagedByLabel] == c.ManagedBy
+			})
+		}
+		return labelled(review.New) && labelled(review.Old) && (review.New != nil || review.Old != nil)
+	}
 }
 
 // Entries are the entries of a manager with the given user, which reads owners.

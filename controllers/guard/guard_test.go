@@ -177,6 +177,30 @@ func TestControlled(t *testing.T) {
 }
 
 // TestUnreadableOwnerIsAnError: it is neither a denial nor a permission.
+func TestOwn(t *testing.T) {
+	own := Own(testUser, newGuard(t, owners{}, "a").controls)
+	labelled := configMap(object{system.ManagedByLabel: "network-operator"}, "1")
+	changed := configMap(object{system.ManagedByLabel: "network-operator"}, "2")
+	foreign := configMap(object{system.ManagedByLabel: "helm"}, "1")
+	for name, c := range map[string]struct {
+		user     string
+		old, now object
+		want     bool
+	}{
+		"created":          {testUser, nil, labelled, true},
+		"changed":          {testUser, labelled, changed, true},
+		"deleted":          {testUser, labelled, nil, true},
+		"of another user":  {"jane", labelled, changed, false},
+		"of another owner": {testUser, foreign, foreign, false},
+		"taken over":       {testUser, foreign, labelled, false},
+		"without a label":  {testUser, nil, configMap(nil, "1"), false},
+	} {
+		require.Equal(t, c.want, own(reviewOf(t, c.user, c.old, c.now)), name)
+	}
+	elsewhere := Own(testUser, newGuard(t, owners{}, "b").controls)
+	require.False(t, elsewhere(reviewOf(t, testUser, nil, labelled)), "no namespace of the system")
+}
+
 func TestUnreadableOwnerIsAnError(t *testing.T) {
 	t.Parallel()
 	labels := object{system.ManagedByLabel: "network-operator"}

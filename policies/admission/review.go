@@ -34,6 +34,8 @@ type Review struct {
 	// oldObject: nil when null.
 	Request  func() ast.Object
 	New, Old *Object
+
+	userInfo ast.Object
 }
 
 // ReviewError says why a review cannot be read, and how to answer it.
@@ -137,6 +139,7 @@ func newReview(request ast.Object, objects requestObjects) (*Review, error) {
 		Namespace:   terms.Text(request, "namespace"),
 		Username:    terms.Text(userInfo, "username"),
 		DryRun:      bool(dryRun),
+		userInfo:    userInfo,
 		Request:     sync.OnceValue(func() ast.Object { return objects.putBack(request) }),
 	}
 	var err error
@@ -269,13 +272,7 @@ func (r *Review) OnlyRemovesFinalizers() bool {
 			return false
 		}
 	}
-	// What the API server itself changes with every write says nothing about intent.
-	for _, field := range []string{"finalizers", "managedFields", "resourceVersion", "generation"} {
-		oldMeta, newMeta = terms.Without(oldMeta, field), terms.Without(newMeta, field)
-	}
-	before := terms.With(r.Old.Value(), "metadata", ast.NewTerm(oldMeta))
-	after := terms.With(r.New.Value(), "metadata", ast.NewTerm(newMeta))
-	return before.Compare(after) == 0
+	return r.changesOnly("finalizers")
 }
 
 // MatchesAny says whether one of the globs matches a name.

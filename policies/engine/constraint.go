@@ -21,7 +21,7 @@ func (c *constraint) foreign() bool { return true }
 
 func (c *constraint) matches(p *compiledPolicy, s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
 	r := e.review
-	if r.Operation != "" && !verb || !p.set.inScope(r) || p.spares(r) {
+	if r.Operation != "" && !verb || !p.set.inScope(r) || e.isExempt(p.set) || p.spares(r) {
 		return false, ""
 	}
 	for _, subject := range e.subjects() {

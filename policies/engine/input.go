@@ -21,6 +21,9 @@ type evaluation struct {
 	used      map[string]time.Duration           // by each source below the enterprise
 	generated bool                               // the review is about what another object would create
 	covered   map[*compiledPolicy]*eval.Coverage // not nil where what evaluations reach is recorded
+	// original is the review as it came; review may be about a changed object, or about the
+	// Pod that a workload would create.
+	original *admission.Review
 
 	inputs map[*PolicySet]*ast.Term
 	csr    *ast.Term // once a policy reads it
@@ -33,12 +36,12 @@ func newEvaluation(review *admission.Review, options Options) *evaluation {
 	if options.Clock == nil {
 		options.Clock = time.Now
 	}
-	return &evaluation{review: review, options: options, now: options.Clock(), namespace: options.Namespace.object, used: map[string]time.Duration{}, inputs: map[*PolicySet]*ast.Term{}}
+	return &evaluation{review: review, options: options, now: options.Clock(), namespace: options.Namespace.object, used: map[string]time.Duration{}, original: review, inputs: map[*PolicySet]*ast.Term{}}
 }
 
 // with is the same evaluation of another review.
 func (e *evaluation) with(review *admission.Review) *evaluation {
-	other := &evaluation{review: review, options: e.options, now: e.now, namespace: e.namespace, used: e.used, inputs: map[*PolicySet]*ast.Term{}}
+	other := &evaluation{review: review, options: e.options, now: e.now, namespace: e.namespace, used: e.used, original: e.original, inputs: map[*PolicySet]*ast.Term{}}
 	if e.covered != nil {
 		other.covered = map[*compiledPolicy]*eval.Coverage{}
 	}

@@ -180,7 +180,14 @@ func (m *mutator) ask(policies []*compiledPolicy, e *evaluation, root func() any
 
 // mutateOne asks one policy; failed says that it is to be left out.
 func (p *compiledPolicy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root func() any, found *Decision) (members []member, failed bool) {
+	kind := e.review.Kind
+	if p.leavesRights(kind) {
+		return nil, false
+	}
 	matches, reason := p.form.matches(p, s, e, p.matcher.Mutates(e.review))
+	if err := p.forbidsMutation(kind); err != nil && matches {
+		reason = "it " + err.Error()
+	}
 	if reason != "" {
 		p.cannotAsk(e, found, reason)
 		return nil, true

@@ -43,7 +43,7 @@ func (native) foreign() bool { return false }
 func (native) matches(p *compiledPolicy, s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
 	m := p.matcher
 	kind := s.resources.KindOf(e.review)
-	if p.unmet(e.review, kind, verb) != nothing {
+	if p.unmet(e.review, kind, verb) != nothing || e.isExempt(p.set) {
 		return false, ""
 	}
 	labelled, known := m.MatchesNamespaceLabels(e.review, e.namespace)

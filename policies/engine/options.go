@@ -29,6 +29,10 @@ type Options struct {
 	// Facts is an object with what the caller has found out about the object of the review
 	// for built-in rules, which read it as input.facts: see ReadFacts.
 	Facts *ast.Term
+	// Own reports whether a review is about a write by Lintel's own controllers, of an object
+	// that they control. Policies of scopes below the enterprise are not evaluated for it: they
+	// would hold up what broader scopes decide. nil is for none.
+	Own func(*admission.Review) bool
 	// Clock is where the time comes from: what policies with `clock: true` see is its time
 	// when the review is first looked at, and what the policies of a source take is
 	// measured by it. nil is the system's clock.

@@ -56,7 +56,7 @@ var forms = map[string][]string{
 		"[e | n# = s; [e, _] = n#[_]][$i] == $c; count({1 | n# = $m; n#.$k}) == $i",
 		"count({1 | n# = $m; n#.$k == $c}) == $i; [e.$k | n# = {m | m = $l[_]}; e = n#[_]][$i] == $c", "count({1 | n# = $s; n#.$k}) == 0; [e.$k | n# = {m | m = u[_]}; e = n#[_]][$i] == $c",
 		"[e.$k | some e in u][$i] == $c", "count(u) > $i", "count([1 | some e in u; e.$k == $c]) > $i",
-		"$r in {$c, $r}", "{$r: 1, $c: 2}[$R] == 1", "[$r, $c] == [$c, $r]", "[v#, $c] = [$R, $r]; v# == $c", "every e# in $l { e#.$k != $R }", "[1 | some e in $l; e.$k == $R; e.name != $c][0] == 1",
+		"$r in {$c, $r}", "{$r: 1, $c: 1}[$R] == 1", "[$r, $c] == [$c, $r]", "[v#, $c] = [$R, $r]; v# == $c", "every e# in $l { e#.$k != $R }", "[1 | some e in $l; e.$k == $R; e.name != $c][0] == 1",
 	},
 	"condition2": {
 		"$condition1", "$condition1", "f($r, $r) == $c", "f($c, $r) == $c", "v# := f($r, $c); v# == $c", "g($c) == $c", "g($r)", "not g($r)", "not g($c)", "v# := g($r); g(v#) == $c",

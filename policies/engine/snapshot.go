@@ -30,6 +30,9 @@ type PolicyInfo struct {
 	// Follows says that the policy is of a scope below the enterprise: it takes kinds in
 	// the version that others have registered, and has no say in which that is.
 	Follows bool
+	// Grants are what all scopes above let a policy use that is of a scope below the
+	// enterprise.
+	Grants hierarchy.Grants
 	// AnyVersion says that the policy judges objects in the version that they arrive in,
 	// and has no say in which that is.
 	AnyVersion bool
@@ -37,6 +40,13 @@ type PolicyInfo struct {
 	Requires []admission.GroupVersionKind
 	Clock    bool
 	Timeout  time.Duration
+}
+
+// MutatesKind reports whether patch and defaults are evaluated, or refused, for objects of
+// a kind.
+func (p PolicyInfo) MutatesKind(kind admission.GroupVersionKind) bool {
+	place := hierarchy.Place{Below: p.Follows, Grants: p.Grants}
+	return p.Mutates && p.Match.NamesKind(kind) && !leavesRights(&place, p.Match.Kinds, kind)
 }
 
 // Snapshot is an immutable set of compiled sources.
@@ -157,6 +167,7 @@ func (p *compiledPolicy) info() PolicyInfo {
 		Scope:         p.set.source.Scope.Key(),
 		Parent:        p.set.place.Parent,
 		Follows:       p.set.source.Scope.Level != hierarchy.Enterprise,
+		Grants:        p.set.place.Grants,
 		AnyVersion:    p.form.foreign(),
 		Requires:      p.meta.Requires,
 		Clock:         p.meta.Clock,

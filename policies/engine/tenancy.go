@@ -26,6 +26,25 @@ func (p *compiledPolicy) forbids(resources *admission.Resources) error {
 	return nil
 }
 
+// leavesRights reports whether the policy is never to mutate a kind that its match only
+// covers by a wildcard: the kind carries rights, and is not granted to the scope. Where the
+// match names the kind, the policy is refused instead, as for any other missing grant.
+func (p *compiledPolicy) leavesRights(kind admission.GroupVersionKind) bool {
+	return leavesRights(&p.set.place, p.matcher.Kinds, kind)
+}
+
+func leavesRights(place *hierarchy.Place, kinds []admission.GroupVersionKind, kind admission.GroupVersionKind) bool {
+	return place.Below && place.Grants.MayMutate(kind) != nil && !hierarchy.NamesRights(kinds, kind)
+}
+
+// forbidsMutation is why the policy must not mutate objects of a kind.
+func (p *compiledPolicy) forbidsMutation(kind admission.GroupVersionKind) error {
+	if !p.set.place.Below {
+		return nil
+	}
+	return p.set.place.Grants.MayMutate(kind)
+}
+
 // inScope says whether a review is within the namespaces of the source's scope. For
 // the enterprise all namespaces, or none named, is the whole cluster. A scope below it
 // has the objects in its namespaces, as far as all scopes above have those too, and
@@ -36,6 +55,13 @@ func (s *PolicySet) inScope(r *admission.Review) bool {
 	}
 	globs := s.source.Scope.Namespaces
 	return len(globs) == 0 || slices.Contains(globs, "*") || r.InNamespaces(globs)
+}
+
+// isExempt reports whether the request is one of Kubernetes' own, or of Lintel's, that
+// policies of scopes below the enterprise must not hold up, such as the deletion of a
+// namespace.
+func (e *evaluation) isExempt(set *PolicySet) bool {
+	return set.place.Below && (e.original.IsMaintenance() || e.options.Own != nil && e.options.Own(e.original))
 }
 
 // arrange gives the sets their places. Where there is no scope below the enterprise it

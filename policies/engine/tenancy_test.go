@@ -230,3 +230,53 @@ func TestASourceBelowTheEnterpriseHasItsTime(t *testing.T) {
 	require.True(t, ok, "the enterprise's are only bounded one by one")
 	require.Less(t, e.used["other"], time.Nanosecond)
 }
+
+// TestScopesDoNotHoldUpKubernetes: a team whose policy denies all deletions would otherwise
+// keep its namespace terminating forever, and Pods on nodes that are drained.
+func TestScopesDoNotHoldUpKubernetes(t *testing.T) {
+	const (
+		denies   = "# METADATA\n# custom:\n#   match: {operations: [CREATE, UPDATE, DELETE], subresources: [\"*\"], expand: deny}\npackage p\ndeny contains \"no\""
+		account  = "system:serviceaccount:kube-system:"
+		workload = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a","namespace":"shop"},"spec":{"template":{"spec":{"containers":[]}}}}`
+	)
+	team := scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), denies)
+	by := func(user string) reviewOption { return field("userInfo", map[string]any{"username": user}) }
+	orphaned := func(r map[string]any) {
+		r["operation"], r["oldObject"] = "UPDATE", json.RawMessage(strings.Replace(workload, `"name"`, `"ownerReferences":[{"uid":"1"}],"name"`, 1))
+	}
+	for name, c := range map[string]struct {
+		review *admission.Review
+		exempt bool
+	}{
+		"the namespace controller":    {makeReview(t, in("shop"), operation("DELETE"), by(account+"namespace-controller")), true},
+		"the garbage collector":       {makeReview(t, workload, orphaned, by(account+"generic-garbage-collector")), true},
+		"one user of all controllers": {makeReview(t, workload, orphaned, by("system:kube-controller-manager")), true},
+		"an eviction":                 {makeReview(t, in("shop"), field("subResource", "eviction"), by("jane")), true},
+		"a user's deletion":           {makeReview(t, in("shop"), operation("DELETE"), by("jane")), false},
+		"a user's update":             {makeReview(t, workload, orphaned, by("jane")), false},
+		"a controller's creation":     {makeReview(t, in("shop"), by("system:kube-controller-manager")), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			allowed := func(sets ...*PolicySet) bool {
+				return snapshotOf(sets...).Validate(t.Context(), c.review, Options{}).Allowed()
+			}
+			require.Equal(t, c.exempt, allowed(team))
+			require.Equal(t, c.exempt, allowed(scoped(t, "org", scopeOf(hierarchy.Org, "retail", "", "shop"), denies)))
+			require.False(t, allowed(scoped(t, "all", hierarchy.Scope{}, denies)), "the enterprise decides about all requests")
+			require.False(t, allowed(scoped(t, "all", hierarchy.Scope{}, denies), scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), "package q\nwarn contains \"x\"")))
+			explained := snapshotOf(team).Explain(t.Context(), c.review, Options{})[0]
+			require.Equal(t, c.exempt, explained.Answer == AnswerNotMatched)
+			require.Equal(t, c.exempt, strings.Contains(explained.Reason, "policies below the enterprise are not evaluated for it"), explained.Reason)
+		})
+	}
+}
+
+func TestScopesDoNotHoldUpLintel(t *testing.T) {
+	denies := "# METADATA\n# custom:\n#   match: {expand: deny}\npackage p\ndeny contains \"no\""
+	review := makeReview(t, in("shop"))
+	own := Options{Own: func(one *admission.Review) bool { return one == review }}
+	team := snapshotOf(scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), denies))
+	require.True(t, team.Validate(t.Context(), review, own).Allowed())
+	require.False(t, team.Validate(t.Context(), makeReview(t, in("shop")), own).Allowed())
+	require.False(t, snapshotOf(scoped(t, "all", hierarchy.Scope{}, denies)).Validate(t.Context(), review, own).Allowed())
+}

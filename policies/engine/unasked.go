@@ -26,7 +26,15 @@ func (p *compiledPolicy) unasked(s *Snapshot, e *evaluation, q Question) Explana
 		one.Condition, one.Reason = "operation", "the update only removes finalizers of an object that is being deleted"
 		return one
 	}
+	if q == QuestionMutate && p.matcher.NamesKind(kind) && p.leavesRights(kind) {
+		one.Condition, one.Reason = "kinds", fmt.Sprintf("%s carries rights, and a wildcard of a scope below the enterprise covers it only where every scope above grants it (spec.scope.grants.mutates of their PolicySources)", kind)
+		return one
+	}
 	unmet := p.unmet(r, kind, verb)
+	if e.isExempt(p.set) && verb && p.set.inScope(r) {
+		one.Condition, one.Reason = "scope", fmt.Sprintf("%s of %s is a request by which Kubernetes itself deletes objects, or Lintel writes what it controls: policies below the enterprise are not evaluated for it", r.Operation, cmp.Or(r.Username, "this user"))
+		return one
+	}
 	if !p.matcher.NamesKind(kind) { // it says most, and hides all else
 		unmet = conditionKind
 	}

@@ -153,7 +153,11 @@ func (m *machine) withKey(base ast.Value, key, value *ast.Term) ast.Object {
 	}
 	m.copied(object.Len())
 	out := ast.NewObjectWithCapacity(object.Len() + 1)
-	object.Foreach(func(k, v *ast.Term) { out.Insert(k, v) })
+	object.Foreach(func(k, v *ast.Term) {
+		if !k.Equal(key) {
+			out.Insert(k, v)
+		}
+	})
 	out.Insert(key, value)
 	return out
 }

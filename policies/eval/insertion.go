@@ -84,9 +84,56 @@ func (c *compiler) insert(s ir.Stmt, into ir.Local, at, what ir.Operand, once bo
 		}
 		m.charge(k)
 		m.charge(v)
-		m.writable(r, object, shared).(ast.Object).Insert(k, v)
+		m.put(r, object, shared, k, v)
 		return next
 	}
+}
+
+// put sets a key of the object in a register. OPA's Insert forgets other keys with the same
+// hash, such as 1 and [1], when it replaces a value. An object with such keys is rebuilt.
+func (m *machine) put(r []*ast.Term, register int, shared bool, k, v *ast.Term) {
+	object := m.writable(r, register, shared).(ast.Object)
+	had := object.Len()
+	object.Insert(k, v)
+	hashes := m.hashes[object]
+	if object.Len() > had {
+		if hashes != nil {
+			hashes.add(k)
+		}
+		return
+	}
+	if hashes == nil {
+		hashes = &keyHashes{seen: make(map[int]struct{}, had)}
+		object.Foreach(func(k, _ *ast.Term) { hashes.add(k) })
+		if m.hashes == nil {
+			m.hashes = map[ast.Object]*keyHashes{}
+		}
+		m.hashes[object] = hashes
+	}
+	if !hashes.collide {
+		return
+	}
+	rebuilt := ast.NewObjectWithCapacity(had)
+	object.Foreach(func(k, v *ast.Term) { rebuilt.Insert(k, v) })
+	r[register], m.hashes[rebuilt] = ast.NewTerm(rebuilt), hashes
+	delete(m.hashes, object)
+	if shared {
+		m.owned[rebuilt] = true
+	}
+}
+
+// keyHashes are the hashes of an object's keys, and whether two keys have the same.
+type keyHashes struct {
+	seen    map[int]struct{}
+	collide bool
+}
+
+func (h *keyHashes) add(key *ast.Term) {
+	hash := key.Hash()
+	if _, has := h.seen[hash]; has {
+		h.collide = true
+	}
+	h.seen[hash] = struct{}{}
 }
 
 // writable is the set or object in a register, which may be added to: what is empty is made

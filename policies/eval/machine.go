@@ -48,6 +48,8 @@ type machine struct {
 	// owned are the collections that were made within a partial object of nested keys,
 	// and may be added to.
 	owned map[ast.Value]bool
+	// hashes are those of the keys of objects in which a value was replaced.
+	hashes map[ast.Object]*keyHashes
 
 	err     error   // that ended it
 	errs    []error // of functions, which made a statement undefined

@@ -172,7 +172,8 @@ func (h *Tree) GrantsTo(scope Scope) Grants {
 		}
 		granted.Clock = granted.Clock && own.Clock
 		granted.Wildcards = granted.Wildcards && own.Wildcards
-		granted.Requires = slices.DeleteFunc(slices.Clone(granted.Requires), func(kind admission.GroupVersionKind) bool { return !own.Allows(kind) })
+		granted.Requires = intersection(granted.Requires, own.Requires)
+		granted.Mutates = intersection(granted.Mutates, own.Mutates)
 	}
 	return granted
 }
@@ -184,6 +185,7 @@ func (n *scopeNode) granted() Grants {
 		all.Clock = all.Clock || grants.Clock
 		all.Wildcards = all.Wildcards || grants.Wildcards
 		all.Requires = append(all.Requires, grants.Requires...)
+		all.Mutates = append(all.Mutates, grants.Mutates...)
 	}
 	return all
 }
@@ -194,17 +196,27 @@ type Grants struct {
 	// Requires are kinds that scopes below may require although they are cluster-scoped,
 	// or Secrets: without version.
 	Requires []admission.GroupVersionKind `json:"requires,omitempty"`
+	// Mutates are kinds that scopes below may mutate although they carry rights: without
+	// version.
+	Mutates []admission.GroupVersionKind `json:"mutates,omitempty"`
 	// Clock says that policies below may read the time.
 	Clock bool `json:"clock,omitempty"`
 	// Wildcards says that policies below may match kinds that they do not name.
 	Wildcards bool `json:"wildcards,omitempty"`
 }
 
-// Allows says whether a kind is granted.
-func (g Grants) Allows(kind admission.GroupVersionKind) bool {
-	return slices.ContainsFunc(g.Requires, func(granted admission.GroupVersionKind) bool {
-		return granted.Group == kind.Group && granted.Kind == kind.Kind
+// Allows says whether policies of scopes below may require a kind.
+func (g Grants) Allows(kind admission.GroupVersionKind) bool { return containsKind(g.Requires, kind) }
+
+func containsKind(kinds []admission.GroupVersionKind, kind admission.GroupVersionKind) bool {
+	return slices.ContainsFunc(kinds, func(one admission.GroupVersionKind) bool {
+		return one.WithoutVersion() == kind.WithoutVersion()
 	})
+}
+
+// intersection lists the kinds of a that b has, too.
+func intersection(a, b []admission.GroupVersionKind) []admission.GroupVersionKind {
+	return slices.DeleteFunc(slices.Clone(a), func(kind admission.GroupVersionKind) bool { return !containsKind(b, kind) })
 }
 
 // MayRequire says whether policies of a scope below the enterprise may require a kind:

@@ -32,5 +32,9 @@ func TestHierarchy(t *testing.T) {
 	require.Equal(t, clock, New(granting(acme, clock), granting(retail, clock)).GrantsTo(shop))
 	require.Zero(t, New(granting(acme, clock), granting(retail, pods)).GrantsTo(shop).Clock, "what only one of them grants")
 	require.Empty(t, New(granting(acme, clock), granting(retail, pods)).GrantsTo(shop).Requires)
+	both := Grants{Mutates: []admission.GroupVersionKind{{Kind: "Secret"}, {Kind: "ServiceAccount"}}}
+	one := Grants{Mutates: []admission.GroupVersionKind{{Kind: "ServiceAccount"}}}
+	require.Equal(t, one, New(granting(acme, both), granting(retail, one)).GrantsTo(shop))
+	require.Empty(t, New(granting(acme, both), retail).GrantsTo(shop).Mutates, "a scope in between does not grant it")
 	require.Zero(t, New().GrantsTo(retail), "without an enterprise there is nobody to grant")
 }

@@ -156,7 +156,8 @@ func (c *candidateCheck) match(policy engine.PolicyInfo) []Violation {
 	return out
 }
 
-// grants is about which kinds a policy matches, what it reads, and how long it may take.
+// grants is about which kinds a policy matches, what it reads and mutates, and how long it
+// may take.
 func (c *candidateCheck) grants(policy engine.PolicyInfo) []Violation {
 	var out []Violation
 	report := func(format string, args ...any) {
@@ -172,6 +173,16 @@ func (c *candidateCheck) grants(policy engine.PolicyInfo) []Violation {
 	for _, kind := range policy.Requires {
 		if err := granted.MayRequire(kind, c.resources); err != nil {
 			report("%v", err)
+		}
+	}
+	if policy.Mutates {
+		for _, kind := range hierarchy.NamedRights(policy.Match.Kinds, c.resources) {
+			if resource, known := c.resources.ByKind(kind.Group, kind.Kind); known && !resource.Namespaced {
+				continue // no scope below the enterprise has any
+			}
+			if err := granted.MayMutate(kind); err != nil {
+				report("%v; take the kind out of match.kinds, or patch and defaults out of the policy", err)
+			}
 		}
 	}
 	if policy.Timeout > definition.DefaultTimeout {

@@ -28,6 +28,8 @@ func metadata(lines string, rego string) string {
 	return "# METADATA\n# custom:\n#   " + strings.ReplaceAll(lines, "\n", "\n#   ") + "\n" + rego
 }
 
+const mutates = "package team.labels\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/team\", \"value\": \"shop\"}"
+
 const denies = "package team.labels\ndeny contains \"no\""
 
 func TestASourceKeepsWithinItsScope(t *testing.T) {
@@ -37,7 +39,10 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 	acme := hierarchy.Scope{Level: hierarchy.Enterprise, Name: "acme", Grants: hierarchy.Grants{Wildcards: true}}
 	retail := hierarchy.Scope{Level: hierarchy.Org, Name: "retail", Namespaces: []string{"shop-*", "till"}, Grants: hierarchy.Grants{Wildcards: true}}
 	granting := func(scope hierarchy.Scope) hierarchy.Scope {
-		scope.Grants = hierarchy.Grants{Clock: true, Wildcards: true, Requires: []admission.GroupVersionKind{{Kind: "Secret"}, {Kind: "Node"}}}
+		scope.Grants = hierarchy.Grants{
+			Clock: true, Wildcards: true, Requires: []admission.GroupVersionKind{{Kind: "Secret"}, {Kind: "Node"}},
+			Mutates: []admission.GroupVersionKind{{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}},
+		}
 		return scope
 	}
 	const (
@@ -75,23 +80,35 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 			scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}]}`, denies)},
 			reason: ReasonMatchesOutside, message: "names version v1 of HorizontalPodAutoscaler.autoscaling",
 		},
-		"Secrets":             {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Secret}]`, denies)}, reason: ReasonNotGranted, message: "requires Secret, which holds what must stay secret"},
-		"Secrets, granted":    {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Secret}, {group: "", kind: Node}]`, denies)}, grants: true},
-		"Nodes":               {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Node}]`, denies)}, reason: ReasonNotGranted, message: "requires Node, which is cluster-scoped"},
-		"ConfigMaps":          {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: ConfigMap}]`, denies)}},
-		"the clock":           {scope: team("shop-*"), candidate: []string{metadata(`clock: true`, denies)}, reason: ReasonNotGranted, message: "reads the time"},
-		"the clock, granted":  {scope: team("shop-*"), candidate: []string{metadata(`clock: true`, denies)}, grants: true},
-		"more time":           {scope: team("shop-*"), candidate: []string{metadata(`timeout: 1s`, denies)}, reason: ReasonNotGranted, message: "has timeout: 1s"},
-		"no kinds":            {scope: team("shop-*"), candidate: []string{denies}, withheld: true, reason: ReasonNotGranted, message: "policy.rego:1: policy team.labels matches kinds that it does not name"},
-		"every kind":          {scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: apps, kind: Deployment}, {group: apps, kind: "*"}]}`, denies)}, withheld: true, reason: ReasonNotGranted, message: "spec.scope.grants.wildcards"},
-		"every group":         {scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: "*", kind: Deployment}]}`, denies)}, withheld: true, reason: ReasonNotGranted, message: "name the kinds in match.kinds"},
-		"kinds by their name": {scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: apps, version: "*", kind: Deployment}]}`, denies)}, withheld: true},
-		"a parent's package":  {scope: team("shop-*"), candidate: []string{"package acme.base\ndeny contains \"no\""}, reason: ReasonRedeclares, message: "package acme.base stands in the place of policy acme.base of source all"},
-		"within it":           {scope: team("shop-*"), candidate: []string{denies, "lib.rego", "package acme.base.exceptions\nx := 1"}, reason: ReasonRedeclares, message: "lib.rego:1: package acme.base.exceptions"},
-		"around it":           {scope: team("shop-*"), candidate: []string{denies, "lib.rego", "package acme\nbase := {}"}, reason: ReasonRedeclares, message: "package acme stands"},
-		"what a parent reads": {scope: team("shop-*"), candidate: []string{denies, "lib.rego", "package exemptions\nweb := true"}, reason: ReasonExempts, message: "read data.exemptions: exemptions belong to the scope that owns the rule"},
-		"as data":             {scope: team("shop-*"), candidate: []string{denies, "data.yaml", "exemptions: {web: true}"}, reason: ReasonExempts, message: "a data file defines data.exemptions"},
-		"as data in a folder": {scope: team("shop-*"), candidate: []string{denies, "exemptions/data.yaml", "web: true"}, reason: ReasonExempts, message: "a data file defines data.exemptions"},
+		"Secrets":            {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Secret}]`, denies)}, reason: ReasonNotGranted, message: "requires Secret, which holds what must stay secret"},
+		"Secrets, granted":   {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Secret}, {group: "", kind: Node}]`, denies)}, grants: true},
+		"Nodes":              {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Node}]`, denies)}, reason: ReasonNotGranted, message: "requires Node, which is cluster-scoped"},
+		"ConfigMaps":         {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: ConfigMap}]`, denies)}},
+		"the clock":          {scope: team("shop-*"), candidate: []string{metadata(`clock: true`, denies)}, reason: ReasonNotGranted, message: "reads the time"},
+		"the clock, granted": {scope: team("shop-*"), candidate: []string{metadata(`clock: true`, denies)}, grants: true},
+		"more time":          {scope: team("shop-*"), candidate: []string{metadata(`timeout: 1s`, denies)}, reason: ReasonNotGranted, message: "has timeout: 1s"},
+		"RoleBindings": {
+			scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: rbac.authorization.k8s.io, kind: RoleBinding}]}`, mutates)},
+			reason: ReasonNotGranted, message: "policy.rego:4: policy team.labels mutates RoleBinding.rbac.authorization.k8s.io, which carries rights: a scope below the enterprise may do so only where every scope above grants it (spec.scope.grants.mutates of their PolicySources); take the kind out of match.kinds",
+		},
+		"RoleBindings of any group": {
+			scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: "*", kind: RoleBinding}]}`, mutates)},
+			reason: ReasonNotGranted, message: "mutates RoleBinding.rbac.authorization.k8s.io, which carries rights",
+		},
+		"RoleBindings, granted":      {scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: rbac.authorization.k8s.io, kind: RoleBinding}]}`, mutates)}, grants: true},
+		"RoleBindings, denied":       {scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: rbac.authorization.k8s.io, kind: RoleBinding}]}`, denies)}},
+		"a group, granted in part":   {scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: rbac.authorization.k8s.io, kind: "*"}]}`, mutates)}, grants: true, reason: ReasonNotGranted, message: "mutates Role.rbac.authorization.k8s.io"},
+		"every kind leaves them out": {scope: team("shop-*"), candidate: []string{mutates}},
+		"a parent's package":         {scope: team("shop-*"), candidate: []string{"package acme.base\ndeny contains \"no\""}, reason: ReasonRedeclares, message: "package acme.base stands in the place of policy acme.base of source all"},
+		"within it":                  {scope: team("shop-*"), candidate: []string{denies, "lib.rego", "package acme.base.exceptions\nx := 1"}, reason: ReasonRedeclares, message: "lib.rego:1: package acme.base.exceptions"},
+		"around it":                  {scope: team("shop-*"), candidate: []string{denies, "lib.rego", "package acme\nbase := {}"}, reason: ReasonRedeclares, message: "package acme stands"},
+		"what a parent reads":        {scope: team("shop-*"), candidate: []string{denies, "lib.rego", "package exemptions\nweb := true"}, reason: ReasonExempts, message: "read data.exemptions: exemptions belong to the scope that owns the rule"},
+		"as data":                    {scope: team("shop-*"), candidate: []string{denies, "data.yaml", "exemptions: {web: true}"}, reason: ReasonExempts, message: "a data file defines data.exemptions"},
+		"as data in a folder":        {scope: team("shop-*"), candidate: []string{denies, "exemptions/data.yaml", "web: true"}, reason: ReasonExempts, message: "a data file defines data.exemptions"},
+		"no kinds":                   {scope: team("shop-*"), candidate: []string{denies}, withheld: true, reason: ReasonNotGranted, message: "policy.rego:1: policy team.labels matches kinds that it does not name"},
+		"every kind":                 {scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: apps, kind: Deployment}, {group: apps, kind: "*"}]}`, denies)}, withheld: true, reason: ReasonNotGranted, message: "spec.scope.grants.wildcards"},
+		"every group":                {scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: "*", kind: Deployment}]}`, denies)}, withheld: true, reason: ReasonNotGranted, message: "name the kinds in match.kinds"},
+		"kinds by their name":        {scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: apps, version: "*", kind: Deployment}]}`, denies)}, withheld: true},
 		"a library of the same name": {
 			scope: team("shop-*"), candidate: []string{denies, "lib.rego", "package acme.lib\ntext := \"mine\""},
 		},

@@ -22,14 +22,23 @@ func FromPolicySource(object *v1alpha1.PolicySource, files map[string]string, re
 			Name:       spec.Scope.Name,
 			Parent:     spec.Scope.Parent,
 			Namespaces: spec.Scope.Namespaces,
-			Grants:     hierarchy.Grants{Clock: spec.Scope.Grants.Clock, Wildcards: spec.Scope.Grants.Wildcards},
+			Grants: hierarchy.Grants{
+				Requires:  grantedKinds(spec.Scope.Grants.Requires),
+				Mutates:   grantedKinds(spec.Scope.Grants.Mutates),
+				Clock:     spec.Scope.Grants.Clock,
+				Wildcards: spec.Scope.Grants.Wildcards,
+			},
 		},
-	}
-	for _, kind := range spec.Scope.Grants.Requires {
-		source.Scope.Grants.Requires = append(source.Scope.Grants.Requires, admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind})
 	}
 	if spec.Parameters != nil {
 		source.Parameters = spec.Parameters.Raw
 	}
 	return source
+}
+
+func grantedKinds(granted []v1alpha1.GrantedKind) (kinds []admission.GroupVersionKind) {
+	for _, kind := range granted {
+		kinds = append(kinds, admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind})
+	}
+	return kinds
 }

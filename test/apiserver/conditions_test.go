@@ -118,6 +118,52 @@ func TestConditionsOfScopes(t *testing.T) {
 	require.Equal(t, 6*3, matched)
 }
 
+// TestMaintenanceConditions: the API server does not call the entries of scopes below the
+// enterprise for requests by which Kubernetes deletes objects.
+func TestMaintenanceConditions(t *testing.T) {
+	const kubernetes = "system:serviceaccount:kube-system:"
+	shop := hierarchy.Key{Level: hierarchy.Team, Name: "shop"}
+	policy := engine.PolicyInfo{Validates: true, Scope: shop, Follows: true, Match: definition.Match{Operations: []string{"CREATE", "UPDATE", "DELETE"}}}
+	pairs := registration.ScopeConfigurations([]engine.PolicyInfo{policy}, []engine.ScopeInfo{{Key: shop, Namespaces: []string{"shop"}}}, admission.BuiltinResources(), registration.Settings{})
+	require.Len(t, pairs, 1)
+	ofScope := pairs[0].Validating.Webhooks[1].MatchConditions
+	policy.Scope, policy.Follows = hierarchy.Key{Level: hierarchy.Enterprise}, false
+	fixed, _, err := registration.Configurations([]engine.PolicyInfo{policy}, admission.BuiltinResources(), nil, registration.Settings{})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		enterprise            bool
+		user, group           string
+		operation             k8sadmission.Operation
+		resource, subresource string
+		called                bool
+	}{
+		"a user":                        {false, "jane", "dev", k8sadmission.Delete, "configmaps", "", true},
+		"a user's Pod":                  {false, "jane", "dev", k8sadmission.Delete, "pods", "", true},
+		"the namespace controller":      {false, kubernetes + "namespace-controller", "", k8sadmission.Delete, "configmaps", "", false},
+		"the garbage collector":         {false, kubernetes + "generic-garbage-collector", "", k8sadmission.Update, "configmaps", "", false},
+		"the controller manager":        {false, "system:kube-controller-manager", "", k8sadmission.Delete, "configmaps", "", false},
+		"the controller manager's Pods": {false, "system:kube-controller-manager", "", k8sadmission.Create, "pods", "", true},
+		"an eviction":                   {false, "jane", "dev", k8sadmission.Create, "pods", "eviction", false},
+		"a kubelet":                     {false, "system:node:n", "system:nodes", k8sadmission.Delete, "pods", "", false},
+		"a kubelet's status":            {false, "system:node:n", "system:nodes", k8sadmission.Update, "pods", "status", false},
+		"a kubelet's ConfigMap":         {false, "system:node:n", "system:nodes", k8sadmission.Delete, "configmaps", "", true},
+		"an enterprise's alone":         {true, kubernetes + "namespace-controller", "", k8sadmission.Delete, "configmaps", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conditions := ofScope
+			if c.enterprise {
+				conditions = fixed.Webhooks[1].MatchConditions
+			}
+			kind := schema.GroupVersionKind{Version: "v1", Kind: "Any"}
+			attributes := k8sadmission.NewAttributesRecord(nil, nil, kind, "shop", "name", kind.GroupVersion().WithResource(c.resource), c.subresource,
+				c.operation, nil, false, &user.DefaultInfo{Name: c.user, Groups: []string{c.group}})
+			result := matcherOf(t, conditions).Match(t.Context(), &k8sadmission.VersionedAttributes{Attributes: attributes, VersionedKind: kind}, nil, nil)
+			require.NoError(t, result.Error)
+			assert.Equal(t, c.called, result.Matches, result.FailedConditionName)
+		})
+	}
+}
+
 func matcherOf(t *testing.T, conditions []admissionregistrationv1.MatchCondition) matchconditions.Matcher {
 	t.Helper()
 	compiler, err := admissioncel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))

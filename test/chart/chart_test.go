@@ -307,7 +307,11 @@ priorityClassName: system-cluster-critical
 		},
 		{
 			name: "network", values: `{networkPolicy: {enabled: true, metricsFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]}}`,
-			present: []string{"NetworkPolicy/lintel-manager"}, text: []string{"name: monitoring", "port: webhook", "namespace: elsewhere"},
+			present: []string{"NetworkPolicy/lintel-manager"}, text: []string{"name: monitoring", "port: webhook", "namespace: elsewhere", "policyTypes:\n  - Ingress\n"},
+		},
+		{
+			name: "egress", values: `{networkPolicy: {enabled: true, egress: [{ports: [{port: 6443}]}]}}`,
+			present: []string{"NetworkPolicy/lintel-manager"}, text: []string{"policyTypes:\n  - Ingress\n  - Egress", "egress:\n  - ports:\n    - port: 6443"},
 		},
 		{
 			name: "monitoring", values: `{serviceMonitor: {enabled: true, labels: {release: prometheus}}, prometheusRule: {enabled: true}, dashboard: {enabled: true}}`,

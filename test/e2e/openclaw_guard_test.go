@@ -76,3 +76,34 @@ func TestOpenClawControlledObjects(t *testing.T) {
 	tenant("delete", "configmap/enterprise-opa-policies", "--ignore-not-found")
 	mustKubectl(t, "", "delete", "namespace", namespace, "--timeout=60s")
 }
+
+// TestOpenClawTeamsHoldUpNoTightening: a PolicySource of a team denies the writes of its users
+// to all that gateways consist of, and not those of the manager.
+func TestOpenClawTeamsHoldUpNoTightening(t *testing.T) {
+	t.Parallel()
+	namespace := newRestrictedNamespace(t)
+	mustKubectl(t, "", "create", "rolebinding", "tenant", "-n", namespace, "--clusterrole=admin", "--user=tenant")
+	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
+	applyInstance(t, namespace, "a", nil, nil)
+	waitRunning(t, namespace, "a")
+	applySource(t, "tenants-frozen", `# METADATA
+# custom:
+#   match:
+#     operations: [CREATE, UPDATE, DELETE]
+#     kinds: [{group: "", kind: ConfigMap}, {group: "", kind: Pod}, {group: "", kind: Service}, {group: apps, kind: Deployment}]
+package frozen.base
+
+deny contains "nothing changes here" if not starts
+
+starts if {
+	input.request.kind.kind == "Pod"
+	input.request.operation == "CREATE"
+}
+`, teamScope("frozen", namespace))
+	output, ok := kubectl(t, "", "create", "configmap", "mine", "-n", namespace, "--as=tenant")
+	require.False(t, ok)
+	require.Contains(t, output, "nothing changes here")
+	tighten(t, namespace, "tightened")
+	waitRunning(t, namespace, "a")
+	mustKubectl(t, "", "delete", "-n", namespace, "openclawinstance/a", "--timeout=60s")
+}

@@ -71,7 +71,11 @@ patch contains {"op": "add", "path": "/metadata/labels/owner", "value": "acme"} 
 			"the enterprise's label":  {"package blue.base\npatch contains {\"op\": \"replace\", \"path\": \"/metadata/labels/owner\", \"value\": \"blue\"}", "which policy acme.base of source tenants-acme sets (policy.rego:7)"},
 			"Secrets":                 {"# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Secret}]\npackage blue.base\n" + denies, "requires Secret, which holds what must stay secret"},
 			"the clock":               {"# METADATA\n# custom:\n#   clock: true\npackage blue.base\n" + denies, "reads the time"},
-			"more time":               {"# METADATA\n# custom:\n#   timeout: 1s\npackage blue.base\n" + denies, "has timeout: 1s"},
+			"RoleBindings": {
+				"# METADATA\n# custom:\n#   match: {kinds: [{group: rbac.authorization.k8s.io, kind: RoleBinding}]}\npackage blue.base\npatch contains {\"op\": \"add\", \"path\": \"/subjects/-\", \"value\": {}}",
+				"mutates RoleBinding.rbac.authorization.k8s.io, which carries rights",
+			},
+			"more time": {"# METADATA\n# custom:\n#   timeout: 1s\npackage blue.base\n" + denies, "has timeout: 1s"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				output, ok := apply(t, installation.PolicySource("tenants-blue", map[string]string{"policy.rego": c.rego}, teamScope("blue", blue)))
@@ -95,6 +99,22 @@ patch contains {"op": "replace", "path": concat("/", ["", "metadata", "labels", 
 		push(anyConfigMap + "package blue.base\ndeny contains \"x\" if 1 / (count(input.name) - 1) > 1")
 		denied(blue, "x", "divide by zero")
 		admits(red, "x")
+	})
+
+	t.Run("an administrator's RoleBinding is stored as it was written", func(t *testing.T) {
+		serveSource(t, "tenants-blue", map[string]string{"policy.rego": `package blue.base
+patch contains {"op": "add", "path": "/metadata/labels/blue", "value": "yes"} if not input.request.object.metadata.labels.blue
+patch contains {"op": "add", "path": "/subjects/-", "value": {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "mallory"}} if {
+	not "mallory" in {subject.name | some subject in input.request.object.subjects}
+}`}, teamScope("blue", blue))
+		created := func(object, path string) string {
+			t.Helper()
+			return mustKubectl(t, object, "create", "--dry-run=server", "-o", "jsonpath="+path, "-f", "-")
+		}
+		require.Contains(t, created(configMap(blue, "c"), "{.metadata.labels}"), `"blue":"yes"`, "the policy is evaluated")
+		binding := fmt.Sprintf(`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"admins","namespace":%q,"labels":{"a":"b"}},`+
+			`"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"alice"}]}`, blue)
+		require.Equal(t, `{"a":"b"} alice`, created(binding, "{.metadata.labels} {.subjects[*].name}"))
 	})
 
 	t.Run("a slow tenant", func(t *testing.T) {
@@ -162,6 +182,22 @@ patch contains {"op": "replace", "path": concat("/", ["", "metadata", "labels", 
 		}, "the condition that the scope above was narrowed")
 		admits(red, "child")
 	})
+}
+
+// TestTenantsDoNotKeepTheirNamespace: a policy of a team on DELETE holds for users, and not for
+// the namespace controller.
+func TestTenantsDoNotKeepTheirNamespace(t *testing.T) {
+	t.Parallel()
+	namespace := newNamespace(t)
+	applySource(t, "tenants-keeper", "# METADATA\n# custom:\n#   match: {operations: [DELETE], kinds: [{group: \"\", kind: ConfigMap}]}\npackage keeper.base\ndeny contains \"it stays\"", teamScope("keeper", namespace))
+	mustKubectl(t, "", "create", "configmap", "kept", "-n", namespace)
+	for _, user := range []string{"jane", "system:serviceaccount:" + namespace + ":namespace-controller"} {
+		output, ok := kubectl(t, "", "delete", "configmap", "kept", "-n", namespace, "--as="+user, "--as-group=system:masters")
+		require.False(t, ok)
+		require.Contains(t, output, "denied the request: it stays")
+	}
+	mustKubectl(t, "", "delete", "namespace", namespace, "--wait=false")
+	waitGone(t, "", "namespace/"+namespace)
 }
 
 // TestTenantSamples does what docs/tenants.md says.

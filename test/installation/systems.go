@@ -23,6 +23,17 @@ func PermitZopp(ctx context.Context, c *Cluster) error {
 	return c.permit(ctx, "zopp", "zopp-operator")
 }
 
+// PermitGatekeeper installs Gatekeeper's kinds, and gives the manager and whoever acts for it
+// what --gatekeeper needs.
+func PermitGatekeeper(ctx context.Context, c *Cluster) error {
+	for _, folder := range []string{"config/rbac/gatekeeper", "config/gatekeeper"} {
+		if _, err := c.must(ctx, "", "apply", "--server-side", "-k", folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (c *Cluster) permit(ctx context.Context, system, role string) error {
 	if _, err := c.must(ctx, "", "apply", "-f", "config/rbac/"+system+"/cluster-role.yaml"); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/lintel-policy/lintel/test/installation"
 )
@@ -50,8 +51,15 @@ func besideTheCluster(ctx context.Context, r request, s *site) (running, error) 
 		if err := installation.PermitOpenClaw(ctx, s.Cluster); err != nil {
 			return running{}, err
 		}
-		args = []string{"--systems=openclaw"}
+		args = append(args, "--systems=openclaw")
 	}
+	if r.gatekeeper {
+		if err := installation.PermitGatekeeper(ctx, s.Cluster); err != nil {
+			return running{}, err
+		}
+		args = append(args, "--gatekeeper")
+	}
+	args = append(args, r.flags...)
 	manager, err := installation.StartManager(ctx, s.Cluster, installation.ManagerOptions{
 		Program: s.Binaries.Manager, Name: "lintel-manager-0", Args: args,
 	})
@@ -79,6 +87,21 @@ func inPods(ctx context.Context, r request, s *site) (running, error) {
 	if r.openclaw {
 		values = append(values, "systems.openclaw.enabled=true")
 	}
+	if r.gatekeeper {
+		values = append(values, "gatekeeper.enabled=true", "gatekeeper.crds=true")
+	}
+	for _, flag := range r.flags {
+		values = append(values, flagValue(flag))
+	}
 	return running{log: "kubectl -n " + installation.Namespace + " logs deployment/lintel-manager"},
 		installation.InstallChart(ctx, s.Cluster, untilDone{ctx, os.Stderr}, values...)
+}
+
+// flagValue is a flag of the manager as a value of the chart.
+func flagValue(flag string) string {
+	name, value, given := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
+	if !given {
+		value = "true"
+	}
+	return "flags." + name + "=" + strings.NewReplacer(`\`, `\\`, ",", `\,`).Replace(value)
 }

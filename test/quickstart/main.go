@@ -6,7 +6,7 @@
 // after the transcript. One checkout has one such cluster at a time. It has what the
 // transcript needs, and with COMPONENTS=all everything; CLUSTER=current uses an existing
 // cluster instead, and leaves it as it was. SYSTEMS=openclaw switches OpenClaw on, to play
-// with it. With NODES=real, Pods run: Lintel is installed by its chart, and not as a process
+// with it, GATEKEEPER=1 the manager's --gatekeeper, and FLAGS has further flags of the manager. With NODES=real, Pods run: Lintel is installed by its chart, and not as a process
 // next to the cluster.
 package main
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 )
 
@@ -14,9 +15,12 @@ type request struct {
 	// transcript needs.
 	everything bool
 	// pods asks for nodes whose Pods run.
-	pods     bool
-	openclaw bool
-	once     bool
+	pods       bool
+	openclaw   bool
+	gatekeeper bool
+	// flags are further flags of the manager, each as --name=value or --name.
+	flags []string
+	once  bool
 }
 
 // choices are the variables, and the values that they may have besides none.
@@ -25,7 +29,11 @@ var choices = map[string][]string{
 	"COMPONENTS": {"all"},
 	"NODES":      {"kwok", "real"},
 	"SYSTEMS":    {"openclaw"},
+	"GATEKEEPER": {"1"},
 }
+
+// flagName is how a flag of the manager is written.
+var flagName = regexp.MustCompile(`^--[a-z][-a-z0-9]*$`)
 
 func readRequest(variable func(string) string) (request, error) {
 	for name, values := range choices {
@@ -38,10 +46,17 @@ func readRequest(variable func(string) string) (request, error) {
 		everything: variable("COMPONENTS") == "all",
 		pods:       variable("NODES") == "real",
 		openclaw:   variable("SYSTEMS") == "openclaw",
+		gatekeeper: variable("GATEKEEPER") == "1",
+		flags:      append([]string(nil), strings.Fields(variable("FLAGS"))...),
 		once:       variable("ONCE") == "1",
 	}
-	if r.current && (r.everything || r.pods || r.openclaw) {
-		return request{}, fmt.Errorf("CLUSTER=current uses a cluster as it is: leave COMPONENTS, NODES and SYSTEMS empty")
+	if r.current && (r.everything || r.pods || r.openclaw || r.gatekeeper) {
+		return request{}, fmt.Errorf("CLUSTER=current uses a cluster as it is: leave COMPONENTS, NODES, SYSTEMS and GATEKEEPER empty")
+	}
+	for _, flag := range r.flags {
+		if name, _, _ := strings.Cut(flag, "="); !flagName.MatchString(name) {
+			return request{}, fmt.Errorf("FLAGS has %q: write flags of the manager as --name=value or --name, separated by spaces", flag)
+		}
 	}
 	// Workloads of OpenClaw are worth nothing without the controllers of Deployments and
 	// StatefulSets, nor are nodes.

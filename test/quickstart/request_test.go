@@ -19,6 +19,8 @@ func TestRequest(t *testing.T) {
 		"NODES=real":         {pods: true, everything: true},
 		"SYSTEMS=openclaw":   {openclaw: true, everything: true},
 		"CLUSTER=current":    {current: true},
+		"GATEKEEPER=1":       {gatekeeper: true},
+		"FLAGS=--gatekeeper": {flags: []string{"--gatekeeper"}},
 		"COMPONENTS= ONCE=0": {},
 	} {
 		got, err := readRequest(environment(variables))
@@ -30,8 +32,11 @@ func TestRequest(t *testing.T) {
 		"COMPONENTS=some":                `COMPONENTS is "some": use all`,
 		"NODES=metal":                    `NODES is "metal": use kwok or real`,
 		"SYSTEMS=zopp":                   `SYSTEMS is "zopp": use openclaw`,
-		"CLUSTER=current NODES=real":     "leave COMPONENTS, NODES and SYSTEMS empty",
-		"CLUSTER=current COMPONENTS=all": "leave COMPONENTS, NODES and SYSTEMS empty",
+		"CLUSTER=current NODES=real":     "leave COMPONENTS, NODES, SYSTEMS and GATEKEEPER empty",
+		"CLUSTER=current COMPONENTS=all": "leave COMPONENTS, NODES, SYSTEMS and GATEKEEPER empty",
+		"CLUSTER=current GATEKEEPER=1":   "leave COMPONENTS, NODES, SYSTEMS and GATEKEEPER empty",
+		"GATEKEEPER=yes":                 `GATEKEEPER is "yes": use 1`,
+		"FLAGS=allow-file-origins":       `FLAGS has "allow-file-origins": write flags of the manager as --name=value or --name`,
 	} {
 		_, err := readRequest(environment(variables))
 		require.ErrorContains(t, err, want, variables)
@@ -78,4 +83,9 @@ func TestConfirmation(t *testing.T) {
 	announceInstallation(&text, "dev", "https://127.0.0.1:6443")
 	require.Contains(t, text.String(), `Context "dev", server https://127.0.0.1:6443`)
 	require.Contains(t, text.String(), "kubectl delete --ignore-not-found -k config/local\n")
+}
+
+func TestFlagsAreValuesOfTheChart(t *testing.T) {
+	require.Equal(t, "flags.allow-file-origins=true", flagValue("--allow-file-origins"))
+	require.Equal(t, `flags.excluded-namespaces=a\,b`, flagValue("--excluded-namespaces=a,b"))
 }

@@ -1,10 +1,14 @@
 package registration
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
@@ -26,7 +30,7 @@ var conditionNotAPIServer = admissionregistrationv1.MatchCondition{
 // that errs would deny, so every step to the field is guarded. The signer of a
 // CertificateSigningRequest cannot change, so either object tells it.
 func policyConditions(policies []engine.PolicyInfo) []admissionregistrationv1.MatchCondition {
-	return slices.Concat([]admissionregistrationv1.MatchCondition{conditionNotAPIServer}, conditionsOfPolicy(policies), []admissionregistrationv1.MatchCondition{
+	return slices.Concat([]admissionregistrationv1.MatchCondition{conditionNotAPIServer}, conditionsOfPolicy(policies), conditionsOfScopes(policies), []admissionregistrationv1.MatchCondition{
 		{
 			Name:       "not-access-reviews",
 			Expression: `!(request.resource.group in ["authentication.k8s.io", "authorization.k8s.io"])`,
@@ -73,6 +77,54 @@ func conditionsOfPolicy(policies []engine.PolicyInfo) []admissionregistrationv1.
 			Expression: `!(request.resource.group == "policy.lintel.dev" && has(request.subResource) && request.subResource == "status")`,
 		},
 	}
+}
+
+// conditionsOfScopes keep the requests by which Kubernetes deletes objects away from the
+// entries of scopes below the enterprise: a namespace of a team is deleted also while Lintel
+// is down.
+func conditionsOfScopes(policies []engine.PolicyInfo) []admissionregistrationv1.MatchCondition {
+	ofEnterprise := func(policy engine.PolicyInfo) bool { return !policy.Follows }
+	if len(policies) == 0 || slices.ContainsFunc(policies, ofEnterprise) {
+		return nil
+	}
+	var rules []string
+	for _, rule := range admission.MaintenanceRules {
+		rules = append(rules, maintenanceExpression(rule))
+	}
+	return []admissionregistrationv1.MatchCondition{{Name: "not-maintenance", Expression: "!(" + strings.Join(rules, " || ") + ")"}}
+}
+
+// maintenanceExpression is a rule in CEL.
+func maintenanceExpression(rule admission.MaintenanceRule) string {
+	var all, user []string
+	if rule.Operation != "" {
+		all = append(all, fmt.Sprintf("request.operation == %q", rule.Operation))
+	}
+	if rule.Pods {
+		subresource := fmt.Sprintf("has(request.subResource) && request.subResource == %q", rule.SubResource)
+		if rule.SubResource == "" {
+			subresource = `(!has(request.subResource) || request.subResource == "")`
+		}
+		all = append(all, `request.resource.group == ""`, `request.resource.resource == "pods"`, subresource)
+	}
+	if len(rule.Users) > 0 {
+		user = append(user, "request.userInfo.username in "+celList(rule.Users))
+	}
+	if len(rule.Groups) > 0 {
+		user = append(user, "has(request.userInfo.groups) && request.userInfo.groups.exists(group, group in "+celList(rule.Groups)+")")
+	}
+	if len(user) > 0 {
+		all = append(all, "("+strings.Join(user, " || ")+")")
+	}
+	return "(" + strings.Join(all, " && ") + ")"
+}
+
+func celList(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
 func kubernetesSigner(variable string) string {

@@ -119,6 +119,10 @@ func mutatingRules(policies, above []engine.PolicyInfo, resources *admission.Res
 	wanted := interest{}
 	for _, policy := range policies {
 		for _, t := range policyTargets(policy, resources, wide.apply(versions, policy, resources, mutateOperations(policy.Match))) {
+			resource, known := resources.ByName(t.group, t.resource)
+			if policy.Follows && known && !policy.MutatesKind(admission.GroupVersionKind{Group: t.group, Kind: resource.Kind}) {
+				continue
+			}
 			wanted.add(t, mutateOperations(policy.Match))
 		}
 	}

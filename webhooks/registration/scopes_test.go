@@ -131,6 +131,20 @@ func TestVersionsOfAScope(t *testing.T) {
 	}
 }
 
+// TestScopesMutateRightsByGrant: kinds that carry rights are left out of wildcards, and
+// registered where they are named, so that the patch is refused.
+func TestScopesMutateRightsByGrant(t *testing.T) {
+	named := mutates("a", definition.Match{Kinds: []admission.GroupVersionKind{{Group: "discovery.k8s.io", Kind: "*"}, {Group: "apps", Kind: "*"}, {Group: "rbac.authorization.k8s.io", Kind: "Role"}}})
+	granted := mutates("b", definition.Match{Kinds: []admission.GroupVersionKind{{Group: "", Kind: "*"}}})
+	granted.Grants.Mutates = []admission.GroupVersionKind{{Kind: "Secret"}}
+	pairs := ScopeConfigurations([]engine.PolicyInfo{of(shop, named), of(shop, granted)}, reaching(shop, []string{"shop"}), admission.BuiltinResources(), settings())
+	require.Equal(t, []string{
+		"/v1 Namespaced CREATE configmaps,events,persistentvolumeclaims,pods,podtemplates,replicationcontrollers,secrets,services",
+		"apps/v1 Namespaced CREATE controllerrevisions,daemonsets,deployments,replicasets,statefulsets",
+		"rbac.authorization.k8s.io/v1 Namespaced CREATE roles",
+	}, rulesText(pairs[0].Mutating.Webhooks[1].Rules))
+}
+
 // TestPatchesOfParentsAreChecked: /validate is called for what they set, too.
 func TestPatchesOfParentsAreChecked(t *testing.T) {
 	policy := mutates("a", definition.Match{Kinds: []admission.GroupVersionKind{pod}})

@@ -184,6 +184,14 @@ type ScopeGrants struct {
 	// +kubebuilder:validation:MaxItems=64
 	Requires []GrantedKind `json:"requires,omitempty"`
 
+	// mutates are kinds that policies below may mutate (patch and defaults) although they
+	// carry rights, such as RoleBindings, ServiceAccounts and Secrets. A policy mutates an
+	// object with the rights of the user who writes it.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Mutates []GrantedKind `json:"mutates,omitempty"`
+
 	// clock lets policies below read the time (custom.clock of their METADATA).
 	// +optional
 	Clock bool `json:"clock,omitempty"`
@@ -194,7 +202,7 @@ type ScopeGrants struct {
 	Wildcards bool `json:"wildcards,omitempty"`
 }
 
-// GrantedKind is a kind of cluster objects.
+// GrantedKind is a kind of Kubernetes objects, in any version.
 type GrantedKind struct {
 	// group is the kind's API group; empty for the core group.
 	// +optional

@@ -37,6 +37,9 @@ func (s *Store) Remove(ctx context.Context, table Table, r Removal) (rows int64,
 	}
 	statement := fmt.Sprintf("DELETE FROM %s WHERE %s", table.Name, where)
 	if r.Retain {
+		// A row that was released before stays as it is: a removal may be repeated.
+		where = fmt.Sprintf("(%s) AND COALESCE(payload->'metadata'->'annotations' ?| array['%s', '%s', '%s', '%s'], false)",
+			where, OwnerAnnotation, ClusterAnnotation, ManagedByAnnotation, SourceNamespaceAnnotation)
 		statement = fmt.Sprintf(`UPDATE %s SET updated_at = NOW(), payload = jsonb_set(
 			payload #- '{metadata,annotations,%s}' #- '{metadata,annotations,%s}' #- '{metadata,annotations,%s}' #- '{metadata,annotations,%s}',
 			'{metadata,resourceVersion}', to_jsonb((COALESCE(NULLIF(payload->'metadata'->>'resourceVersion', ''), '0')::bigint + 1)::text))

@@ -288,4 +288,5 @@ func TestRemove(t *testing.T) {
 	p := payloadOf(t, s, "agents", "team-a/summarizer")["metadata"].(map[string]any)
 	require.Equal(t, map[string]any{"a": "v"}, p["annotations"])
 	require.Equal(t, "2", p["resourceVersion"])
+	require.Zero(t, remove(Removal{Owner: "u1", Key: "team-a/summarizer", Unmarked: true, Retain: true}), "a removal that is repeated changes nothing")
 }

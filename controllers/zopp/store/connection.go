@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/stats"
 
 	"github.com/lintel-policy/lintel/policies/source/roots"
 )
@@ -34,7 +35,7 @@ const (
 const maxAnswerBytes = 32 << 20
 
 // connect returns a connection that is made by its first use.
-func connect(server, caFile string) (*grpc.ClientConn, error) {
+func connect(server, caFile string, handler stats.Handler) (*grpc.ClientConn, error) {
 	address, secure, err := parseServer(server)
 	if err != nil {
 		return nil, err
@@ -48,6 +49,7 @@ func connect(server, caFile string) (*grpc.ClientConn, error) {
 	return grpc.NewClient("dns:///"+address,
 		grpc.WithTransportCredentials(transport),
 		grpc.WithDisableServiceConfig(),
+		grpc.WithStatsHandler(handler),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: retry, MinConnectTimeout: defaultTimeout}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingInterval, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswerBytes)))

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
@@ -50,7 +51,9 @@ func New(options Options) (*Store, error) {
 		options.Timeout = defaultTimeout
 	}
 	s := &Store{options: options, keys: map[Environment]*environmentKey{}}
-	s.lines.connect = func() (*grpc.ClientConn, error) { return connect(options.Server, options.CAFile) }
+	s.lines.connect = func(handler stats.Handler) (*grpc.ClientConn, error) {
+		return connect(options.Server, options.CAFile, handler)
+	}
 	first, err := s.lines.take()
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
@@ -17,6 +18,9 @@ import (
 
 // drainGrace is how long a stream may end by itself when its connection does.
 const drainGrace = 50 * time.Millisecond
+
+// drainCheck is how often a stream is checked, besides when its connection changes.
+const drainCheck = time.Second
 
 // Watch is a stream of changes. A server may lose some without a word: it keeps at most a
 // hundred for who does not read them.
@@ -54,25 +58,28 @@ func (s *Store) Watch(ctx context.Context, environment Environment) (*Watch, err
 	w := &Watch{store: s, asked: q, ctx: ctx}
 	signed, w.cancel = context.WithCancel(signed)
 	context.AfterFunc(signed, func() { s.lines.leave(on) })
-	go w.endWith(signed, on.connection)
 	if err := w.open(signed, on, request); err != nil {
 		w.cancel()
 		return nil, err
 	}
+	if transport, ok := peer.FromContext(w.stream.Context()); ok && transport.LocalAddr != nil {
+		go w.endWith(signed, on, transport.LocalAddr.String())
+	}
 	return w, nil
 }
 
-// endWith ends the stream when its connection is no longer ready. A server that is told to
-// end says so, and may leave its streams open without ever a change on them. Those of a
-// connection that breaks end by themselves, with a reason.
-func (w *Watch) endWith(ctx context.Context, connection *grpc.ClientConn) {
-	for {
-		state := connection.GetState()
-		if !connection.WaitForStateChange(ctx, state) {
+// endWith ends the stream when new calls would no longer be on its transport. A server that
+// is told to end says so, and may leave its streams open without ever a change on them.
+// Streams of a transport that breaks end by themselves, with a reason. local is the
+// transport's address: the connection may have left Ready and be Ready again already.
+func (w *Watch) endWith(ctx context.Context, on *line, local string) {
+	for on.carries(local) {
+		// A transport that is replaced before the call below is noticed in the next round.
+		round, cancel := context.WithTimeout(ctx, drainCheck)
+		on.connection.WaitForStateChange(round, connectivity.Ready)
+		cancel()
+		if ctx.Err() != nil {
 			return
-		}
-		if state == connectivity.Ready {
-			break
 		}
 	}
 	select {
