@@ -10,6 +10,7 @@ import (
 	gopath "path"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -285,8 +286,28 @@ func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Conte
 		if err != nil {
 			return nil, err
 		}
-		return decided(decider.Validate(ctx, review, options), decider.Digest()), nil
+		a := decided(decider.Validate(ctx, review, options), decider.Digest())
+		if !a.allowed() && options.Scopes != nil && decider.Tenant(review) != "" {
+			a.denialTexts = allDenials(ctx, decider, review, options, a.denialTexts)
+		}
+		return a, nil
 	}
+}
+
+// allDenials is what the policies of all scopes say about a review that is denied, and the
+// given texts of the scopes that the entry is for. The entries of several scopes may deny,
+// and the API server reports the denial of one.
+func allDenials(ctx context.Context, decider Decider, review *admission.Review, options engine.Options, own []string) (texts []string) {
+	options.Scopes = nil
+	for _, finding := range decider.Validate(ctx, review, options).Denials {
+		texts = append(texts, finding.Text())
+	}
+	for _, text := range own {
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context, *admission.Review, string) (*answer, error) {
