@@ -65,8 +65,12 @@ func newGitRepository(t *testing.T, folder, source, namespace string) *gitReposi
 
 // rule denies ConfigMaps of one name.
 func (r *gitRepository) rule(name string) map[string]string {
-	return map[string]string{"lintel/team.rego": inNamespace(r.namespace, configMapKind, fmt.Sprintf("package team\ndeny contains %q if input.name == %[1]q", name))}
+	return map[string]string{"lintel/team.rego": inNamespace(r.namespace, configMapKind, fmt.Sprintf("package %[2]s\ndeny contains %[1]q if input.name == %[1]q", name, r.packageName()))}
 }
+
+// packageName is the repository's own: the tests run in parallel, and a package belongs to one
+// source.
+func (r *gitRepository) packageName() string { return strings.ReplaceAll(r.source, "-", "_") }
 
 // push pushes files with a signature, and tells Lintel.
 func (r *gitRepository) push(t *testing.T, files map[string]string) (revision string) {
@@ -86,7 +90,7 @@ func (r *gitRepository) pushWith(t *testing.T, signing string, files map[string]
 func (r *gitRepository) denies(t *testing.T, name string) bool {
 	t.Helper()
 	output, ok := kubectl(t, configMap(r.namespace, name), "create", "--dry-run=server", "-f", "-")
-	return !ok && strings.Contains(output, "denied the request: "+name+" [team deny, team.rego:")
+	return !ok && strings.Contains(output, "denied the request: "+name+" ["+r.packageName()+" deny, team.rego:")
 }
 
 // goesLive waits until a rule denies.
@@ -259,8 +263,9 @@ func TestPolicyFromARegistry(t *testing.T) {
 	repository, err := remote.NewRepository(host + "/lintel/policies")
 	require.NoError(t, err)
 	repository.PlainHTTP = true
+	follower := &gitRepository{source: "team-oci", namespace: namespace}
 	push := func(name string) string {
-		text := inNamespace(namespace, configMapKind, fmt.Sprintf("package team\ndeny contains %q if input.name == %[1]q", name))
+		text := follower.rule(name)["lintel/team.rego"]
 		var layer bytes.Buffer
 		zipped := gzip.NewWriter(&layer)
 		writer := tar.NewWriter(zipped)
@@ -274,7 +279,6 @@ func TestPolicyFromARegistry(t *testing.T) {
 		require.NoError(t, repository.Tag(t.Context(), manifest, "stable"))
 		return "stable@" + manifest.Digest.String()
 	}
-	follower := &gitRepository{source: "team-oci", namespace: namespace}
 	first := push("one")
 	applyGitSource(t, follower.source, map[string]any{
 		"oci":      map[string]any{"url": "oci://" + host + "/lintel/policies", "ref": map[string]any{"tag": "stable"}, "insecure": true},

@@ -277,7 +277,7 @@ func TestTenantsWithRepositories(t *testing.T) {
 	}
 	t.Run("a failing test", func(t *testing.T) {
 		files := red.rule("red")
-		files["lintel/team_test.rego"] = "package team_test\n\ntest_nobody_is_denied if count(data.team.deny) == 0 with input as {\"name\": \"red\"}"
+		files["lintel/team_test.rego"] = "package team_test\n\ntest_nobody_is_denied if count(data." + red.packageName() + ".deny) == 0 with input as {\"name\": \"red\"}"
 		red.push(t, files)
 		red.staysOut(t, source.ReasonTestsFailed, "team_test.rego:3: test team_test/test_nobody_is_denied failed", live)
 		others()
