@@ -23,8 +23,7 @@ func PermitZopp(ctx context.Context, c *Cluster) error {
 	return c.permit(ctx, "zopp", "zopp-operator")
 }
 
-// PermitGatekeeper installs Gatekeeper's kinds, and gives the manager and whoever acts for it
-// what --gatekeeper needs.
+// PermitGatekeeper installs Gatekeeper's kinds and the permissions that --gatekeeper needs.
 func PermitGatekeeper(ctx context.Context, c *Cluster) error {
 	for _, folder := range []string{"config/rbac/gatekeeper", "config/gatekeeper"} {
 		if _, err := c.must(ctx, "", "apply", "--server-side", "-k", folder); err != nil {

@@ -69,7 +69,7 @@ func (s *Store) Watch(ctx context.Context, environment Environment) (*Watch, err
 }
 
 // endWith ends the stream when new calls would no longer be on its transport. A server that
-// is told to end says so, and may leave its streams open without ever a change on them.
+// shuts down sends GOAWAY, and may leave its streams open without sending any change.
 // Streams of a transport that breaks end by themselves, with a reason. local is the
 // transport's address: the connection may have left Ready and be Ready again already.
 func (w *Watch) endWith(ctx context.Context, on *line, local string) {
