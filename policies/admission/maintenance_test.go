@@ -35,7 +35,7 @@ func TestMaintenance(t *testing.T) {
 		"all controllers in one, changing":      {controllerManager, "", "UPDATE", "configmaps", "", object, changed, false},
 		"all controllers in one, labels":        {controllerManager, "", "UPDATE", "configmaps", "", object, relabeled, false},
 		"all controllers in one, creating Pods": {controllerManager, "", "CREATE", "pods", "", "null", object, false},
-		"somebody else's orphans":               {"jane", "", "UPDATE", "configmaps", "", object, orphaned, false},
+		"orphans, by a user":                    {"jane", "", "UPDATE", "configmaps", "", object, orphaned, false},
 		"an eviction":                           {"jane", "", "CREATE", "pods", "eviction", "null", object, true},
 		"another subresource":                   {"jane", "", "CREATE", "pods", "binding", "null", object, false},
 		"a deletion of a Pod":                   {"jane", "", "DELETE", "pods", "", object, "null", false},

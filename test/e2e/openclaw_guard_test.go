@@ -13,11 +13,7 @@ import (
 // of a gateway, and neither does an administrator; Kubernetes' controllers go on.
 func TestOpenClawControlledObjects(t *testing.T) {
 	t.Parallel()
-	namespace := newRestrictedNamespace(t)
-	mustKubectl(t, "", "create", "rolebinding", "tenant", "-n", namespace, "--clusterrole=admin", "--user=tenant")
-	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
-	applyInstance(t, namespace, "a", nil, nil)
-	waitRunning(t, namespace, "a")
+	namespace := tenantWithGateway(t)
 	waitSynced(t, namespace, "enterprise")
 
 	const byInstance, byBundle = "is controlled by OpenClawInstance a", "is controlled by PolicyBundle enterprise"
@@ -81,11 +77,7 @@ func TestOpenClawControlledObjects(t *testing.T) {
 // to all that gateways consist of, and not those of the manager.
 func TestOpenClawTeamsHoldUpNoTightening(t *testing.T) {
 	t.Parallel()
-	namespace := newRestrictedNamespace(t)
-	mustKubectl(t, "", "create", "rolebinding", "tenant", "-n", namespace, "--clusterrole=admin", "--user=tenant")
-	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
-	applyInstance(t, namespace, "a", nil, nil)
-	waitRunning(t, namespace, "a")
+	namespace := tenantWithGateway(t)
 	applySource(t, "tenants-frozen", `# METADATA
 # custom:
 #   match:
@@ -106,4 +98,16 @@ starts if {
 	tighten(t, namespace, "tightened")
 	waitRunning(t, namespace, "a")
 	mustKubectl(t, "", "delete", "-n", namespace, "openclawinstance/a", "--timeout=60s")
+}
+
+// tenantWithGateway is a namespace with a running instance "a" under a bundle of the enterprise,
+// whose user "tenant" has the ClusterRole admin.
+func tenantWithGateway(t *testing.T) (namespace string) {
+	t.Helper()
+	namespace = newRestrictedNamespace(t)
+	mustKubectl(t, "", "create", "rolebinding", "tenant", "-n", namespace, "--clusterrole=admin", "--user=tenant")
+	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
+	applyInstance(t, namespace, "a", nil, nil)
+	waitRunning(t, namespace, "a")
+	return namespace
 }

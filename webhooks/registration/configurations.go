@@ -109,7 +109,7 @@ type policyScope struct {
 }
 
 // addPolicies adds the entries of policies to both configurations. above are the policies
-// of the enterprise beside them.
+// of the enterprise that apply together with them.
 func (s Settings) addPolicies(pair Pair, policies, above []engine.PolicyInfo, resources *admission.Resources, scope policyScope) error {
 	if resources == nil {
 		resources = &admission.Resources{}

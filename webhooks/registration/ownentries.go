@@ -51,7 +51,7 @@ func (o *OwnEntries) Lacks(scope hierarchy.Key) bool {
 func (o *OwnEntries) Start(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := o.Read(ctx); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "the entries of scopes are not known; what was known before is used")
+			log.FromContext(ctx).Error(err, "cannot read the entries of scopes; the last known state is used")
 		}
 	}, ownEntriesInterval)
 	return nil
