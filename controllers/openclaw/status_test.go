@@ -1,6 +1,8 @@
 package openclaw
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,4 +183,17 @@ func TestBundleStatus(t *testing.T) {
 		}
 		require.True(t, equality.Semantic.DeepEqual(bundle.Status, bundleStatus(bundle, step.facts, now.Add(time.Hour))), "%s: nothing changed: nothing to write", step.name)
 	}
+}
+
+func TestNotInForceMessage(t *testing.T) {
+	facts := bundleFacts{gateways: 9, synced: 2}
+	for i := range 6 {
+		facts.notInForce = append(facts.notInForce, notInForce{fmt.Sprint("ns/", i), &problem{ReasonSecretNotFound, strings.Repeat("x", 300)}})
+	}
+	facts.notInForce = append(facts.notInForce, notInForce{"ns/worst", &problem{ReasonPoliciesOutdated, "line\n\"quote\""}})
+	message := facts.notInForceMessage()
+	require.True(t, strings.HasPrefix(message,
+		`7 of 9 instances do not run all policies that bind them: at OpenClawInstance ns/worst: PoliciesOutdated: "line\n\"quote\""; at OpenClawInstance ns/0: SecretNotFound: "xxx`), message)
+	require.True(t, strings.HasSuffix(message, `xxx…"; and at 2 more`), message)
+	require.Less(t, len(message), 1200)
 }
