@@ -31,10 +31,14 @@ func newJudging(room int) *judging {
 // enter waits for room for a review of a tenant, "" where it is nobody's. leave gives it
 // back.
 func (j *judging) enter(ctx context.Context, tenant string) (leave func(), err error) {
-	mine := &waiter{tenant, make(chan struct{})}
 	j.mutex.Lock()
+	if j.hasRoom(tenant) { // there is none for those who wait
+		j.take(tenant)
+		j.mutex.Unlock()
+		return func() { j.leave(tenant) }, nil
+	}
+	mine := &waiter{tenant, make(chan struct{})}
 	j.waiting = append(j.waiting, mine)
-	j.admit()
 	j.mutex.Unlock()
 	select {
 	case <-mine.enter:
@@ -71,12 +75,16 @@ func (j *judging) admit() {
 			kept = append(kept, w)
 			continue
 		}
-		j.used++
-		j.tenants[w.tenant]++
+		j.take(w.tenant)
 		close(w.enter)
 	}
 	clear(j.waiting[len(kept):])
 	j.waiting = kept
+}
+
+func (j *judging) take(tenant string) {
+	j.used++
+	j.tenants[tenant]++
 }
 
 // hasRoom says whether there is room for another review of a tenant. One that has none is
