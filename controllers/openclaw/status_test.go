@@ -97,6 +97,7 @@ func TestInstanceStatus(t *testing.T) {
 		"denied":                            {instanceFacts{answered: true, denied: &problem{ReasonNotAdmitted, "no"}}, v1.PhasePending, "False NotAdmitted", "False NotAdmitted", "True NotAdmitted"},
 		"deadline":                          {running(withCondition(deploymentOf(2, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded"), "p", one), v1.PhaseProgressing, "False ProgressDeadlineExceeded", "False ProgressDeadlineExceeded", "True ProgressDeadlineExceeded"},
 		"Pods refused":                      {running(withCondition(deploymentOf(2, 0, 0, 0), "ReplicaFailure", "True", "FailedCreate"), "p"), v1.PhaseProgressing, "False FailedCreate", "False FailedCreate", "True FailedCreate"},
+		"no ReplicaSet":                     {running(withCondition(deploymentOf(1, 1, 3, 2), "Progressing", "False", "ReplicaSetCreateError"), "p", one), v1.PhaseProgressing, "False ReplicaSetCreateError", "False ReplicaSetCreateError", "True ReplicaSetCreateError"},
 		"a deadline of the past":            {running(withCondition(deploymentOf(1, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded"), "p", one), v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
 	} {
 		t.Run(name, func(t *testing.T) {
