@@ -167,7 +167,7 @@ lint-rego: lint-needs
 # The folders that kustomize must build, the variants of roles included.
 OVERLAYS := default openclaw gatekeeper openzro orloj orloj/monitoring zopp \
   $(addprefix rbac/,gatekeeper openvox openvox-approval openvox-external openvox-namespaced openvox-namespace \
-    openvox-namespace-external openzro-namespace orloj-namespace zopp zopp-namespace zopp-secret-syncs \
+    openvox-namespace-external openclaw-namespace openzro-namespace orloj-namespace zopp zopp-namespace zopp-secret-syncs \
     zopp-secret-syncs-namespace zopp-reload zopp-reload-namespace)
 
 .PHONY: lint-manifests

@@ -9,12 +9,12 @@ import (
 
 // controls are the objects of instances and bundles, all of which have a controller
 // reference.
-func controls() *system.Controls {
+func (a *admitter) controls() *system.Controls {
 	configMaps := system.Resources("", "configmaps")
 	gateways := slices.Concat(system.Resources("", "services"), system.Resources("apps", "deployments"), system.Resources("policy", "poddisruptionbudgets"))
 	instance, bundle := v1.SchemeGroupVersion.WithKind(instanceKind), v1.SchemeGroupVersion.WithKind(bundleKind)
 	return &system.Controls{
-		ManagedBy: managedBy, Group: v1.GroupName, Resources: slices.Concat(configMaps, gateways),
+		ManagedBy: managedBy, Group: v1.GroupName, Resources: slices.Concat(configMaps, gateways), Namespaces: a.served(),
 		Names: []system.Name{
 			{Suffix: gatewayName(""), Resources: gateways, Owner: instance},
 			{Suffix: policiesPrefix(""), Generated: true, Resources: configMaps, Owner: instance},

@@ -8,9 +8,11 @@ import (
 
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/system"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -31,6 +33,7 @@ type admitter struct {
 	imageRegistries []string
 	maxReplicas     int
 	rootNamespace   string
+	namespaces      []string
 	policyDeadline  time.Duration
 
 	bundles  client.Reader
@@ -42,12 +45,13 @@ type admitter struct {
 // Part is the system openclaw.
 func Part() system.Part {
 	a := &admitter{}
-	return system.Part{Name: "openclaw", Flags: a.flags, Check: a.check, Scheme: v1.AddToScheme, Controls: controls, SetUp: a.setUp}
+	return system.Part{Name: "openclaw", Flags: a.flags, Check: a.check, Scheme: v1.AddToScheme, Caches: a.caches, Controls: a.controls, SetUp: a.setUp}
 }
 
 func (a *admitter) flags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&a.imageRegistries, "openclaw-image-registries", nil, "`prefixes` of the images that OpenClawInstances may name, such as registry.example.com/openclaw; none: no images")
 	flags.IntVar(&a.maxReplicas, "openclaw-max-replicas", 20, "`number` of gateways that an OpenClawInstance may have at most")
+	flags.StringSliceVar(&a.namespaces, "openclaw-namespaces", nil, "`namespaces` whose OpenClawInstances and PolicyBundles are judged and carried out, beside those of the root namespace, for which config/rbac/openclaw-namespace in each is enough; none: all")
 	flags.StringVar(&a.rootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
 	flags.DurationVar(&a.policyDeadline, "openclaw-policy-deadline", defaultPolicyDeadline, "longest `duration` for which gateways answer by other policies than the latest; those that do so for longer are deleted, even if no others can start")
 }
@@ -56,7 +60,24 @@ func (a *admitter) check() error {
 	if a.maxReplicas < 1 {
 		return fmt.Errorf("--openclaw-max-replicas=%d is not a positive number", a.maxReplicas)
 	}
-	return nil
+	return system.CheckNamespaces("openclaw-namespaces", a.namespaces)
+}
+
+// served are the namespaces whose objects are judged and carried out, the root namespace
+// among them: nil for all.
+func (a *admitter) served() []string {
+	if len(a.namespaces) == 0 || a.rootNamespace == "" || slices.Contains(a.namespaces, a.rootNamespace) {
+		return a.namespaces
+	}
+	return append(slices.Clone(a.namespaces), a.rootNamespace)
+}
+
+// caches has the manager's cache hold no other namespaces than those that are served.
+func (a *admitter) caches() map[client.Object]cache.ByObject {
+	if len(a.namespaces) == 0 {
+		return nil
+	}
+	return map[client.Object]cache.ByObject{&v1.PolicyBundle{}: {Namespaces: object.Only(a.served())}}
 }
 
 func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
@@ -96,6 +117,8 @@ func (a *admitter) products(on bool) []builtin.Product {
 		Facts: func(context.Context, *admission.Review) (any, error) { return a.instanceFacts(), nil },
 	}
 	if on {
+		bundle.MatchConditions = builtin.InNamespaces(a.served(), builtin.OfTheirs)
+		instance.MatchConditions = bundle.MatchConditions
 		bundle.Rules, instance.Rules = builtin.CalledForObjects(v1.GroupName, v1.SchemeGroupVersion.Version, "policybundles"), builtin.CalledForObjects(v1.GroupName, v1.SchemeGroupVersion.Version, "openclawinstances")
 	}
 	return []builtin.Product{bundle.Validating(), instance.Validating(), instance.Mutating()}

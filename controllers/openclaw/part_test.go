@@ -118,7 +118,7 @@ func TestABundleThatIsNotReadInTime(t *testing.T) {
 	cancel()
 	bundle := bundleOf("b", openclawv1.ScopeTeam, "allow if input.x")
 	_, err := judge(ended, creation(t, bundle))
-	require.ErrorContains(t, err, "reading PolicyBundle ns/b took too long; try again")
+	require.ErrorContains(t, err, "PolicyBundle ns/b could not be read in time; retry")
 	verdict, err := judge(t.Context(), creation(t, bundle))
 	require.NoError(t, err)
 	require.Empty(t, verdict.Denials)

@@ -35,9 +35,10 @@ const workers = 4
 
 // newCluster holds what carries our labels, of the Pods among it what tells which policies
 // they run, and of ConfigMaps and Secrets the metadata.
-func newCluster(config *rest.Config) (cluster.Cluster, error) {
+func newCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy}), Transform: object.Bounded(v1.GroupName)}
 	return object.NewCluster(config, v1.AddToScheme, func(o *cluster.Options) {
+		o.Cache.DefaultNamespaces = object.Only(namespaces)
 		o.Cache.ByObject = map[client.Object]cache.ByObject{
 			&appsv1.Deployment{}:                    ours,
 			&corev1.Pod{}:                           {Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy, componentLabel: gatewayComponent}), Transform: slimPod},
@@ -62,7 +63,7 @@ func newRecordCluster(config *rest.Config, namespace string) (cluster.Cluster, e
 
 // addControllers adds the controllers to a manager. They run on the leader.
 func (a *admitter) addControllers(ctx context.Context, mgr system.Manager) error {
-	c, err := newCluster(mgr.GetConfig())
+	c, err := newCluster(mgr.GetConfig(), a.served())
 	if err != nil {
 		return fmt.Errorf("setting up the cache of OpenClaw: %w", err)
 	}

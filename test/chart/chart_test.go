@@ -210,6 +210,12 @@ func TestValues(t *testing.T) {
 			text:    []string{"--systems=openclaw\n", "--openclaw-image-registries=a.example,b.example", "--openclaw-max-replicas=20", "--openclaw-root-namespace=root"},
 		},
 		{
+			name: "OpenClaw in namespaces", values: `{systems: {openclaw: {enabled: true, namespaces: [a, b], rootNamespace: root}}}`,
+			present: []string{"RoleBinding/openclaw-operator-manager-rolebinding", "ClusterRole/openclaw-operator-manager-role", "Deployment/lintel-manager"},
+			missing: []string{"ClusterRoleBinding/openclaw-operator-manager-rolebinding"},
+			text:    []string{"namespace: b", "namespace: root", "namespace: elsewhere"},
+		},
+		{
 			name: "two systems", values: `{systems: {orloj: {enabled: true, secretName: s}, openvox: {enabled: true}}}`,
 			present: []string{"Deployment/lintel-manager", "CustomResourceDefinition/agents.orloj.dev", "CustomResourceDefinition/certificates.openvox.voxpupuli.org", "ClusterRoleBinding/openvox-operator-authorities-rolebinding"},
 			missing: []string{"CustomResourceDefinition/policybundles.openclaw.enterprise.io", "ClusterRole/openvox-operator-approver"},
@@ -370,6 +376,7 @@ func TestNotesNameSystemsThatMakeAnAdministrator(t *testing.T) {
 	for _, tt := range []struct{ values, want string }{
 		{`{}`, ""},
 		{`{systems: {orloj: {enabled: true}, zopp: {enabled: true, namespaces: [a]}}}`, ""},
+		{`{systems: {openclaw: {enabled: true, namespaces: [a]}}}`, ""},
 		{`{systems: {openclaw: {enabled: true}}}`, "In effect, openclaw makes the manager"},
 		{`{systems: {openclaw: {enabled: true}, openzro: {enabled: true, namespaces: [a]}, zopp: {enabled: true}}}`, "In effect, openclaw, zopp make the manager"},
 	} {
@@ -428,7 +435,7 @@ func TestManagerTakesTheFlags(t *testing.T) {
 	require.NoError(t, err, string(out))
 	got, err := render(t, namespace, `
 systems:
-  openclaw: {enabled: true, imageRegistries: [a.example], rootNamespace: root, policyDeadline: 2m}
+  openclaw: {enabled: true, namespaces: [a, b], imageRegistries: [a.example], rootNamespace: root, policyDeadline: 2m}
   openvox: {enabled: true, namespaces: [a], externalOnly: true}
   openzro: {enabled: true, namespaces: [a]}
   orloj: {enabled: true, namespaces: [a, b]}

@@ -31,8 +31,8 @@ const (
 	gateways = "openclaw-enterprise"
 )
 
-// openclaw are the values for OpenClaw.
-var openclaw = []string{"systems.openclaw.enabled=true", "systems.openclaw.policyDeadline=40s", "systems.openclaw.imageRegistries={ghcr.io/szaher/openclaw-enterprise}"}
+// openclaw are the values for OpenClaw, in the namespace of its samples alone.
+var openclaw = []string{"systems.openclaw.enabled=true", "systems.openclaw.namespaces={" + gateways + "}", "systems.openclaw.policyDeadline=40s", "systems.openclaw.imageRegistries={ghcr.io/szaher/openclaw-enterprise}"}
 
 // fridays is a bundle of a team, beside the enterprise's.
 const fridays = `
@@ -79,7 +79,6 @@ func (n node) decide(ctx context.Context, path, input string) string {
 
 // runGateways has gateways run by the samples, answer by them, and by what becomes of them.
 func (n node) runGateways(t *testing.T) {
-	n.must(t, "", "apply", "-f", filepath.Join(samples, "namespace.yaml"))
 	n.must(t, "", "apply", "-f", samples)
 	n.must(t, fridays, "apply", "-f", "-")
 	n.must(t, "", "patch", "oci/production", "--namespace", gateways, "--type=merge",

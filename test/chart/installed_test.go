@@ -45,6 +45,7 @@ func TestInstalled(t *testing.T) {
 		assert.Equal(t, []string{previous}, n.readyVersions(t))
 	})
 	l.step(t, "upgrade with a system", func(t *testing.T) {
+		n.must(t, "", "apply", "-f", filepath.Join(samples, "namespace.yaml"))
 		require.NoError(t, n.upgrade(t, 2*time.Minute, openclaw...))
 		assert.Len(t, n.readyManagers(t), 2)
 	})
