@@ -162,9 +162,9 @@ func (s setup) service() *corev1.Service {
 	}
 }
 
-// secrets are empty: the setup Job fills them, and needs no permission to create any.
+// secrets are empty: the setup Job fills those of the CA, and needs no permission to create any.
 func (s setup) secrets() (list []*corev1.Secret) {
-	for _, name := range keptSecrets(s.ca.Name) {
+	for _, name := range append(keptSecrets(s.ca.Name), layout.RevocationsSecret(s.ca.Name)) {
 		list = append(list, &corev1.Secret{TypeMeta: layout.KindOf(corev1.SchemeGroupVersion, "Secret"), ObjectMeta: s.keptMeta(name)})
 	}
 	return list

@@ -400,7 +400,7 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 		t.Cleanup(client.Close)
 		a.anyone = client
 	}
-	err := a.revoke(t.Context(), "main-internal", setup)
+	_, err := a.revoke(t.Context(), "main-internal", setup, true)
 	require.ErrorContains(t, err, "requests are signed with the very certificate that is to be replaced")
 	require.Equal(t, reasonWaitingForSigner, failed(err, v1alpha1.CertificateError, nil).reason)
 
