@@ -13,6 +13,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/cadir"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
@@ -178,23 +179,23 @@ func (s secrets) value(ctx context.Context, namespace, name, key string) ([]byte
 	return value, nil
 }
 
-// intermediate is what the Secret lacks that a CA's keys are to come from: "" where it has
-// them, and whoever owns it has marked it for this CA.
-func (s secrets) intermediate(ctx context.Context, ca *v1alpha1.CertificateAuthority) (lacks string, err error) {
+// intermediate is the CA that the Secret of spec.intermediateCA has. lacks is what the Secret lacks
+// for that: "" where it has all, and its owner has marked it for this CA.
+func (s secrets) intermediate(ctx context.Context, ca *v1alpha1.CertificateAuthority) (imported cadir.Authority, lacks string, err error) {
 	name := ca.Spec.IntermediateCA.SecretName
 	secret, err := s.read(ctx, ca.Namespace, name)
 	switch {
 	case err != nil:
-		return "", err
+		return cadir.Authority{}, "", err
 	case secret == nil:
-		return fmt.Sprintf("there is no Secret %s", name), nil
+		return cadir.Authority{}, fmt.Sprintf("there is no Secret %s", name), nil
 	case secret.Annotations[rules.IntermediateAnnotation] != ca.Name:
-		return fmt.Sprintf("the Secret %s is not marked for this CertificateAuthority; whoever owns it sets its annotation %s to %q", name, rules.IntermediateAnnotation, ca.Name), nil
+		return cadir.Authority{}, fmt.Sprintf("the Secret %s is not marked for this CertificateAuthority; whoever owns it sets its annotation %s to %q", name, rules.IntermediateAnnotation, ca.Name), nil
 	}
 	for _, key := range intermediateKeys {
 		if len(secret.Data[key]) == 0 {
-			return fmt.Sprintf("the Secret %s has no key %q", name, key), nil
+			return cadir.Authority{}, fmt.Sprintf("the Secret %s has no key %q", name, key), nil
 		}
 	}
-	return "", nil
+	return cadir.ReadAuthority(func(key string) []byte { return secret.Data[key] }), "", nil
 }
