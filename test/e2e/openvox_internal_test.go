@@ -482,7 +482,7 @@ func TestOpenVoxIntermediateCertificateAuthority(t *testing.T) {
 	namespace := newNamespace(t)
 	company := t.TempDir()
 	key, certificate, crl := companyCA(t)
-	for name, text := range map[string][]byte{"ca.pem": certificate, "key.pem": key, "crl.pem": crl} {
+	for name, text := range map[string][]byte{"ca.pem": certificate, "key.pem": key, "crl.pem": crl, "serial": []byte("0100")} {
 		require.NoError(t, os.WriteFile(filepath.Join(company, name), text, 0o600))
 	}
 	mustKubectl(t, internalCA(namespace, "below", `,"intermediateCA":{"enabled":true,"secretName":"company"}`), "apply", "-f", "-")
@@ -522,6 +522,7 @@ func TestOpenVoxIntermediateCertificateAuthority(t *testing.T) {
 	made := waitSigned(t, namespace, "below-server", nil)
 	require.True(t, administers(made), "the one that is made where none is named")
 	require.NoError(t, made.VerifyHostname("below-internal."+namespace+".svc"))
+	require.GreaterOrEqual(t, made.SerialNumber.Int64(), int64(0x100), "serials that are in use stay so")
 
 	// One is named late, and its names are not those of the pair: the Job runs again, for
 	// the server could not start without.
