@@ -190,7 +190,7 @@ func (r *AuthorityReconciler) lastRead(key types.NamespacedName) (known *knownCR
 	return new(r.known[key]), r.changes[key]
 }
 
-// changed has a CA's CRL read immediately and whole.
+// changed starts a refresh of a CA's CRL immediately, which reads all of it.
 func (r *AuthorityReconciler) changed(ctx context.Context, ca types.NamespacedName) {
 	r.mutex.Lock()
 	r.changes[ca]++

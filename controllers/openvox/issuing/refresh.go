@@ -68,8 +68,8 @@ type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// refresh reads the CRL of a CA, stores it where it follows the one before, and has what it lacks
-// revoked again.
+// refresh reads the CRL of a CA, stores it where it follows the one before, and revokes again what
+// it lacks.
 func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.CertificateAuthority) (out refreshed) {
 	known, changes := r.lastRead(client.ObjectKeyFromObject(ca))
 	out.known, out.changes = ptr.Deref(known, knownCRL{}), changes

@@ -172,7 +172,7 @@ func decodeRevocations(name string, data map[string][]byte) ([]revocation, error
 		err = json.NewDecoder(io.LimitReader(reader, maxRecordText)).Decode(&record)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("Secret %s: key %s is not a record of revocations: %w; restore it, or delete the key, and check the CRL by hand", name, layout.RevocationsFile, err) //nolint:staticcheck // a kind's name
+		return nil, fmt.Errorf("reading the record of revocations in Secret %s: key %s: %w; restore the key, or delete it and compare the CRL with the certificates that were deleted", name, layout.RevocationsFile, err)
 	}
 	return record, nil
 }

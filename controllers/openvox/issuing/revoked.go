@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// reasonIncomplete is of CRLs without a certificate that was revoked from here, and
-	// reasonPending is of those that lack none for longer than pendingTime.
+	// reasonIncomplete is of CRLs that lack a certificate that was revoked from here more than
+	// pendingTime ago, and reasonPending of those that lack only later ones.
 	reasonIncomplete = "Incomplete"
 	reasonPending    = "RevocationPending"
 	// reasonUnconfirmed is of a revocation that the CRL does not show.
@@ -87,7 +87,7 @@ func (c revocationCheck) judge(now time.Time) (reason, message string) {
 	if rest := len(c.missing) - len(names); rest > 0 {
 		more = fmt.Sprintf(" and %d more", rest)
 	}
-	message = fmt.Sprintf("the CRL lacks %d certificates that were revoked from here, and whoever checks by it accepts them: serial %s%s. They are revoked again until it has them", len(c.missing), strings.Join(names, ", "), more)
+	message = fmt.Sprintf("the CRL lacks %d certificates that were revoked from here, and servers that use it accept them: serial %s%s. They are revoked again until it has them", len(c.missing), strings.Join(names, ", "), more)
 	if reason == reasonIncomplete {
 		message += ". The CA has to publish its full CRL (enable-infra-crl: false in its ca.conf)"
 	}
@@ -97,8 +97,8 @@ func (c revocationCheck) judge(now time.Time) (reason, message string) {
 	return reason, message
 }
 
-// check looks for what was revoked from here on the CRL, and has what two checks have missed
-// revoked again.
+// check looks for certificates that were revoked from here on the CRL, and revokes those again
+// that two checks have missed.
 func (r *AuthorityReconciler) check(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority, lists puppet.CRLs, out *refreshed) {
 	key := client.ObjectKeyFromObject(ca)
 	r.mutex.Lock()
@@ -183,8 +183,8 @@ func inRecord(record []revocation, certificate *v1alpha1.RevokedCertificate) boo
 	return slices.ContainsFunc(record, func(r revocation) bool { return r.Serial == certificate.SerialNumber })
 }
 
-// revokeMissing revokes again what two checks have missed, later and later. What the CA still has
-// the file of, though its CRL lists it, is cleaned.
+// revokeMissing revokes certificates again that two checks have missed, with a growing pause. It
+// also cleans listed certificates whose file the CA still has.
 func (r *AuthorityReconciler) revokeMissing(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority, again []revocation, before revocationCheck, check *revocationCheck) {
 	check.tries, check.next = before.tries, before.next
 	if a.admin == nil || r.now().Before(before.next) {

@@ -28,7 +28,7 @@ const confirmAfter = time.Second
 type revoker struct {
 	secrets secrets
 	now     func() time.Time
-	// pause is confirmAfter; read has the CRL of a CA read, after each change.
+	// pause is confirmAfter; read requests a refresh of the CRL of a CA, after each change.
 	pause time.Duration
 	read  func(ctx context.Context, ca types.NamespacedName)
 
@@ -43,8 +43,8 @@ func newRevoker(s secrets, now func() time.Time, read func(context.Context, type
 // revocationOrder is one certificate of a batch.
 type revocationOrder struct {
 	revocation
-	// frees has the CA forget the certificate, even if the CRL does not list it: another one
-	// needs the certname.
+	// frees removes the certificate from the CA even if the CRL does not list it: another
+	// certificate needs the certname.
 	frees bool
 	// alone is an order that the caller's own client has to carry out: it revokes the
 	// certificate that other clients use.
@@ -165,7 +165,7 @@ func (b *revocationBatch) run(ctx context.Context) error {
 	return errors.Join(cleanErr, b.record(ctx, true))
 }
 
-// revoke has the CA revoke one certificate, if that is the one that it has for the certname.
+// revoke revokes one certificate, if the CA has that certificate for the certname.
 func (b *revocationBatch) revoke(ctx context.Context, o *revocationOrder) error {
 	has, err := b.has(ctx, o)
 	if err != nil || !has {
@@ -226,7 +226,7 @@ func (b *revocationBatch) complete() bool {
 	return !slices.ContainsFunc(b.orders, func(o *revocationOrder) bool { return !o.listed })
 }
 
-// clean has the CA forget the certificates, in one call.
+// clean removes the certificates' files from the CA, in one call.
 func (b *revocationBatch) clean(ctx context.Context) error {
 	var certnames []string
 	var cleaned []*revocationOrder
@@ -281,8 +281,8 @@ func (b *revocationBatch) record(ctx context.Context, end bool) error {
 	})
 }
 
-// revoke has the CA revoke the certificate that it has for a certname, and forget it: for sure
-// where another one needs the certname, else once the CRL lists it. listed says whether it does.
+// revoke revokes the certificate that the CA has for a certname, and removes its file: in any case
+// where frees is set, otherwise once the CRL lists the certificate. listed says whether it does.
 func (a *authority) revoke(ctx context.Context, certname string, has *x509.Certificate, frees bool) (listed bool, err error) {
 	if err := a.stepAside(ctx, certname, has); err != nil {
 		return false, err
@@ -295,7 +295,7 @@ func (a *authority) revoke(ctx context.Context, certname string, has *x509.Certi
 	return o.listed, o.err
 }
 
-// wasRevoked says whether a certificate was revoked from here, and the CA only has its file left.
+// wasRevoked says whether a certificate was revoked from here: the CA may still have its file.
 func (a *authority) wasRevoked(ctx context.Context, has *x509.Certificate) (bool, error) {
 	record, err := a.revoker.secrets.readRevocations(ctx, a.ca)
 	return slices.ContainsFunc(record, func(r revocation) bool { return r.is(has) }), err

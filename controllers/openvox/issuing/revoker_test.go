@@ -138,7 +138,7 @@ func TestRevokedAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, listed)
 	object, wait := f.reconcile()
-	require.Contains(t, state(object, conditionCRLCurrent), "False RevocationPending the CRL lacks 1 certificates that were revoked from here, and whoever checks by it accepts them: serial "+serial(leaf)+" (web)")
+	require.Contains(t, state(object, conditionCRLCurrent), "False RevocationPending the CRL lacks 1 certificates that were revoked from here, and servers that use it accept them: serial "+serial(leaf)+" (web)")
 	require.Equal(t, firstRetry, wait)
 	require.EqualValues(t, 1, object.Status.CRL.MissingCount)
 	require.Equal(t, serial(leaf), object.Status.CRL.Missing[0].SerialNumber)
@@ -235,5 +235,5 @@ func TestRecordOfThousands(t *testing.T) {
 	_, err = encodeRevocations(record)
 	require.ErrorContains(t, err, "more than a Secret holds")
 	_, err = decodeRevocations("s", map[string][]byte{layout.RevocationsFile: []byte("x")})
-	require.ErrorContains(t, err, "Secret s: key revocations.json.gz is not a record of revocations")
+	require.ErrorContains(t, err, "reading the record of revocations in Secret s: key revocations.json.gz")
 }
