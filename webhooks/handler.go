@@ -89,6 +89,7 @@ type entry struct {
 	// both configurations have entries of the same names.
 	name          string
 	failurePolicy definition.FailurePolicy
+	slow          bool // see rules.Product
 	judge         func(ctx context.Context, review *admission.Review) (*answer, error)
 	// ofScope is judge for the entry of a scope below the enterprise; nil where there is none.
 	ofScope func(ctx context.Context, review *admission.Review, scope string) (*answer, error)
@@ -168,6 +169,7 @@ func productEntry(product rules.Product) (path string, served *entry, err error)
 	return prefix + product.Name, &entry{
 		name:          strings.TrimPrefix(prefix, "/") + product.Entry,
 		failurePolicy: product.FailurePolicy,
+		slow:          product.Slow,
 		judge: func(ctx context.Context, review *admission.Review) (*answer, error) {
 			verdict, err := judge(ctx, review)
 			if err != nil {
@@ -236,7 +238,7 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 	case err != nil:
 		return nil, unreadable(&admission.ReviewError{Code: http.StatusInternalServerError, Message: err.Error()})
 	}
-	leave, err := h.judging.enter(ctx, h.tenant(review))
+	leave, err := h.judging.enter(ctx, h.tenant(served, review))
 	if err != nil {
 		return review, unreadable(&admission.ReviewError{
 			UID: review.UID, Code: http.StatusTooManyRequests,
@@ -248,6 +250,9 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 		a, err = served.judge(ctx, review)
 		return err
 	})
+	if errors.Is(err, admission.ErrBusy) {
+		return review, unreadable(&admission.ReviewError{UID: review.UID, Code: http.StatusTooManyRequests, Message: err.Error()})
+	}
 	if err != nil {
 		h.options.Logger.ErrorContext(ctx, "review not judged", "entry", served.name, "uid", review.UID, "error", err)
 		a = undecided(served.failurePolicy, err)
@@ -255,7 +260,11 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 	return review, a
 }
 
-func (h *Handler) tenant(review *admission.Review) string {
+// tenant is who may not take the room of others by a review: "" where that is nobody.
+func (h *Handler) tenant(served *entry, review *admission.Review) string {
+	if served.slow {
+		return "namespace " + review.Namespace
+	}
 	if decider := h.current(); decider != nil {
 		return decider.Tenant(review)
 	}

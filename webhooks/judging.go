@@ -2,52 +2,94 @@ package webhooks
 
 import (
 	"context"
+	"slices"
 	"sync"
-
-	"golang.org/x/sync/semaphore"
 )
 
-// judging bounds how many reviews are judged at once: all together, and the half of
-// that for those of one tenant, so that a tenant whose own policies are slow keeps
-// room for everybody else's reviews.
+// judging bounds how many reviews are judged at once. A tenant may have as many as there is
+// room left beside them, so that tenants whose own policies are slow always leave room for
+// others: one of them takes at most half of it, and n of them n parts of n+1.
 type judging struct {
-	all  *semaphore.Weighted
-	room int64
+	room int
 
-	mu      sync.Mutex
-	tenants map[string]*semaphore.Weighted // as many as administrators made scopes
+	mutex   sync.Mutex
+	used    int
+	tenants map[string]int // of reviews that are judged, by tenant
+	waiting []*waiter      // in the order in which they came
+}
+
+// waiter is a review that waits for room.
+type waiter struct {
+	tenant string
+	enter  chan struct{}
 }
 
 func newJudging(room int) *judging {
-	return &judging{all: semaphore.NewWeighted(int64(room)), room: int64(room), tenants: map[string]*semaphore.Weighted{}}
+	return &judging{room: room, tenants: map[string]int{}}
 }
 
 // enter waits for room for a review of a tenant, "" where it is nobody's. leave gives it
 // back.
 func (j *judging) enter(ctx context.Context, tenant string) (leave func(), err error) {
-	own := j.of(tenant)
-	if err := own.Acquire(ctx, 1); err != nil {
-		return nil, err
+	j.mutex.Lock()
+	if j.hasRoom(tenant) { // there is none for those who wait
+		j.take(tenant)
+		j.mutex.Unlock()
+		return func() { j.leave(tenant) }, nil
 	}
-	if err := j.all.Acquire(ctx, 1); err != nil {
-		own.Release(1)
-		return nil, err
+	mine := &waiter{tenant, make(chan struct{})}
+	j.waiting = append(j.waiting, mine)
+	j.mutex.Unlock()
+	select {
+	case <-mine.enter:
+		return func() { j.leave(tenant) }, nil
+	case <-ctx.Done():
 	}
-	return func() {
-		j.all.Release(1)
-		own.Release(1)
-	}, nil
+	j.mutex.Lock()
+	i := slices.Index(j.waiting, mine)
+	if i >= 0 {
+		j.waiting = slices.Delete(j.waiting, i, i+1)
+	}
+	j.mutex.Unlock()
+	if i < 0 { // there was room at that moment
+		j.leave(tenant)
+	}
+	return nil, ctx.Err()
 }
 
-func (j *judging) of(tenant string) *semaphore.Weighted {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.tenants[tenant] == nil {
-		room := max(1, j.room/2)
-		if tenant == "" {
-			room = j.room
-		}
-		j.tenants[tenant] = semaphore.NewWeighted(room)
+func (j *judging) leave(tenant string) {
+	j.mutex.Lock()
+	defer j.mutex.Unlock()
+	j.used--
+	if j.tenants[tenant]--; j.tenants[tenant] == 0 {
+		delete(j.tenants, tenant)
 	}
-	return j.tenants[tenant]
+	j.admit()
+}
+
+// admit lets those enter for whom there is room. The caller holds the mutex.
+func (j *judging) admit() {
+	kept := j.waiting[:0]
+	for _, w := range j.waiting {
+		if !j.hasRoom(w.tenant) {
+			kept = append(kept, w)
+			continue
+		}
+		j.take(w.tenant)
+		close(w.enter)
+	}
+	clear(j.waiting[len(kept):])
+	j.waiting = kept
+}
+
+func (j *judging) take(tenant string) {
+	j.used++
+	j.tenants[tenant]++
+}
+
+// hasRoom says whether there is room for another review of a tenant. One that has none is
+// let in wherever there is any.
+func (j *judging) hasRoom(tenant string) bool {
+	left, own := j.room-j.used, j.tenants[tenant]
+	return left > 0 && (tenant == "" || own == 0 || own < left)
 }

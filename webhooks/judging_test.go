@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -38,6 +39,54 @@ func TestATenantHoldsHalfOfTheRoom(t *testing.T) {
 		_, err = j.enter(t.Context(), "")
 		require.NoError(t, err, "what was given back is there")
 	}
+}
+
+// TestTenantsTogetherLeaveRoom: however many tenants have slow policies, there is room for
+// one more, and for reviews that are no tenant's.
+func TestTenantsTogetherLeaveRoom(t *testing.T) {
+	j := newJudging(8)
+	slow := map[string]int{}
+	for range 8 {
+		for _, tenant := range []string{"team a", "team b"} {
+			short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			if _, err := j.enter(short, tenant); err == nil {
+				slow[tenant]++
+			}
+			cancel()
+		}
+	}
+	require.Equal(t, map[string]int{"team a": 3, "team b": 3}, slow)
+	for _, tenant := range []string{"team c", ""} {
+		_, err := j.enter(t.Context(), tenant)
+		require.NoError(t, err)
+	}
+	require.Empty(t, j.waiting)
+}
+
+// TestWhoWaitsLongestEntersFirst where there is room for it.
+func TestWhoWaitsLongestEntersFirst(t *testing.T) {
+	j := newJudging(2)
+	leave, err := j.enter(t.Context(), "team a")
+	require.NoError(t, err)
+	entered := make(chan string)
+	for i, tenant := range []string{"team a", "team a", "team b"} {
+		go func() {
+			out, err := j.enter(t.Context(), tenant)
+			assert.NoError(t, err)
+			entered <- tenant
+			out()
+		}()
+		if i < 2 {
+			require.Eventually(t, func() bool {
+				j.mutex.Lock()
+				defer j.mutex.Unlock()
+				return len(j.waiting) == i+1
+			}, time.Minute, time.Millisecond)
+		}
+	}
+	require.Equal(t, "team b", <-entered, "team a has its part")
+	leave()
+	require.Equal(t, []string{"team a", "team a"}, []string{<-entered, <-entered})
 }
 
 // TestWhoWaitsInVainHoldsNoRoom of the tenant.

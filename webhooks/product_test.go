@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -37,6 +38,26 @@ func TestProduct(t *testing.T) {
 	failure = errors.New("store is down")
 	assert.True(t, f.ask(t, "/mutate/defaults", podRequest).Allowed, "its failure policy is Ignore")
 	assert.Equal(t, http.StatusNotFound, f.post("/mutate/policysource", podRequest).Code)
+
+	failure = fmt.Errorf("%w: reading takes too long; retry", admission.ErrBusy)
+	response = f.ask(t, "/mutate/defaults", podRequest)
+	assert.False(t, response.Allowed, "a flood does not open what its failure policy would")
+	assert.EqualValues(t, http.StatusTooManyRequests, response.Result.Code)
+	assert.Equal(t, "Lintel is busy: reading takes too long; retry", response.Result.Message)
+}
+
+// TestSlowProducts: the reviews of one namespace leave room for those of others.
+func TestSlowProducts(t *testing.T) {
+	f := newFixture(t, nil, func(o *HandlerOptions) {
+		o.Products = []rules.Product{{Name: "slow", Entry: "slow.example.com", Slow: true, Validate: accept}}
+	})
+	f.judging = newJudging(2)
+	_, err := f.judging.enter(t.Context(), "namespace shop")
+	assert.NoError(t, err)
+	review := strings.Replace(podRequest, `"namespace":"shop"`, `"namespace":"other"`, 1)
+	assert.NotEqual(t, podRequest, review)
+	assert.True(t, f.ask(t, "/validate/slow?timeout=1s", review).Allowed)
+	assert.False(t, f.ask(t, "/validate/slow?timeout=50ms", podRequest).Allowed)
 }
 
 func TestProductsThatCannotBeServed(t *testing.T) {

@@ -336,6 +336,10 @@ func digestOf(built *unstructured.Unstructured, object client.Object) (out diges
 		annotations[name] = object.GetAnnotations()[name]
 	}
 	whole["metadata"] = []any{object.GetLabels(), annotations, object.GetOwnerReferences(), object.GetFinalizers(), object.GetDeletionTimestamp()}
+	if _, partial := object.(*metav1.PartialObjectMetadata); partial {
+		// What is not read here may be different in every version.
+		whole["version"] = object.GetResourceVersion()
+	}
 	text, err := json.Marshal(whole)
 	if err != nil {
 		panic(err) // maps of what came as JSON

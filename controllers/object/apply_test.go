@@ -448,3 +448,28 @@ func TestRemove(t *testing.T) {
 	}
 	require.Equal(t, []string{"delete"}, s.written(), "what goes is not deleted again")
 }
+
+// TestReplacedByMetadata: where no more than metadata is read, every write of others is a
+// reason to write, for it may have changed what is not read.
+func TestReplacedByMetadata(t *testing.T) {
+	s := newSite(t)
+	a, have := s.applier(), MetadataOf(ConfigMapKind)
+	keep := func() bool {
+		t.Helper()
+		changed, err := a.Replace(t.Context(), ControlledBy(parent), wanted(map[string]string{"a": "1"}), have)
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"a": "1"}, s.get().Data)
+		return changed
+	}
+	require.True(t, keep())
+	require.False(t, keep())
+	require.Equal(t, []string{"create"}, s.written())
+	others := s.get()
+	others.Data["a"] = "2"
+	require.NoError(t, s.Update(t.Context(), others))
+	s.written()
+	require.True(t, keep())
+	require.Equal(t, []string{"update"}, s.written())
+	require.False(t, keep())
+	require.Empty(t, s.written())
+}

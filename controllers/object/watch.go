@@ -51,8 +51,11 @@ func Only(namespaces []string) map[string]cache.Config {
 	return configs
 }
 
-// SecretKind is that of Secrets, of which caches hold the metadata.
-var SecretKind = corev1.SchemeGroupVersion.WithKind("Secret")
+// Kinds of which caches hold the metadata.
+var (
+	SecretKind    = corev1.SchemeGroupVersion.WithKind("Secret")
+	ConfigMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")
+)
 
 // Control adds a controller to a manager, which looks at so many objects at a time.
 func Control(mgr manager.Manager, name string, concurrent int, r reconcile.Reconciler, sources ...source.Source) error {

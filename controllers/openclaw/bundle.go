@@ -109,7 +109,7 @@ func (r *BundleReconciler) store(ctx context.Context, facts *bundleFacts) (*prob
 		}
 	}
 	of := owner{bundle, record.owns}
-	_, err := r.applier.Replace(ctx, of.controls, bundleMap(bundle, record.data), &corev1.ConfigMap{})
+	_, err := r.applier.Replace(ctx, of.controls, bundleMap(bundle, record.data), object.MetadataOf(object.ConfigMapKind))
 	switch known := of.problemOf(err); {
 	case known != nil:
 		return known, nil
@@ -184,7 +184,7 @@ func (r *BundleReconciler) rollout(ctx context.Context, instance *v1.OpenClawIns
 	if has.deployment, err = ownDeployment(ctx, r.client, instance); err != nil {
 		return has, err
 	}
-	if has.signed, err = r.records.readSigned(ctx, r.client, instance); err != nil {
+	if has.signed, err = r.records.readSigned(ctx, r.records.client, instance); err != nil {
 		return has, err
 	}
 	has.pods, err = podsOf(ctx, r.client, client.ObjectKeyFromObject(instance))

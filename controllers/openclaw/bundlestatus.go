@@ -3,6 +3,8 @@ package openclaw
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,15 +63,40 @@ const maxNamed = 5
 // good says that nothing is against the spec.
 func (f bundleFacts) good() bool { return f.invalid == nil && f.denied == nil }
 
+// maxQuoted is how many characters of the message of an instance are quoted. It may have
+// texts of whoever writes that instance.
+const maxQuoted = 200
+
+// severity orders why instances do not run policies: first those that answer by others.
+func (n notInForce) severity() int {
+	reasons := []string{ReasonPoliciesOutdated, ReasonOrphaned, ReasonDeleting}
+	if i := slices.Index(reasons, n.why.reason); i >= 0 {
+		return i
+	}
+	return len(reasons)
+}
+
+// notInForceMessage counts the instances that do not run all policies, and names the worst.
 func (f bundleFacts) notInForceMessage() string {
+	worst := slices.SortedStableFunc(slices.Values(f.notInForce), func(a, b notInForce) int {
+		return cmp.Compare(a.severity(), b.severity())
+	})
 	var lines []string
-	for _, n := range f.notInForce[:min(len(f.notInForce), maxNamed)] {
-		lines = append(lines, fmt.Sprintf("at OpenClawInstance %s: %s: %s", n.instance, n.why.reason, n.why.message))
+	for _, n := range worst[:min(len(worst), maxNamed)] {
+		lines = append(lines, fmt.Sprintf("at OpenClawInstance %s: %s: %s", n.instance, n.why.reason, quoted(n.why.message)))
 	}
 	if more := len(f.notInForce) - len(lines); more > 0 {
 		lines = append(lines, fmt.Sprintf("and at %d more", more))
 	}
 	return fmt.Sprintf("%d of %d instances do not run all policies that bind them: %s", f.gateways-f.synced, f.gateways, strings.Join(lines, "; "))
+}
+
+// quoted marks a text as somebody else's, on one line and shortened.
+func quoted(text string) string {
+	if runes := []rune(text); len(runes) > maxQuoted {
+		text = string(runes[:maxQuoted]) + "…"
+	}
+	return strconv.Quote(text)
 }
 
 // bundleStatus is what the bundle says next.

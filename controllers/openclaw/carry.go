@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
@@ -57,7 +58,7 @@ func (c *carrying) all(ctx context.Context) {
 	integrations, err := integrationsData(c.good)
 	c.fail("ConfigMap", err)
 	if err == nil {
-		c.keep(ctx, "ConfigMap", configMap(c.good, configName(c.good.Name), integrations), &corev1.ConfigMap{})
+		c.keep(ctx, "ConfigMap", configMap(c.good, configName(c.good.Name), integrations), object.MetadataOf(object.ConfigMapKind))
 	}
 	c.keep(ctx, "Service", service(c.good), &corev1.Service{})
 	c.budget(ctx)
@@ -119,8 +120,8 @@ func (c *carrying) storePolicies(ctx context.Context) {
 
 // replacePolicies writes the ConfigMap. What has its name belongs to the instance, since the
 // name was not known to others.
-func (c *carrying) replacePolicies(ctx context.Context) (*corev1.ConfigMap, error) {
-	stored := &corev1.ConfigMap{}
+func (c *carrying) replacePolicies(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
+	stored := object.MetadataOf(object.ConfigMapKind)
 	_, err := c.r.applier.Replace(ctx, func(client.Object) bool { return true }, policiesMap(c.good, c.facts.signed), stored)
 	if err == nil && stored.DeletionTimestamp != nil {
 		err = &object.Terminating{Kind: "ConfigMap", NamespacedName: client.ObjectKeyFromObject(stored)}
@@ -215,19 +216,20 @@ func (c *carrying) tidy(ctx context.Context) {
 	if c.facts.deployment != nil {
 		note(c.facts.deployment.Spec.Template.Spec)
 	}
-	err := c.r.removePolicies(ctx, client.ObjectKeyFromObject(c.owner), c.owner.controls, func(stored *corev1.ConfigMap) bool { return !used[stored.Name] })
+	err := c.r.removePolicies(ctx, client.ObjectKeyFromObject(c.owner), c.owner.controls, func(stored client.Object) bool { return !used[stored.GetName()] })
 	c.fail("ConfigMap", err)
 }
 
 // removePolicies deletes those ConfigMaps with policies of an instance that are unused.
-func (r *InstanceReconciler) removePolicies(ctx context.Context, instance client.ObjectKey, ours object.Ours, unused func(*corev1.ConfigMap) bool) (failure error) {
-	var list corev1.ConfigMapList
-	if err := r.client.List(ctx, &list, client.InNamespace(instance.Namespace), client.MatchingLabels(gatewayLabels(instance.Name)), client.UnsafeDisableDeepCopy); err != nil {
+func (r *InstanceReconciler) removePolicies(ctx context.Context, instance client.ObjectKey, ours object.Ours, unused func(client.Object) bool) (failure error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+	if err := r.client.List(ctx, list, client.InNamespace(instance.Namespace), client.MatchingLabels(gatewayLabels(instance.Name)), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing the ConfigMaps of OpenClawInstance %s: %w", instance.Name, err)
 	}
 	for i := range list.Items {
 		if stored := &list.Items[i]; strings.HasPrefix(stored.Name, policiesPrefix(instance.Name)) && unused(stored) {
-			failure = errors.Join(failure, r.applier.Remove(ctx, ours, client.ObjectKeyFromObject(stored), &corev1.ConfigMap{}))
+			failure = errors.Join(failure, r.applier.Remove(ctx, ours, client.ObjectKeyFromObject(stored), object.MetadataOf(object.ConfigMapKind)))
 		}
 	}
 	return failure

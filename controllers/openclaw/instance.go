@@ -130,7 +130,7 @@ func (r *InstanceReconciler) gather(ctx context.Context, instance *v1.OpenClawIn
 		facts.add(&problem{reason, err.Error()})
 		return facts, err
 	}
-	last, err := r.records.readName(ctx, r.client, instanceKind, client.ObjectKeyFromObject(instance))
+	last, err := r.records.readName(ctx, r.records.client, instanceKind, client.ObjectKeyFromObject(instance))
 	if err != nil {
 		return failed("ReconcileFailed", err)
 	}
@@ -138,7 +138,7 @@ func (r *InstanceReconciler) gather(ctx context.Context, instance *v1.OpenClawIn
 	if facts.owns = last != nil; facts.owns && last.uid == instance.UID {
 		facts.record = last
 	}
-	if facts.signed, err = r.records.readSigned(ctx, r.client, instance); err != nil && instance.DeletionTimestamp.IsZero() {
+	if facts.signed, err = r.records.readSigned(ctx, r.records.client, instance); err != nil && instance.DeletionTimestamp.IsZero() {
 		return failed("RecordFailed", err) // which no deletion waits for
 	}
 	if facts.pods, err = podsOf(ctx, r.client, client.ObjectKeyFromObject(instance)); err != nil {

@@ -88,7 +88,7 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 // and called for nothing: entries never come and go.
 func (a *admitter) products(on bool) []builtin.Product {
 	bundle := builtin.BuiltIn{
-		Product: builtin.Product{Name: "policybundle", Entry: "policybundle.openclaw.enterprise.io"}, Snapshot: a.snapshot,
+		Product: builtin.Product{Name: "policybundle", Entry: "policybundle.openclaw.enterprise.io", Slow: true}, Snapshot: a.snapshot,
 		Facts: func(ctx context.Context, review *admission.Review) (any, error) { return a.bundleFacts(ctx, review) },
 	}
 	instance := builtin.BuiltIn{

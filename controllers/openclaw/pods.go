@@ -61,7 +61,7 @@ func (s *signedPolicies) runsKey(spec *corev1.PodSpec) bool {
 // mayHaveMountedAnother says whether a Pod that is not ready is older than the ConfigMap with
 // its policies. Another object may have had the name when the Pod started, and a kubelet
 // reads an immutable ConfigMap only once.
-func (s *signedPolicies) mayHaveMountedAnother(pods []corev1.Pod, stored *corev1.ConfigMap) bool {
+func (s *signedPolicies) mayHaveMountedAnother(pods []corev1.Pod, stored *metav1.PartialObjectMetadata) bool {
 	return slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
 		mounts := slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.ConfigMap != nil && v.ConfigMap.Name == stored.Name })
 		return mounts && s.runsKey(&pod.Spec) && !podReady(&pod) && pod.DeletionTimestamp == nil && pod.CreationTimestamp.Before(&stored.CreationTimestamp)

@@ -121,7 +121,7 @@ func TestMayHaveMountedAnother(t *testing.T) {
 	t.Parallel()
 	signed := signedSample("p")
 	start := time.Date(2026, 3, 14, 0, 0, 0, 0, time.UTC)
-	stored := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: signed.ConfigMap, CreationTimestamp: metav1.NewTime(start)}}
+	stored := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: signed.ConfigMap, CreationTimestamp: metav1.NewTime(start)}}
 	mounting := func(pod *corev1.Pod, name string, seconds int) *corev1.Pod {
 		pod.CreationTimestamp = metav1.NewTime(start.Add(time.Duration(seconds) * time.Second))
 		pod.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}}}

@@ -25,13 +25,12 @@ func stuck(d *appsv1.Deployment) *problem {
 		return &problem{"BeingDeleted", fmt.Sprintf("Deployment %s is being deleted and replaces no gateways; it waits for its finalizers %s",
 			d.Name, strings.Join(d.Finalizers, ", "))}
 	}
-	if d.Status.ObservedGeneration < d.Generation {
-		return nil
-	}
 	for _, c := range d.Status.Conditions {
+		// Where no ReplicaSet can be created, the generation is never observed.
+		observed := d.Status.ObservedGeneration >= d.Generation || c.Reason == "ReplicaSetCreateError"
 		failed := c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue ||
-			c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
-		if failed {
+			c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse
+		if observed && failed {
 			return &problem{c.Reason, "Deployment " + d.Name + ": " + c.Message}
 		}
 	}

@@ -34,17 +34,28 @@ const statusDelay = 200 * time.Millisecond
 const workers = 4
 
 // newCluster holds what carries our labels, of the Pods among it what tells which policies
-// they run, and of Secrets the metadata.
+// they run, and of ConfigMaps and Secrets the metadata.
 func newCluster(config *rest.Config) (cluster.Cluster, error) {
-	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})}
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy}), Transform: object.Bounded(v1.GroupName)}
 	return object.NewCluster(config, v1.AddToScheme, func(o *cluster.Options) {
 		o.Cache.ByObject = map[client.Object]cache.ByObject{
-			&appsv1.Deployment{}:                 ours,
-			&corev1.ConfigMap{}:                  ours,
-			&corev1.Pod{}:                        {Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy, componentLabel: gatewayComponent}), Transform: slimPod},
-			&corev1.Service{}:                    ours,
-			&policyv1.PodDisruptionBudget{}:      ours,
-			object.MetadataOf(object.SecretKind): {Transform: object.IdentityOnly},
+			&appsv1.Deployment{}:                    ours,
+			&corev1.Pod{}:                           {Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy, componentLabel: gatewayComponent}), Transform: slimPod},
+			&corev1.Service{}:                       ours,
+			&policyv1.PodDisruptionBudget{}:         ours,
+			object.MetadataOf(object.ConfigMapKind): ours,
+			object.MetadataOf(object.SecretKind):    {Transform: object.IdentityOnly},
+		}
+	})
+}
+
+// newRecordCluster holds the records, whole. A cache has one rule for a kind, whether it
+// holds objects or their metadata.
+func newRecordCluster(config *rest.Config, namespace string) (cluster.Cluster, error) {
+	return object.NewCluster(config, v1.AddToScheme, func(o *cluster.Options) {
+		o.Cache.DefaultNamespaces = object.Only([]string{namespace})
+		o.Cache.ByObject = map[client.Object]cache.ByObject{
+			&corev1.ConfigMap{}: {Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy, componentLabel: recordComponent})},
 		}
 	})
 }
@@ -55,7 +66,11 @@ func (a *admitter) addControllers(ctx context.Context, mgr system.Manager) error
 	if err != nil {
 		return fmt.Errorf("setting up the cache of OpenClaw: %w", err)
 	}
-	if err := mgr.Add(c); err != nil {
+	recorded, err := newRecordCluster(mgr.GetConfig(), mgr.Namespace)
+	if err != nil {
+		return fmt.Errorf("setting up the cache of OpenClaw's records: %w", err)
+	}
+	if err := errors.Join(mgr.Add(c), mgr.Add(recorded)); err != nil {
 		return err
 	}
 	err = c.GetFieldIndexer().IndexField(ctx, &v1.OpenClawInstance{}, secretsIndex, func(instance client.Object) (names []string) {
@@ -69,7 +84,7 @@ func (a *admitter) addControllers(ctx context.Context, mgr system.Manager) error
 	}
 	recorder := c.GetEventRecorder("lintel-openclaw")
 	shared := newLibrary(a.rootNamespace)
-	kept := records{client: c.GetClient(), live: c.GetAPIReader(), namespace: mgr.Namespace}
+	kept := records{client: recorded.GetClient(), live: recorded.GetAPIReader(), namespace: mgr.Namespace}
 	applier := func(manager string) *object.Applier {
 		return &object.Applier{Client: c.GetClient(), Live: c.GetAPIReader(), Manager: manager}
 	}
@@ -85,7 +100,7 @@ func (a *admitter) addControllers(ctx context.Context, mgr system.Manager) error
 		object.Control(mgr, instanceManager, workers, instances,
 			object.Self(c, &v1.OpenClawInstance{}),
 			object.Owned(c, &appsv1.Deployment{}, &v1.OpenClawInstance{}),
-			object.Owned(c, &corev1.ConfigMap{}, &v1.OpenClawInstance{}),
+			object.Owned(c, object.MetadataOf(object.ConfigMapKind), &v1.OpenClawInstance{}),
 			object.Owned(c, &corev1.Service{}, &v1.OpenClawInstance{}),
 			object.Owned(c, &policyv1.PodDisruptionBudget{}, &v1.OpenClawInstance{}),
 			// The gateways themselves, and Deployments that lost their owner.
@@ -94,13 +109,13 @@ func (a *admitter) addControllers(ctx context.Context, mgr system.Manager) error
 			// Bundles that come, are read, or go.
 			object.Mapped(c, &v1.PolicyBundle{}, w.instancesOfBundle, object.Updates(bundleChanged)),
 			// The last good policies of a bundle, and the last good spec.
-			object.Mapped(c, &corev1.ConfigMap{}, w.instancesOfRecord),
+			object.Mapped(recorded, &corev1.ConfigMap{}, w.instancesOfRecord),
 			// A Secret that is created or changed; only its metadata is watched.
 			object.Mapped(c, object.MetadataOf(object.SecretKind), w.instancesOfSecret)),
 		object.Control(mgr, bundleManager, 1, bundles,
 			object.Self(c, &v1.PolicyBundle{}),
-			object.Owned(c, &corev1.ConfigMap{}, &v1.PolicyBundle{}),
-			object.Mapped(c, &corev1.ConfigMap{}, w.bundleOfRecord),
+			object.Owned(c, object.MetadataOf(object.ConfigMapKind), &v1.PolicyBundle{}),
+			object.Mapped(recorded, &corev1.ConfigMap{}, w.bundleOfRecord),
 			// Gateways that roll out, and instances that begin or cease to be bound.
 			delayed(w, &appsv1.Deployment{}, w.bundlesOf),
 			delayed(w, &corev1.Pod{}, w.bundlesOf, object.Updates(podChanged)),

@@ -1,6 +1,8 @@
 package openclaw
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,6 +97,7 @@ func TestInstanceStatus(t *testing.T) {
 		"denied":                            {instanceFacts{answered: true, denied: &problem{ReasonNotAdmitted, "no"}}, v1.PhasePending, "False NotAdmitted", "False NotAdmitted", "True NotAdmitted"},
 		"deadline":                          {running(withCondition(deploymentOf(2, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded"), "p", one), v1.PhaseProgressing, "False ProgressDeadlineExceeded", "False ProgressDeadlineExceeded", "True ProgressDeadlineExceeded"},
 		"Pods refused":                      {running(withCondition(deploymentOf(2, 0, 0, 0), "ReplicaFailure", "True", "FailedCreate"), "p"), v1.PhaseProgressing, "False FailedCreate", "False FailedCreate", "True FailedCreate"},
+		"no ReplicaSet":                     {running(withCondition(deploymentOf(1, 1, 3, 2), "Progressing", "False", "ReplicaSetCreateError"), "p", one), v1.PhaseProgressing, "False ReplicaSetCreateError", "False ReplicaSetCreateError", "True ReplicaSetCreateError"},
 		"a deadline of the past":            {running(withCondition(deploymentOf(1, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded"), "p", one), v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -181,4 +184,17 @@ func TestBundleStatus(t *testing.T) {
 		}
 		require.True(t, equality.Semantic.DeepEqual(bundle.Status, bundleStatus(bundle, step.facts, now.Add(time.Hour))), "%s: nothing changed: nothing to write", step.name)
 	}
+}
+
+func TestNotInForceMessage(t *testing.T) {
+	facts := bundleFacts{gateways: 9, synced: 2}
+	for i := range 6 {
+		facts.notInForce = append(facts.notInForce, notInForce{fmt.Sprint("ns/", i), &problem{ReasonSecretNotFound, strings.Repeat("x", 300)}})
+	}
+	facts.notInForce = append(facts.notInForce, notInForce{"ns/worst", &problem{ReasonPoliciesOutdated, "line\n\"quote\""}})
+	message := facts.notInForceMessage()
+	require.True(t, strings.HasPrefix(message,
+		`7 of 9 instances do not run all policies that bind them: at OpenClawInstance ns/worst: PoliciesOutdated: "line\n\"quote\""; at OpenClawInstance ns/0: SecretNotFound: "xxx`), message)
+	require.True(t, strings.HasSuffix(message, `xxx…"; and at 2 more`), message)
+	require.Less(t, len(message), 1200)
 }

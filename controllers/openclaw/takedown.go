@@ -96,8 +96,8 @@ func (r *InstanceReconciler) dismantle(ctx context.Context, instance client.Obje
 	err = errors.Join(
 		r.applier.Remove(ctx, ours, key, &corev1.Service{}),
 		r.applier.Remove(ctx, ours, key, &policyv1.PodDisruptionBudget{}),
-		r.applier.Remove(ctx, ours, client.ObjectKey{Namespace: instance.Namespace, Name: configName(instance.Name)}, &corev1.ConfigMap{}),
-		r.removePolicies(ctx, instance, ours, func(*corev1.ConfigMap) bool { return true }))
+		r.applier.Remove(ctx, ours, client.ObjectKey{Namespace: instance.Namespace, Name: configName(instance.Name)}, object.MetadataOf(object.ConfigMapKind)),
+		r.removePolicies(ctx, instance, ours, func(client.Object) bool { return true }))
 	return err == nil, err
 }
 
@@ -129,7 +129,7 @@ func (r *InstanceReconciler) gone(ctx context.Context, instance client.ObjectKey
 // lastRecord is a record of the instance that has a name, or had it last.
 func (r *InstanceReconciler) lastRecord(ctx context.Context, instance client.ObjectKey) (*record, error) {
 	for _, kind := range []string{instanceKind, signedKind} {
-		if stored, err := r.records.readName(ctx, r.client, kind, instance); err != nil || stored != nil {
+		if stored, err := r.records.readName(ctx, r.records.client, kind, instance); err != nil || stored != nil {
 			return stored, err
 		}
 	}

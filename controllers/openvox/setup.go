@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,7 +31,12 @@ const setupGroup = 1001
 func newCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	byObject := map[client.Object]cache.ByObject{}
 	for _, kind := range slices.Concat(issuing.Kinds(), serving.Kinds()) {
-		byObject[kind] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{layout.ManagedByLabel: layout.ManagedBy})}
+		rule := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{layout.ManagedByLabel: layout.ManagedBy}), Transform: object.Bounded(v1alpha1.GroupName)}
+		switch kind.(type) {
+		case *corev1.Pod, *discoveryv1.EndpointSlice:
+			rule.Transform = nil // Kubernetes controls them
+		}
+		byObject[kind] = rule
 	}
 	return newCachedCluster(config, namespaces, byObject)
 }
@@ -40,8 +46,8 @@ func newCluster(config *rest.Config, namespaces []string) (cluster.Cluster, erro
 func newMetadataCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	identities := cache.ByObject{Transform: object.IdentityOnly}
 	return newCachedCluster(config, namespaces, map[client.Object]cache.ByObject{
-		object.MetadataOf(object.SecretKind):                               identities,
-		object.MetadataOf(corev1.SchemeGroupVersion.WithKind("ConfigMap")): identities,
+		object.MetadataOf(object.SecretKind):    identities,
+		object.MetadataOf(object.ConfigMapKind): identities,
 	})
 }
 

@@ -28,6 +28,15 @@ const (
 	managedBy      = "lintel-openzro"
 )
 
+// transformDeployment is a cache's transform.
+func transformDeployment(cached any) (any, error) {
+	stripped, err := cache.TransformStripManagedFields()(cached)
+	if err != nil {
+		return nil, err
+	}
+	return object.Bounded(v1.GroupName)(stripped)
+}
+
 // newCluster has its own cache: the seven kinds, indexed by nameIndex, of some namespaces or
 // of all if none are named, and of Secrets the metadata. A manager without this system
 // watches none of it.
@@ -36,7 +45,7 @@ func newCluster(ctx context.Context, config *rest.Config, namespaces []string) (
 		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
 		o.Cache.DefaultNamespaces = object.Only(namespaces)
 		o.Cache.ByObject = map[client.Object]cache.ByObject{
-			&appsv1.Deployment{}:                 {Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})},
+			&appsv1.Deployment{}:                 {Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy}), Transform: transformDeployment},
 			object.MetadataOf(object.SecretKind): {Transform: object.IdentityOnly},
 		}
 	})

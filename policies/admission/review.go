@@ -50,6 +50,10 @@ type ReviewError struct {
 // Error is the message.
 func (e *ReviewError) Error() string { return e.Message }
 
+// ErrBusy says that there was no room to judge a review in time: whoever asks again later
+// may be answered.
+var ErrBusy = errors.New("Lintel is busy")
+
 // DecodeReview reads an AdmissionReview. The error is a *ReviewError.
 func DecodeReview(body []byte) (*Review, error) {
 	term, objects, err := decodeEnvelope(body)

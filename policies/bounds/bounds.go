@@ -27,8 +27,9 @@ type Limits struct {
 	// DependencySteps is how many dependencies OPA may follow to find rules that depend
 	// on themselves: it begins anew at every rule.
 	DependencySteps int
-	// TypeSteps is how many steps it may take to compare the types of what references
-	// name with others like them: OPA joins the alternatives anew for each.
+	// TypeSteps is how many steps it may take to search the types of rules, and to compare
+	// those of what references name with others like them: OPA joins the alternatives anew
+	// for each.
 	TypeSteps int
 }
 

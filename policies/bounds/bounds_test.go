@@ -83,6 +83,10 @@ func TestEachLimit(t *testing.T) {
 			func(n int) string {
 				return "l0 := 1\n" + repeated(n, `l%[2]d := {"a": l%[1]d} if input.x else := {"b": l%[1]d}`+"\n")
 			}, 8, 11, "may give takes more than 1000000 steps"},
+		"a large type of many rules": {func(l *Limits) { l.TypeSteps = 50_000 },
+			func(n int) string {
+				return "l0 := 1\n" + repeated(8, `l%[2]d := {"a": l%[1]d, "b": l%[1]d}`+"\n") + repeated(n, "r%[1]d := l8\n")
+			}, 10, 200, "up to rule r"},
 		"references to alternatives": {func(l *Limits) { l.TypeSteps = 10_000 },
 			func(n int) string {
 				return "o := {" + repeated(n, `"k%[1]d": {"a%[1]d": 1},`) + "}\n" + strings.Repeat("f(x) := o[x]\n", n)

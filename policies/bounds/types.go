@@ -8,8 +8,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
-// OPA's type checker compares and prints the types of values as trees, although they
-// share their parts: of sixty rules `l1 := {"a": l0, "b": l0}`, `l2 := {"a": l1,
+// OPA's type checker compares, prints and searches the types of values as trees, although
+// they share their parts: of sixty rules `l1 := {"a": l0, "b": l0}`, `l2 := {"a": l1,
 // "b": l1}`, … the last has a type of 2^60 nodes. So a stage before it infers types in
 // the same way, but as what they are, and refuses the rules whose types are too large
 // as trees.
@@ -82,6 +82,7 @@ func (t *ruleTypes) infer(rule *ast.Rule) fault {
 	}
 	t.rules[rule] = found
 	b.note(found)
+	t.steps += found.nodes // OPA searches it for empty collections
 	switch {
 	case t.steps > t.TypeSteps:
 		return tooMany

@@ -239,3 +239,26 @@ func TestSnapshotDigestCoversWhatDecides(t *testing.T) {
 		require.NotEqual(t, same, digest(change), name)
 	}
 }
+
+// TestEmptyCollections: OPA 1.21.0 and 1.22.0 refused to iterate over them, and keys of those
+// that `with` replaces.
+func TestEmptyCollections(t *testing.T) {
+	set := compileSource(t, definition.Source{Name: "s", Files: one(`package p
+import rego.v1
+
+m := {}
+default cfg := {}
+allow if cfg.key
+
+deny contains "list" if { count([x | some x in []]) == 0 }
+deny contains "object" if { count([x | x := m[_]]) == 0 }
+deny contains "set" if { count([x | some x in set()]) == 0 }
+deny contains "key" if not allow
+deny contains "with" if { allow with cfg as {"key": 1} }`)})
+	decision := snapshotOf(set).Validate(t.Context(), makeReview(t, pod), Options{})
+	var words []string
+	for _, denial := range decision.Denials {
+		words = append(words, denial.Words)
+	}
+	require.Equal(t, []string{"key", "list", "object", "set", "with"}, words)
+}

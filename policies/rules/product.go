@@ -34,6 +34,9 @@ type Product struct {
 	MatchConditions []admissionregistrationv1.MatchCondition
 	// ObjectSelector narrows Rules by the labels of objects: all objects if it is nil.
 	ObjectSelector *metav1.LabelSelector
+	// Slow says that a review may take long for what its namespace has: such reviews leave
+	// room for those of other namespaces.
+	Slow bool
 	// NotOfPlatform leaves out the namespaces that user policies leave out, too.
 	NotOfPlatform bool
 

@@ -76,6 +76,29 @@ func TestOpenClawTighteningHasABound(t *testing.T) {
 		}, clear: func(t *testing.T, namespace string) {
 			mustKubectl(t, "", "delete", "-n", namespace, "resourcequota/none")
 		}},
+		"a dependent keeps the ConfigMap": {obstruct: func(t *testing.T, namespace string) string {
+			policies := policiesOf(t, namespace, "a")
+			mustKubectl(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"stays","namespace":%q,"finalizers":["example.com/stay"],
+				"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":%q,"uid":%q,"blockOwnerDeletion":true}]}}`, namespace, policies.Name, policies.UID), "create", "-f", "-")
+			tamper(t, "", "delete", "-n", namespace, "configmap/"+policies.Name, "--cascade=foreground", "--wait=false")
+			eventually(t, func() bool { return policiesOf(t, namespace, "a").Name == policies.Name+"-1" }, "the policies to have another name")
+			return ""
+		}, clear: func(t *testing.T, namespace string) {
+			mustKubectl(t, "", "patch", "-n", namespace, "configmap/stays", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+		}},
+		"no Pod is small enough": {obstruct: func(t *testing.T, namespace string) string {
+			mustKubectl(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"none","namespace":%q},"spec":{"limits":[{"type":"Pod","max":{"memory":"1"}}]}}`, namespace), "create", "-f", "-")
+			return "maximum memory usage per Pod is 1"
+		}, clear: func(t *testing.T, namespace string) {
+			mustKubectl(t, "", "delete", "-n", namespace, "limitrange/none")
+		}},
+		"a quota of ReplicaSets": {obstruct: func(t *testing.T, namespace string) string {
+			mustKubectl(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"none","namespace":%q},"spec":{"hard":{"count/replicasets.apps":"0"}}}`, namespace), "create", "-f", "-")
+			waitFor(t, namespace, "resourcequota/none", "the quota to be counted", func(quota *corev1.ResourceQuota) bool { return len(quota.Status.Hard) > 0 })
+			return "exceeded quota"
+		}, clear: func(t *testing.T, namespace string) {
+			mustKubectl(t, "", "delete", "-n", namespace, "resourcequota/none")
+		}},
 		"no further Pod is permitted": {obstruct: func(t *testing.T, namespace string) string {
 			mustKubectl(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"none","namespace":%q},"spec":{"hard":{"pods":"0"}}}`, namespace), "create", "-f", "-")
 			waitFor(t, namespace, "resourcequota/none", "the quota to be counted", func(quota *corev1.ResourceQuota) bool { return len(quota.Status.Hard) > 0 })

@@ -66,7 +66,7 @@ func TestOpenClawTighteningHasRoom(t *testing.T) {
 	waitSynced(t, namespace, "enterprise")
 	waitSynced(t, namespace, "two")
 	says = awaitCondition(t, namespace, "pb/three", v1.ConditionPolicySynced, "False NotInForce").Message
-	require.Contains(t, says, "at OpenClawInstance "+namespace+"/a: TooLarge: 1 policies of scope team are left out")
+	require.Contains(t, says, "at OpenClawInstance "+namespace+"/a: TooLarge: \"1 policies of scope team are left out")
 	require.Zero(t, read[v1.PolicyBundle](t, namespace, "pb/three").Status.Applied)
 	instance := read[v1.OpenClawInstance](t, namespace, "oci/a")
 	require.NotEqual(t, v1.PhaseRunning, instance.Status.Phase)

@@ -113,6 +113,6 @@ func SetUp(mgr system.Manager, o Options) error {
 			object.Mapped(c, &v1alpha1.ReportProcessor{}, configOfProcessor),
 			object.Mapped(all, object.MetadataOf(object.SecretKind), configOfReportsSecret),
 			object.Mapped(all, object.MetadataOf(object.SecretKind), w.configsOfProcessorSecret),
-			object.Mapped(all, object.MetadataOf(corev1.SchemeGroupVersion.WithKind("ConfigMap")), w.configsOfProcessorConfigMap)),
+			object.Mapped(all, object.MetadataOf(object.ConfigMapKind), w.configsOfProcessorConfigMap)),
 	)
 }

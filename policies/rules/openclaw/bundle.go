@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/lru"
@@ -21,14 +22,42 @@ type Bundle = openclawv1.PolicyBundle
 func FullName(b *Bundle, p openclawv1.Policy) string { return b.Name + "/" + p.Name }
 
 // Parser reads and compares policies, and remembers what it found: to judge one bundle,
-// all that may bind the same instances are wanted. It may be used concurrently.
+// all that may bind the same instances are wanted. It may be used concurrently. Each
+// namespace has one bundle judged at a time, dry runs included.
 type Parser struct {
-	// reading has room for one: however many requests there are, one text is read at a
-	// time, which takes what sidecar.MaxEffort says at most.
-	reading  chan struct{}
-	read     *lru.Cache
-	effort   int // of what read holds; whoever is reading may change it
+	shares shares
+	// reading are the turns to read short texts, and long ones: however many requests there
+	// are, one of each is read at a time, which takes what sidecar.MaxEffort says at most.
+	// Those who write short texts never wait for long ones.
+	reading  [2]turns
+	mutex    sync.Mutex // over read
+	read     [classes]memory
 	compared *lru.Cache
+}
+
+// class is what a text is to a request.
+type class int
+
+const (
+	// candidate is a text that a request has: it may never be stored.
+	candidate class = iota
+	// stored is a text of another bundle, and rooted one of the root namespace.
+	stored
+	rooted
+	classes
+)
+
+// memory is what is remembered of the texts of a class.
+type memory struct {
+	policies *lru.Cache // parsedPolicy by key
+	effort   int        // of all of them
+}
+
+// asker is the request for which texts are read.
+type asker struct {
+	root string // the root namespace, if there is one
+	// first says that it is of the root namespace.
+	first bool
 }
 
 const (
@@ -37,12 +66,19 @@ const (
 	// parserEffort is the effort of the policies that it remembers, each of which takes
 	// up to 400 bytes of memory for every unit of it.
 	parserEffort = 200_000
+	// candidateEffort is the part of it that candidates have before stored texts.
+	candidateEffort = 60_000
+	// shortText is the length, in bytes, of the longest text that counts as short.
+	shortText = 8 << 10
 )
 
 // NewParser makes a Parser.
 func NewParser() *Parser {
-	c := &Parser{reading: make(chan struct{}, 1), compared: lru.New(parserSize)}
-	c.read = lru.NewWithEvictionFunc(parserSize, func(_ lru.Key, value any) { c.effort -= value.(parsedPolicy).effort })
+	c := &Parser{compared: lru.New(parserSize)}
+	for i := range c.read {
+		of := &c.read[i]
+		of.policies = lru.NewWithEvictionFunc(parserSize, func(_ lru.Key, value any) { of.effort -= value.(parsedPolicy).effort })
+	}
 	return c
 }
 
@@ -80,9 +116,9 @@ type parsedPolicy struct {
 	effort int
 }
 
-// Parse reads a policy of a bundle. The error is sidecar.ParseErrors, or that of the
+// parse reads a policy of a bundle. The error is sidecar.ParseErrors, or that of the
 // context, which says nothing about the policy.
-func (c *Parser) Parse(ctx context.Context, b *Bundle, p openclawv1.Policy) (*sidecar.Policy, error) {
+func (c *Parser) parse(ctx context.Context, by asker, b *Bundle, p openclawv1.Policy, is class) (*sidecar.Policy, error) {
 	domain, known := Domain(p.Domain)
 	if !known {
 		return nil, sidecar.ParseErrors{{File: FullName(b, p), Message: fmt.Sprintf("unknown domain %q", p.Domain)}}
@@ -91,45 +127,102 @@ func (c *Parser) Parse(ctx context.Context, b *Bundle, p openclawv1.Policy) (*si
 	if err != nil {
 		return nil, sidecar.ParseErrors{{File: FullName(b, p), Message: err.Error()}}
 	}
-	key := [2]any{FullName(b, p), p}
-	if known, ok := c.read.Get(key); ok {
-		return known.(parsedPolicy).policy, known.(parsedPolicy).err
+	if is == stored && by.root != "" && b.Namespace == by.root {
+		is = rooted
 	}
-	select {
-	case c.reading <- struct{}{}:
-		defer func() { <-c.reading }()
-	case <-ctx.Done():
+	key := policyKey{FullName(b, p), p}
+	if known, ok := c.known(key, is); ok {
+		return known.policy, known.err
 	}
+	reading := &c.reading[0]
+	if len(p.Content) > shortText {
+		reading = &c.reading[1]
+	}
+	leave, err := reading.take(ctx, by.first)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if known, ok := c.read.Get(key); ok { // by now
-		return known.(parsedPolicy).policy, known.(parsedPolicy).err
+	if known, ok := c.known(key, is); ok { // by now
+		return known.policy, known.err
 	}
-	var found parsedPolicy
+	found := parsedPolicy{effort: 1 + len(p.Content)/bytesPerEffort}
 	found.policy, found.err = sidecar.Parse(sidecar.Source{Level: level, Name: FullName(b, p), Domain: domain, Content: p.Content})
-	c.keep(key, found, len(p.Content))
+	if found.policy != nil {
+		found.effort += found.policy.Effort
+	}
+	c.keep(key, found, is)
 	return found.policy, found.err
+}
+
+// policyKey tells policies apart.
+type policyKey struct {
+	name   string
+	policy openclawv1.Policy
+}
+
+// known is a policy as it was read before. A candidate that is stored by now is remembered
+// as such.
+func (c *Parser) known(key policyKey, is class) (found parsedPolicy, ok bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for of := range c.read {
+		value, remembered := c.read[of].policies.Get(key)
+		if !remembered {
+			continue
+		}
+		found = value.(parsedPolicy)
+		if class(of) < is {
+			c.read[of].policies.Remove(key)
+			c.add(key, found, is)
+		}
+		return found, true
+	}
+	return parsedPolicy{}, false
 }
 
 // bytesPerEffort is how much text takes as much memory as what one unit of effort made.
 const bytesPerEffort = 400
 
-// keep remembers what a text is, and forgets what was asked for longest ago.
-func (c *Parser) keep(key any, found parsedPolicy, size int) {
-	found.effort = 1 + size/bytesPerEffort
-	if found.policy != nil {
-		found.effort += found.policy.Effort
+// keep remembers what a text is.
+func (c *Parser) keep(key policyKey, found parsedPolicy, is class) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.add(key, found, is)
+}
+
+// add remembers a policy, and forgets what was asked for longest ago: candidates beyond
+// their part before what is stored, and that of the root namespace last. The caller holds
+// the mutex.
+func (c *Parser) add(key policyKey, found parsedPolicy, is class) {
+	c.read[is].policies.Add(key, found)
+	c.read[is].effort += found.effort
+	for c.effort() > parserEffort {
+		switch {
+		case c.read[candidate].effort > candidateEffort || c.read[stored].policies.Len() == 0 && c.read[candidate].policies.Len() > 0:
+			c.read[candidate].policies.RemoveOldest()
+		case c.read[stored].policies.Len() > 0:
+			c.read[stored].policies.RemoveOldest()
+		default:
+			c.read[rooted].policies.RemoveOldest()
+		}
 	}
-	c.read.Add(key, found)
-	for c.effort += found.effort; c.effort > parserEffort; {
-		c.read.RemoveOldest()
+}
+
+// effort is that of all policies that are remembered.
+func (c *Parser) effort() (sum int) {
+	for _, of := range c.read {
+		sum += of.effort
 	}
+	return sum
 }
 
 // readBundle reads all policies of a bundle. Where they are too much to read together,
 // tooMuch says so, and those from the one that it names are missing.
-func (c *Parser) readBundle(ctx context.Context, b *Bundle) (all []parsedPolicy, tooMuch *TextError, err error) {
+func (c *Parser) readBundle(ctx context.Context, by asker, b *Bundle) (all []parsedPolicy, tooMuch *TextError, err error) {
 	all = make([]parsedPolicy, len(b.Spec.Policies))
 	var effort sidecar.Effort
 	for i, p := range b.Spec.Policies {
@@ -138,7 +231,7 @@ func (c *Parser) readBundle(ctx context.Context, b *Bundle) (all []parsedPolicy,
 		}
 	}
 	for i, p := range b.Spec.Policies {
-		policy, err := c.Parse(ctx, b, p)
+		policy, err := c.parse(ctx, by, b, p, candidate)
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}

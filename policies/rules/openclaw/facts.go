@@ -8,6 +8,7 @@ import (
 	"time"
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/restriction"
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
@@ -63,7 +64,13 @@ func (c *Parser) Find(ctx context.Context, bundle, old *Bundle, others []*Bundle
 			facts.Changed = append(facts.Changed, i)
 		}
 	}
-	own, tooMuch, err := c.readBundle(ctx, bundle)
+	leave, err := c.shares.take(ctx, bundle.Namespace)
+	if err != nil {
+		return Facts{}, slow(bundle, err)
+	}
+	defer leave()
+	by := asker{root, root != "" && bundle.Namespace == root}
+	own, tooMuch, err := c.readBundle(ctx, by, bundle)
 	if err != nil {
 		return Facts{}, slow(bundle, err)
 	}
@@ -77,7 +84,7 @@ func (c *Parser) Find(ctx context.Context, bundle, old *Bundle, others []*Bundle
 			facts.Errors = append(facts.Errors, textErrors(i, own[i].err)...)
 			continue
 		}
-		found, err := c.family(ctx, bundle, i, own, others, root)
+		found, err := c.family(ctx, by, bundle, i, own, others)
 		if err != nil {
 			return Facts{}, err
 		}
@@ -89,18 +96,18 @@ func (c *Parser) Find(ctx context.Context, bundle, old *Bundle, others []*Bundle
 		}
 		facts.compare(ctx, c, f.child, f.parents)
 		for _, other := range f.peers {
-			facts.agree(ctx, f.child, other.policy, f.parents, c.hadConflict(ctx, bundle, old, bundle.Spec.Policies[f.index], other))
+			facts.agree(ctx, f.child, other.policy, f.parents, c.hadConflict(ctx, by, bundle, old, bundle.Spec.Policies[f.index], other))
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, tightenedTimeout)
 	defer cancel()
-	facts.Tightened = c.tightened(ctx, bundle, own, old, others, root)
+	facts.Tightened = c.tightened(ctx, by, bundle, own, old, others)
 	return facts, nil
 }
 
 // slow is the error that a bundle has not been read in time.
 func slow(b *Bundle, err error) error {
-	return fmt.Errorf("reading PolicyBundle %s/%s took too long; try again: %w", b.Namespace, b.Name, err)
+	return fmt.Errorf("%w: PolicyBundle %s/%s could not be read in time; retry: %w", admission.ErrBusy, b.Namespace, b.Name, err)
 }
 
 // family is a policy of a bundle and those that it is compared with.
@@ -114,7 +121,7 @@ type family struct {
 // family reads what a policy is compared with, and nothing else: how long the texts take
 // that bind nobody of the same instances, or that are of narrower scopes, is their own
 // affair. What cannot be read is no part.
-func (c *Parser) family(ctx context.Context, bundle *Bundle, index int, own []parsedPolicy, others []*Bundle, root string) (family, error) {
+func (c *Parser) family(ctx context.Context, by asker, bundle *Bundle, index int, own []parsedPolicy, others []*Bundle) (family, error) {
 	f := family{index: index, child: own[index].policy}
 	p := bundle.Spec.Policies[index]
 	add := func(b *Bundle, q openclawv1.Policy, policy *sidecar.Policy) {
@@ -125,16 +132,16 @@ func (c *Parser) family(ctx context.Context, bundle *Bundle, index int, own []pa
 		}
 	}
 	for j, q := range bundle.Spec.Policies {
-		if j != index && own[j].policy != nil && rank(q) <= rank(p) && meet(bundle, p, bundle, q, root) {
+		if j != index && own[j].policy != nil && rank(q) <= rank(p) && meet(bundle, p, bundle, q, by.root) {
 			add(bundle, q, own[j].policy)
 		}
 	}
 	for _, b := range others {
 		for _, q := range b.Spec.Policies {
-			if rank(q) > rank(p) || !meet(bundle, p, b, q, root) {
+			if rank(q) > rank(p) || !meet(bundle, p, b, q, by.root) {
 				continue
 			}
-			policy, err := c.Parse(ctx, b, q)
+			policy, err := c.parse(ctx, by, b, q, stored)
 			if ctx.Err() != nil {
 				return f, slow(b, ctx.Err())
 			}
@@ -179,7 +186,7 @@ func (f *Facts) agree(ctx context.Context, p, other *sidecar.Policy, parents []*
 
 // hadConflict says of a decision whether a policy conflicted with a peer before this
 // request, or was there before the peer was.
-func (c *Parser) hadConflict(ctx context.Context, bundle, old *Bundle, p openclawv1.Policy, other peer) func(string) bool {
+func (c *Parser) hadConflict(ctx context.Context, by asker, bundle, old *Bundle, p openclawv1.Policy, other peer) func(string) bool {
 	return func(decision string) bool {
 		if old == nil {
 			created, since := bundle.CreationTimestamp, other.bundle.CreationTimestamp
@@ -191,7 +198,7 @@ func (c *Parser) hadConflict(ctx context.Context, bundle, old *Bundle, p opencla
 		if i < 0 {
 			return false
 		}
-		earlier, err := c.Parse(ctx, old, old.Spec.Policies[i])
+		earlier, err := c.parse(ctx, by, old, old.Spec.Policies[i], candidate)
 		return err == nil && slices.ContainsFunc(restriction.Conflicts(ctx, earlier, []*sidecar.Policy{other.policy}, nil), func(conflict restriction.Conflict) bool {
 			return conflict.Decision == decision && conflict.Outcome == restriction.Counterexample
 		})
@@ -208,14 +215,14 @@ const tightenedTimeout = 100 * time.Millisecond
 
 // tightened are the policies of other bundles that expand beyond a bundle, and did not
 // beyond what it was before.
-func (c *Parser) tightened(ctx context.Context, bundle *Bundle, own []parsedPolicy, old *Bundle, others []*Bundle, root string) []Comparison {
+func (c *Parser) tightened(ctx context.Context, by asker, bundle *Bundle, own []parsedPolicy, old *Bundle, others []*Bundle) []Comparison {
 	found := []Comparison{}
 	for _, other := range others {
 		for _, q := range other.Spec.Policies {
 			var parents []*sidecar.Policy
 			changed := old == nil
 			for i, p := range bundle.Spec.Policies {
-				if own[i].policy != nil && rank(p) < rank(q) && meet(other, q, bundle, p, root) {
+				if own[i].policy != nil && rank(p) < rank(q) && meet(other, q, bundle, p, by.root) {
 					parents = append(parents, own[i].policy)
 					changed = changed || !unchanged(bundle, old, p)
 				}
@@ -223,7 +230,7 @@ func (c *Parser) tightened(ctx context.Context, bundle *Bundle, own []parsedPoli
 			if len(parents) == 0 || !changed {
 				continue
 			}
-			child, err := c.Parse(ctx, other, q)
+			child, err := c.parse(ctx, by, other, q, stored)
 			if ctx.Err() != nil {
 				return found
 			}

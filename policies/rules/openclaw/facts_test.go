@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/restriction"
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
@@ -130,9 +132,17 @@ func TestFindReadsWhatItCompares(t *testing.T) {
 		bundle("ns", "narrower", [3]string{"user", "p", strict}),
 		bundle("elsewhere", "c", [3]string{"enterprise", "p", strict}),
 	}, "")
-	require.Equal(t, 1, parser.read.Len())
+	require.Equal(t, 1, parser.remembered())
 	find(t, parser, team, nil, []*Bundle{bundle("ns", "broader", [3]string{"org", "p", strict}), bundle("elsewhere", "c", [3]string{"org", "p", strict})}, "")
-	require.Equal(t, 2, parser.read.Len())
+	require.Equal(t, 2, parser.remembered())
+}
+
+// remembered is how many policies a Parser remembers.
+func (c *Parser) remembered() (count int) {
+	for _, of := range c.read {
+		count += of.policies.Len()
+	}
+	return count
 }
 
 // TestAParserForgets what was asked for longest ago: each text takes memory.
@@ -145,28 +155,29 @@ func TestAParserForgets(t *testing.T) {
 	var first *sidecar.Policy
 	for i := range 12 {
 		b := bundle("ns", fmt.Sprint("b", i), [3]string{"team", "p", text})
-		p, err := parser.Parse(t.Context(), b, b.Spec.Policies[0])
+		p, err := parser.parse(t.Context(), asker{}, b, b.Spec.Policies[0], candidate)
 		require.NoError(t, err)
 		if i == 0 {
 			first = p
 		}
-		again, err := parser.Parse(t.Context(), b, b.Spec.Policies[0])
+		again, err := parser.parse(t.Context(), asker{}, b, b.Spec.Policies[0], candidate)
 		require.NoError(t, err)
 		require.Same(t, p, again)
-		require.LessOrEqual(t, parser.effort, parserEffort)
+		require.LessOrEqual(t, parser.effort(), parserEffort)
 	}
 	require.Greater(t, 12*first.Effort, parserEffort)
-	require.Less(t, parser.read.Len(), 12)
+	require.Less(t, parser.remembered(), 12)
 	broken := bundle("ns", "b", [3]string{"team", "p", strings.Repeat("x", 1<<20)})
-	_, err := parser.Parse(t.Context(), broken, broken.Spec.Policies[0])
+	_, err := parser.parse(t.Context(), asker{}, broken, broken.Spec.Policies[0], candidate)
 	require.Error(t, err)
-	require.LessOrEqual(t, parser.effort, parserEffort, "what cannot be read takes the memory of its text")
+	require.LessOrEqual(t, parser.effort(), parserEffort, "what cannot be read takes the memory of its text")
 }
 
 // TestOneTextIsReadAtATime: whoever waits has no verdict when the time is over.
 func TestOneTextIsReadAtATime(t *testing.T) {
 	parser := NewParser()
-	parser.reading <- struct{}{} // by somebody else
+	leave, err := parser.reading[0].take(t.Context(), false) // by somebody else
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := make(chan error, 1)
 	go func() {
@@ -174,9 +185,101 @@ func TestOneTextIsReadAtATime(t *testing.T) {
 		waiting <- err
 	}()
 	cancel()
-	require.ErrorIs(t, <-waiting, context.Canceled)
-	<-parser.reading
+	err = <-waiting
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, err, admission.ErrBusy)
+	leave()
 	require.Empty(t, find(t, parser, bundle("ns", "b", [3]string{"team", "p", strict}), nil, nil, "").Errors)
+}
+
+// TestNobodyWaitsForTheRequestsOfAnotherNamespace: a namespace has one turn, and long texts
+// hold up no short ones.
+func TestNobodyWaitsForTheRequestsOfAnotherNamespace(t *testing.T) {
+	parser := NewParser()
+	end, err := parser.shares.take(t.Context(), "flood")
+	require.NoError(t, err)
+	leave, err := parser.reading[1].take(t.Context(), false)
+	require.NoError(t, err)
+	require.Empty(t, find(t, parser, bundle("ns", "b", [3]string{"team", "p", strict}), nil, nil, "").Errors)
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err = parser.Find(ctx, bundle("flood", "b", [3]string{"team", "p", strict}), nil, nil, "")
+	require.ErrorIs(t, err, admission.ErrBusy, "its own namespace has a request")
+	end()
+	require.Empty(t, parser.shares.of, "namespaces without requests take no memory")
+	long := bundle("ns", "long", [3]string{"team", "p", strict + strings.Repeat("# comment\n", shortText/10)})
+	ctx, cancel = context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err = parser.Find(ctx, long, nil, nil, "")
+	require.ErrorIs(t, err, admission.ErrBusy)
+	leave()
+	require.Empty(t, find(t, parser, long, nil, nil, "").Errors)
+}
+
+func TestTurns(t *testing.T) {
+	var all turns
+	leave, err := all.take(t.Context(), false)
+	require.NoError(t, err)
+	order := make(chan string)
+	wait := func(name string, ctx context.Context, root bool) {
+		queued := len(all.root) + len(all.waiting)
+		go func() {
+			leave, err := all.take(ctx, root)
+			if err != nil {
+				order <- err.Error()
+				return
+			}
+			order <- name
+			leave()
+		}()
+		require.Eventually(t, func() bool {
+			all.mutex.Lock()
+			defer all.mutex.Unlock()
+			return len(all.root)+len(all.waiting) > queued
+		}, time.Minute, time.Millisecond)
+	}
+	wait("first", t.Context(), false)
+	ctx, cancel := context.WithCancel(t.Context())
+	wait("never", ctx, false)
+	wait("second", t.Context(), false)
+	wait("root", t.Context(), true)
+	cancel()
+	require.Equal(t, context.Canceled.Error(), <-order)
+	leave()
+	for _, name := range []string{"root", "first", "second"} {
+		require.Equal(t, name, <-order)
+	}
+	leave, err = all.take(t.Context(), false)
+	require.NoError(t, err)
+	leave()
+}
+
+// TestStoredTextsAreRemembered: whoever dry-runs many long texts makes a Parser forget none
+// that is stored, and whoever stores many none of the root namespace.
+func TestStoredTextsAreRemembered(t *testing.T) {
+	parser := NewParser()
+	text := models + "import rego.v1\n" + strings.Repeat("allow if input.a\n", 4_000)
+	read := func(namespace, name string, is class) *sidecar.Policy {
+		b := bundle(namespace, name, [3]string{"team", "p", text})
+		policy, err := parser.parse(t.Context(), asker{root: "root"}, b, b.Spec.Policies[0], is)
+		require.NoError(t, err)
+		return policy
+	}
+	root, own := read("root", "enterprise", stored), read("ns", "b", stored)
+	require.Positive(t, parser.read[rooted].effort)
+	for i := range 12 {
+		read("flood", fmt.Sprint("c", i), candidate)
+	}
+	require.Same(t, own, read("ns", "b", stored))
+	for i := range 12 {
+		read("flood", fmt.Sprint("s", i), stored)
+	}
+	require.Same(t, root, read("root", "enterprise", stored))
+	require.LessOrEqual(t, parser.effort(), parserEffort)
+
+	policy := read("ns", "new", candidate)
+	require.Same(t, policy, read("ns", "new", stored), "a text is read once")
 }
 
 // TestABundleIsReadAsAWhole: what is too much is told once, of the policy from which on,
