@@ -107,16 +107,21 @@ func (s setup) ensureCA() error {
 	if folder == "" {
 		return s.ca.Create("Puppet CA: "+s.env("CA_NAME"), s.ttl)
 	}
-	files := map[string][]byte{"ca.pem": nil, "key.pem": nil, "crl.pem": nil}
-	for name := range files {
-		if files[name], err = os.ReadFile(filepath.Join(folder, name)); err != nil {
-			return err
+	imported := cadir.ReadAuthority(func(name string) []byte {
+		content, readErr := os.ReadFile(filepath.Join(folder, name))
+		if optional := name == cadir.ImportSerial || name == cadir.ImportInventory; !optional || !errors.Is(readErr, fs.ErrNotExist) {
+			err = errors.Join(err, readErr)
 		}
+		return content
+	})
+	if err != nil {
+		return err
 	}
-	if err := s.ca.Import(files["ca.pem"], files["key.pem"], files["crl.pem"]); err != nil {
+	err = s.ca.Import(imported)
+	if _, refused := errors.AsType[*cadir.ImportError](err); refused {
 		return final("importing the CA of spec.intermediateCA: %w", err)
 	}
-	return nil
+	return err
 }
 
 // ensurePair makes the pair of the CA's server: it cannot ask the CA for its first one. One

@@ -25,6 +25,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/lintel-policy/lintel/api/openvox/v1alpha1"
@@ -303,6 +304,46 @@ func testRevocation(t *testing.T, ca *puppetca.CA, namespace string) {
 		return last != nil && last.SerialNumber == fmt.Sprintf("%x", first.SerialNumber)
 	}, "the status to have the serial number")
 	interval("1s")
+	testRevocationsAtOnce(t, namespace)
+}
+
+// testRevocationsAtOnce: the real CA overwrites its CRL when revocations overlap. Twelve
+// Certificates that are deleted at once are all on it, and until then CRLCurrent is False.
+func testRevocationsAtOnce(t *testing.T, namespace string) {
+	t.Helper()
+	const count = 12
+	objects, names := "", []string{"delete", "certificates.openvox.voxpupuli.org", "-n", namespace}
+	for i := range count {
+		name := fmt.Sprintf("m%d", i)
+		objects += certificateObject(namespace, name, fmt.Sprintf(`{"authorityRef":"main","certname":"%s.example.com"}`, name)) + "\n"
+		names = append(names, name)
+	}
+	mustKubectl(t, objects, "apply", "-f", "-")
+	var leaves []*x509.Certificate
+	for _, name := range names[4:] {
+		leaves = append(leaves, waitSigned(t, namespace, name, nil))
+	}
+	mustKubectl(t, "", names...)
+	missing := func() (count int) {
+		lists, err := puppet.ParseCRLs(secretValue(t, namespace, "main-ca-crl", "ca_crl.pem"))
+		require.NoError(t, err)
+		for _, leaf := range leaves {
+			if !lists.Revokes(leaf) {
+				count++
+			}
+		}
+		return count
+	}
+	waitFor(t, namespace, "ca/main", "the CRL to be current", func(ca *v1alpha1.CertificateAuthority) bool {
+		return ca.Status.CRL.LastRevoked != nil && slices.ContainsFunc(leaves, func(l *x509.Certificate) bool {
+			return fmt.Sprintf("%x", l.SerialNumber) == ca.Status.CRL.LastRevoked.SerialNumber
+		}) && meta.IsStatusConditionTrue(ca.Status.Conditions, "CRLCurrent") && missing() == 0
+	})
+	require.Zero(t, missing())
+	eventually(t, func() bool {
+		said, _ := get(t, "events", "-n", namespace, "-o", "jsonpath={range .items[*]}{.reason} {.message}{.note}{'\\n'}{end}")
+		return strings.Count(said, "CertificateCleaned the certificate of m") == count
+	}, "an Event for each")
 }
 
 // testTakenOver: a CertificateAuthority that is made again while the CA's server runs takes
@@ -441,7 +482,7 @@ func TestOpenVoxIntermediateCertificateAuthority(t *testing.T) {
 	namespace := newNamespace(t)
 	company := t.TempDir()
 	key, certificate, crl := companyCA(t)
-	for name, text := range map[string][]byte{"ca.pem": certificate, "key.pem": key, "crl.pem": crl} {
+	for name, text := range map[string][]byte{"ca.pem": certificate, "key.pem": key, "crl.pem": crl, "serial": []byte("0100")} {
 		require.NoError(t, os.WriteFile(filepath.Join(company, name), text, 0o600))
 	}
 	mustKubectl(t, internalCA(namespace, "below", `,"intermediateCA":{"enabled":true,"secretName":"company"}`), "apply", "-f", "-")
@@ -481,6 +522,7 @@ func TestOpenVoxIntermediateCertificateAuthority(t *testing.T) {
 	made := waitSigned(t, namespace, "below-server", nil)
 	require.True(t, administers(made), "the one that is made where none is named")
 	require.NoError(t, made.VerifyHostname("below-internal."+namespace+".svc"))
+	require.GreaterOrEqual(t, made.SerialNumber.Int64(), int64(0x100), "serials that are in use stay so")
 
 	// One is named late, and its names are not those of the pair: the Job runs again, for
 	// the server could not start without.

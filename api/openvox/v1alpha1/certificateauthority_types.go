@@ -254,10 +254,20 @@ type CRLStatus struct {
 	// +optional
 	Refreshed *metav1.Time `json:"refreshed,omitempty"`
 
-	// lastRevoked is the certificate that was revoked last from here: a CRL without it is
-	// not the CA's full one.
+	// lastRevoked is the certificate that was revoked last from here.
 	// +optional
 	LastRevoked *RevokedCertificate `json:"lastRevoked,omitempty"`
+
+	// missingCount is the number of certificates that were revoked from here, have not expired,
+	// and are not on the CRL.
+	// +optional
+	MissingCount int32 `json:"missingCount,omitempty"`
+
+	// missing are the first 20 of these.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Missing []RevokedCertificate `json:"missing,omitempty"`
 }
 
 // RevokedCertificate is a certificate that was revoked.
@@ -265,6 +275,10 @@ type RevokedCertificate struct {
 	// serialNumber is the certificate's, in hexadecimal.
 	// +required
 	SerialNumber string `json:"serialNumber"`
+
+	// certname is the certificate's common name.
+	// +optional
+	Certname string `json:"certname,omitempty"`
 
 	// notAfter is when it ends: a CA may leave it out of its CRL then.
 	// +required

@@ -87,55 +87,21 @@ func (f Folder) Create(name string, ttl time.Duration) error {
 	if err := f.Write("root_key.pem", KeyMode, encodeKey(root.key)); err != nil {
 		return err
 	}
-	return f.keep(encodeKey(ca.key), ca.key.Public(), slices.Concat(ca.pem(), root.pem()), slices.Concat(ca.crl, root.crl))
+	return f.keep(files{key: encodeKey(ca.key), public: ca.key.Public(), bundle: slices.Concat(ca.pem(), root.pem()), crls: slices.Concat(ca.crl, root.crl), serial: 1})
 }
 
-// Import takes a CA over from elsewhere: its certificate and those above it, each followed
-// by the one that has signed it; its key; and the CRL of each. All are in PEM.
-func (f Folder) Import(bundle, key, crls []byte) error {
-	signer, err := parseKey(key)
-	if err != nil {
-		return err
-	}
-	if err := f.check(bundle, signer.Public(), crls); err != nil {
-		return err
-	}
-	return f.keep(key, signer.Public(), bundle, crls)
+// files are what a CA is made of.
+type files struct {
+	key          []byte
+	public       crypto.PublicKey
+	bundle, crls []byte
+	inventory    []byte
+	serial       int64 // the next one
 }
 
-func (f Folder) check(bundle []byte, public crypto.PublicKey, crls []byte) error {
-	chain := puppet.ParseBundle(bundle)
-	if len(chain) == 0 {
-		return errors.New("the bundle has no certificate")
-	}
-	if key, ok := public.(interface{ Equal(crypto.PublicKey) bool }); !ok || !key.Equal(chain[0].PublicKey) {
-		return fmt.Errorf("the key is not that of the bundle's first certificate, %s: the CA's own comes first", chain[0].Subject)
-	}
-	lists, err := puppet.ParseCRLs(crls)
-	if err != nil {
-		return fmt.Errorf("reading the CRLs: %w", err)
-	}
-	for i, certificate := range chain {
-		above := chain[min(i+1, len(chain)-1)]
-		switch {
-		case !certificate.IsCA || !certificate.BasicConstraintsValid:
-			return fmt.Errorf("%s is no CA's certificate", certificate.Subject)
-		case f.Now().After(certificate.NotAfter):
-			return fmt.Errorf("the certificate of %s has ended at %s", certificate.Subject, certificate.NotAfter.UTC().Format(time.RFC3339))
-		case certificate.CheckSignatureFrom(above) != nil:
-			return fmt.Errorf("the certificate of %s is not signed by the next of the bundle, %s: it must lead up to a root", certificate.Subject, above.Subject)
-		}
-		if !slices.ContainsFunc(lists, func(list *x509.RevocationList) bool { return list.CheckSignatureFrom(certificate) == nil }) {
-			return fmt.Errorf("there is no CRL of %s", certificate.Subject)
-		}
-	}
-	return lists.SignedBy(bundle)
-}
-
-// keep writes a CA that has signed nothing yet. The certificate comes last, for by it there
-// is a CA.
-func (f Folder) keep(key []byte, public crypto.PublicKey, bundle, crls []byte) error {
-	der, err := x509.MarshalPKIXPublicKey(public)
+// keep writes a CA. The certificate comes last, for by it there is a CA.
+func (f Folder) keep(ca files) error {
+	der, err := x509.MarshalPKIXPublicKey(ca.public)
 	if err != nil {
 		return err
 	}
@@ -144,15 +110,15 @@ func (f Folder) keep(key []byte, public crypto.PublicKey, bundle, crls []byte) e
 		mode    fs.FileMode
 		content []byte
 	}{
-		{KeyFile, KeyMode, key},
+		{KeyFile, KeyMode, ca.key},
 		{"ca_pub.pem", FileMode, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})},
-		{CRLFile, FileMode, crls},
-		{InfraCRLFile, FileMode, crls},
+		{CRLFile, FileMode, ca.crls},
+		{InfraCRLFile, FileMode, ca.crls},
 		{"infra_serials", FileMode, nil},
 		{"infra_inventory.txt", FileMode, nil},
-		{inventoryFile, FileMode, nil},
-		{serialFile, FileMode, []byte("0001\n")},
-		{CertificateFile, FileMode, bundle},
+		{inventoryFile, FileMode, ca.inventory},
+		{serialFile, FileMode, []byte(FormatSerial(ca.serial))},
+		{CertificateFile, FileMode, ca.bundle},
 	} {
 		if err := f.Write(file.name, file.mode, file.content); err != nil {
 			return err
@@ -190,7 +156,7 @@ func (f Folder) Issue(certname string, names []string, ttl time.Duration) (Pair,
 	}
 	pair := Pair{pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), encodeKey(key)}
 	// A serial that is not used does no harm; one that is used twice does.
-	if err := f.Write(serialFile, FileMode, fmt.Appendf(nil, "%04X\n", serial+1)); err != nil {
+	if err := f.Write(serialFile, FileMode, []byte(FormatSerial(serial+1))); err != nil {
 		return Pair{}, err
 	}
 	if err := f.note(template, certname); err != nil {

@@ -45,7 +45,8 @@ func TestCreate(t *testing.T) {
 	require.Len(t, chain, 2)
 	require.Equal(t, "CN=Puppet CA: main", chain[0].Subject.String())
 	require.NoError(t, chain[0].CheckSignatureFrom(chain[1]))
-	require.NoError(t, f.check(bundle, chain[0].PublicKey, f.file(t, CRLFile)), "what it makes it also imports")
+	_, err = Authority{Certificates: bundle, Key: f.file(t, KeyFile), CRLs: f.file(t, CRLFile)}.Check(time.Now())
+	require.NoError(t, err, "what it makes it also imports")
 
 	info, err := os.Stat(f.path(KeyFile))
 	require.NoError(t, err)
@@ -113,31 +114,31 @@ func TestImport(t *testing.T) {
 	require.NoError(t, other.Create("Other", time.Hour))
 	for name, c := range map[string]struct {
 		bundle, key, crls []byte
-		want              string
+		reason, want      string
 	}{
-		"no certificate":   {nil, key, crls, "no certificate"},
-		"key of another":   {bundle, other.file(t, KeyFile), crls, "the CA's own comes first"},
-		"root first":       {append(encode(chain[1]), encode(chain[0])...), key, crls, "the CA's own comes first"},
-		"no root":          {encode(chain[0]), key, crls, "must lead up to a root"},
-		"no CRL of itself": {bundle, key, rest, "there is no CRL of CN=Company"},
-		"CRL of others":    {bundle, key, append(other.file(t, CRLFile), crls...), "signed by none"},
-		"no CRL":           {bundle, key, nil, "no CRL"},
-		"no key":           {bundle, nil, crls, "reading the key"},
-		"encrypted key":    {bundle, []byte("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"), crls, "decrypt it first"},
-		"no CA":            {leafOf(t, key), key, crls, "is no CA's certificate"},
+		"no certificate":   {nil, key, crls, ImportInvalid, "no certificate"},
+		"key of another":   {bundle, other.file(t, KeyFile), crls, ImportKeyMismatch, "the CA's own comes first"},
+		"root first":       {append(encode(chain[1]), encode(chain[0])...), key, crls, ImportKeyMismatch, "the CA's own comes first"},
+		"no root":          {encode(chain[0]), key, crls, ImportChainIncomplete, "must lead up to a root"},
+		"no CRL of itself": {bundle, key, rest, ImportCRLMismatch, "there is no CRL of CN=Company"},
+		"CRL of others":    {bundle, key, append(other.file(t, CRLFile), crls...), ImportCRLMismatch, "signed by none"},
+		"no CRL":           {bundle, key, nil, ImportInvalid, "no CRL"},
+		"no key":           {bundle, nil, crls, ImportInvalid, "reading the key"},
+		"encrypted key":    {bundle, []byte("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"), crls, ImportInvalid, "decrypt it first"},
+		"no CA":            {leafOf(t, key), key, crls, ImportNotACA, "is no CA's certificate"},
 	} {
 		f := newFolder(t)
-		require.ErrorContains(t, f.Import(c.bundle, c.key, c.crls), c.want, name)
+		requireRefused(t, f.Import(Authority{Certificates: c.bundle, Key: c.key, CRLs: c.crls}), c.reason, c.want)
 		exists, err := f.Exists()
 		require.NoError(t, err)
 		require.False(t, exists, name)
 	}
 	late := newFolder(t)
 	late.Now = func() time.Time { return time.Now().Add(2 * time.Hour) }
-	require.ErrorContains(t, late.Import(bundle, key, crls), "has ended")
+	requireRefused(t, late.Import(Authority{Certificates: bundle, Key: key, CRLs: crls}), ImportExpired, "has ended")
 
 	f := newFolder(t)
-	require.NoError(t, f.Import(bundle, key, crls))
+	require.NoError(t, f.Import(Authority{Certificates: bundle, Key: key, CRLs: crls}))
 	require.Equal(t, key, f.file(t, KeyFile))
 	pair, err := f.Issue("ca.example.com", nil, time.Hour)
 	require.NoError(t, err)

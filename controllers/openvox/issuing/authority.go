@@ -35,8 +35,9 @@ type authority struct {
 	server puppet.Server
 	// setup is the Secret in which the setup Job has left a pair; nil of external CAs.
 	setup map[string][]byte
-	// revoked is called for certificates that were revoked here: nil where nobody needs that.
-	revoked func(ctx context.Context, certificate *x509.Certificate)
+	// ca is its object, and revoker revokes certificates at it.
+	ca      *v1alpha1.CertificateAuthority
+	revoker *revoker
 	// waiting is why the CA cannot be asked yet; nil where it can.
 	waiting error
 }
@@ -57,22 +58,10 @@ func (a *authority) close() {
 	}
 }
 
-// revoke has the CA revoke the certificate that it has for a certname, and forget it.
-func (a *authority) revoke(ctx context.Context, certname string, has *x509.Certificate) error {
-	if err := a.stepAside(ctx, certname, has); err != nil {
-		return err
-	}
-	err := a.admin.Clean(ctx, certname)
-	if err == nil && a.revoked != nil {
-		a.revoked(ctx, has)
-	}
-	return err
-}
-
 // stepAside has another pair sign from now on where it was done with a certificate that is about
 // to be revoked: that could not sign its successor, nor anything else.
 func (a *authority) stepAside(ctx context.Context, certname string, revoked *x509.Certificate) error {
-	if !slices.ContainsFunc(a.admins, func(one administrator) bool { return one.certificate.Equal(revoked) }) {
+	if !a.administers(revoked) {
 		return nil
 	}
 	why := ""
@@ -89,6 +78,11 @@ func (a *authority) stepAside(ctx context.Context, certname string, revoked *x50
 	}
 	return &problem{phase: v1alpha1.CertificatePending, reason: reasonWaitingForSigner, wait: retryPending, err: fmt.Errorf(
 		"requests are signed with the very certificate that is to be replaced (serial %s), and by no other yet%s; it is replaced once the operator has one of its own", serial(revoked), why)}
+}
+
+// administers says whether a certificate is one by which requests are signed.
+func (a *authority) administers(certificate *x509.Certificate) bool {
+	return slices.ContainsFunc(a.admins, func(one administrator) bool { return one.certificate.Equal(certificate) })
 }
 
 // stillSigns is why a pair signs nothing: nil where it does. One that was revoked may not be on our
@@ -125,7 +119,7 @@ func connect(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority, 
 	if err != nil && !external.InsecureSkipVerify {
 		return nil, fmt.Errorf("the CA's certificate: %w", err)
 	}
-	a := &authority{bundle: bundle, server: puppet.Server{URL: external.URL, CA: bundle, Insecure: external.InsecureSkipVerify}}
+	a := &authority{ca: ca, bundle: bundle, server: puppet.Server{URL: external.URL, CA: bundle, Insecure: external.InsecureSkipVerify}}
 	if a.anyone, err = puppet.NewClient(a.server); err != nil {
 		return nil, err
 	}
@@ -157,7 +151,7 @@ func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAut
 	if err != nil {
 		return nil, fmt.Errorf("the CA's CRL: %w", err)
 	}
-	a := &authority{internal: true, bundle: bundle, server: puppet.Server{URL: internalURL(ca), CA: bundle, Quoted: true}}
+	a := &authority{ca: ca, internal: true, bundle: bundle, server: puppet.Server{URL: internalURL(ca), CA: bundle, Quoted: true}}
 	if a.anyone, err = puppet.NewClient(a.server); err != nil {
 		return nil, err
 	}
@@ -240,7 +234,7 @@ func (a *authority) obtain(ctx context.Context, certname string, public any, req
 		return certificate, nil
 	}
 	if a.admin != nil { // exchanged after we had looked
-		if err := a.revoke(ctx, certname, certificate); err != nil {
+		if _, err := a.revoke(ctx, certname, certificate, true); err != nil {
 			return nil, err
 		}
 	}

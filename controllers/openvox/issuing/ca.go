@@ -53,15 +53,25 @@ type AuthorityReconciler struct {
 	mutex sync.Mutex
 	// known is what a CA need not send again.
 	known map[types.NamespacedName]knownCRL
-	// revocations has what was revoked from here, until a refresh that began later has ended.
-	revocations map[types.NamespacedName]*v1alpha1.RevokedCertificate
+	// changes counts what was revoked from here, and checked is that count when the last refresh
+	// began that has ended.
+	changes, checked map[types.NamespacedName]int
+	// checks are what the last refresh has found missing.
+	checks map[types.NamespacedName]revocationCheck
+	// lost are entries that an answer has lacked, and the one before had.
+	lost map[types.NamespacedName]lostEntries
+	// revoker revokes what is missing.
+	revoker *revoker
 }
 
 func newAuthorityReconciler(c client.Client, s secrets, recorder events.EventRecorder, m *crlMetrics, now func() time.Time) *AuthorityReconciler {
-	return &AuthorityReconciler{
+	r := &AuthorityReconciler{
 		client: c, secrets: s, events: recorder, refreshes: attempt.NewRunner[refreshed](now), metrics: m, now: now,
-		known: map[types.NamespacedName]knownCRL{}, revocations: map[types.NamespacedName]*v1alpha1.RevokedCertificate{},
+		known: map[types.NamespacedName]knownCRL{}, changes: map[types.NamespacedName]int{}, checked: map[types.NamespacedName]int{},
+		checks: map[types.NamespacedName]revocationCheck{}, lost: map[types.NamespacedName]lostEntries{},
 	}
+	r.revoker = newRevoker(s, now, r.changed)
+	return r
 }
 
 // Reconcile reports what has become of a refresh that has ended, or begins one whose time
@@ -104,9 +114,8 @@ func (r *AuthorityReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certifi
 	if wait := r.due(ca, interval).Sub(r.now()); wait > 0 {
 		return r.requeue(ca, wait), nil
 	}
-	known, latest := r.lastRead(key)
 	copied := ca.DeepCopy()
-	r.refreshes.Begin(key, key, ca.Generation, func(ctx context.Context) refreshed { return r.refresh(ctx, copied, known, latest) })
+	r.refreshes.Begin(key, key, ca.Generation, func(ctx context.Context) refreshed { return r.refresh(ctx, copied) })
 	return authorityReport{}, nil
 }
 
@@ -135,7 +144,7 @@ func (r *AuthorityReconciler) requeue(ca *v1alpha1.CertificateAuthority, wait ti
 // due is when a CA is to be asked. After a restart its status tells.
 func (r *AuthorityReconciler) due(ca *v1alpha1.CertificateAuthority, interval time.Duration) time.Time {
 	key := client.ObjectKeyFromObject(ca)
-	if _, latest := r.lastRead(key); latest != nil && !r.refreshes.Failing(key) {
+	if known, _ := r.lastRead(key); known == nil && !r.refreshes.Failing(key) {
 		return time.Time{}
 	}
 	if due := r.refreshes.Due(key, ca.Generation); !due.IsZero() {
@@ -162,25 +171,31 @@ func (r *AuthorityReconciler) plan(ca *v1alpha1.CertificateAuthority, interval t
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.known[key] = out.known
-	if out.incomplete {
+	r.checked[key], r.checks[key] = out.changes, out.check
+	if out.check.incomplete() {
 		delete(r.known, key)
-		interval = min(interval, longestRetry)
-	}
-	if r.revocations[key] == out.latest {
-		delete(r.revocations, key)
+		interval = min(interval, out.check.wait(r.now()))
 	}
 	r.refreshes.Succeeded(key, ca.Generation, interval)
 }
 
-// lastRead is the CRL that a CA need not send again, and the certificate that was revoked
-// from here after its last refresh began: nil where there is none, else all is read anew.
-func (r *AuthorityReconciler) lastRead(key types.NamespacedName) (known knownCRL, latest *v1alpha1.RevokedCertificate) {
+// lastRead is the CRL that a CA need not send again: nil where something was revoked from here
+// after the last refresh began. changes counts what was.
+func (r *AuthorityReconciler) lastRead(key types.NamespacedName) (known *knownCRL, changes int) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if latest = r.revocations[key]; latest == nil {
-		known = r.known[key]
+	if r.changes[key] != r.checked[key] {
+		return nil, r.changes[key]
 	}
-	return known, latest
+	return new(r.known[key]), r.changes[key]
+}
+
+// changed starts a refresh of a CA's CRL immediately, which reads all of it.
+func (r *AuthorityReconciler) changed(ctx context.Context, ca types.NamespacedName) {
+	r.mutex.Lock()
+	r.changes[ca]++
+	r.mutex.Unlock()
+	r.refreshes.Wake(ctx, ca)
 }
 
 // hurry has a CA that fails asked at once: what it needs has changed.
@@ -195,8 +210,13 @@ func (r *AuthorityReconciler) forget(_ context.Context, key types.NamespacedName
 	r.metrics.forget(key)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	for _, of := range []map[types.NamespacedName]int{r.changes, r.checked} {
+		delete(of, key)
+	}
 	delete(r.known, key)
-	delete(r.revocations, key)
+	delete(r.checks, key)
+	delete(r.lost, key)
+	r.revoker.forget(key)
 	return nil
 }
 
@@ -210,7 +230,7 @@ func (r *AuthorityReconciler) report(ca *v1alpha1.CertificateAuthority, out refr
 			next.Status.SigningSecretName = ca.Spec.External.TLSSecretRef
 		}
 	}
-	report := authorityReport{Status: &next.Status, Events: answers(ca, next, out)}
+	report := authorityReport{Status: &next.Status, Events: append(answers(ca, next, out), out.events...)}
 	if out.err == nil {
 		next.Status.CRL = out.crl
 	}
@@ -262,9 +282,9 @@ func (r *AuthorityReconciler) judgeCRL(before, ca *v1alpha1.CertificateAuthority
 	switch {
 	case !end.IsZero() && !r.now().Before(end):
 		stale(ca, end)
-	case out.incomplete:
-		c.Set(conditionCRLCurrent, false, reasonIncomplete, fmt.Sprintf("the CRL lacks the certificate with serial %s, which was revoked from here: whoever checks by it lets revoked certificates in. "+
-			"Have the CA give its full CRL away (enable-infra-crl: false in its ca.conf)", ca.Status.CRL.LastRevoked.SerialNumber))
+	case out.check.incomplete():
+		reason, message := out.check.judge(r.now())
+		c.Set(conditionCRLCurrent, false, reason, message)
 	case out.err != nil && isIncomplete(before):
 	case out.reason == reasonCRLRefused:
 		c.Set(conditionCRLCurrent, false, reasonCRLRefused, out.err.Error())

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,7 +39,7 @@ type CertificateReconciler struct {
 	attempts *attempt.Runner[outcome]
 	keys     *keyMaker
 	admit    builtin.Admitter
-	revoked  revocations
+	revoker  *revoker
 	turns    turns
 	now      func() time.Time
 }
@@ -156,9 +157,43 @@ func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha
 	// Of the operator's one signs what the other becomes next, so it stays until it can be spared.
 	lasts := layout.IsOperators(certificate.Name) && ca.Spec.External == nil && ca.DeletionTimestamp.IsZero()
 	if !lasts && r.now().Sub(certificate.DeletionTimestamp.Time) > cleanupTimeout {
-		return outcome{events: []object.Event{{Warning: true, Reason: "CertificateNotRevoked", Message: "the certificate stays valid at the CA: " + err.Error()}}}
+		message := "the certificate stays valid at the CA: " + err.Error()
+		if recorded, recordErr := r.revokeLater(ctx, ca, certificate); recordErr != nil {
+			message += "; it cannot be recorded to be revoked later: " + recordErr.Error()
+		} else if recorded {
+			message = "the certificate stays valid until the CA answers, and is revoked then; the condition " + conditionCRLCurrent + " of the CertificateAuthority names it meanwhile: " + err.Error()
+		}
+		return outcome{events: []object.Event{{Warning: true, Reason: "CertificateNotRevoked", Message: message}}}
 	}
 	return outcome{phase: v1alpha1.CertificateError, reason: "RevocationFailed", message: err.Error(), wait: retryError}
+}
+
+// revokeLater records the certificate of an object that goes, to be revoked once its CA answers.
+// recorded is false where nothing is revoked from here, or no certificate is stored.
+func (r *CertificateReconciler) revokeLater(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate) (recorded bool, err error) {
+	data, err := r.secrets.owned(ctx, certificate, layout.TLSSecret(certificate.Name))
+	stored := layout.StoredPair(data)
+	if err != nil || stored == nil || ca.Spec.External != nil && ca.Spec.External.TLSSecretRef == "" {
+		return false, err
+	}
+	bundle, err := r.secrets.value(ctx, ca.Namespace, layout.CASecret(ca), layout.CAFile)
+	if err != nil {
+		return false, err
+	}
+	wanted := newRevocation(stored, bundle, r.now())
+	if wanted.Issuer == "" || r.now().After(wanted.NotAfter) {
+		return false, nil
+	}
+	if err := r.secrets.changeRevocations(ctx, ca, r.now(), func(record []revocation) []revocation {
+		if slices.ContainsFunc(record, func(had revocation) bool { return had.Fingerprint == wanted.Fingerprint }) {
+			return record
+		}
+		return append(record, wanted)
+	}); err != nil {
+		return false, err
+	}
+	r.revoker.read(ctx, client.ObjectKeyFromObject(ca))
+	return true, nil
 }
 
 // issuance begins with a Certificate at its CA: its end ends that.
@@ -183,7 +218,7 @@ func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alp
 		end()
 		return nil, fmt.Errorf("CertificateAuthority %s: %w", ca.Name, err)
 	}
-	a.revoked = r.revoked.of(key)
+	a.revoker = r.revoker
 	if server { // by its Service the CA is asked
 		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, []string{serviceHost(ca)})
 	}

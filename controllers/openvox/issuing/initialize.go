@@ -23,6 +23,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/cadir"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
@@ -260,7 +261,7 @@ func (r *InitializeReconciler) setUp(ctx context.Context, s setup) (progress, er
 	s.image = slices.MinFunc(naming, func(a, b v1alpha1.Config) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	}).Spec.Image
-	if unmet, err := r.unmet(ctx, s); err != nil || unmet.reason != "" {
+	if unmet, err := r.unmet(ctx, &s); err != nil || unmet.reason != "" {
 		if err == nil { // nor does a Job go on that was permitted before
 			err = r.remove(ctx, s, &batchv1.Job{})
 		}
@@ -273,19 +274,39 @@ func (r *InitializeReconciler) setUp(ctx context.Context, s setup) (progress, er
 }
 
 // unmet is what the setup Job waits for: its reason is empty where that is nothing.
-func (r *InitializeReconciler) unmet(ctx context.Context, s setup) (progress, error) {
+func (r *InitializeReconciler) unmet(ctx context.Context, s *setup) (progress, error) {
 	if !s.served {
-		if p, err := r.judgeServer(ctx, s); err != nil || p.reason != "" {
+		if p, err := r.judgeServer(ctx, *s); err != nil || p.reason != "" {
 			return p, err
 		}
 	}
 	if s.imports() {
-		lacks, err := r.secrets.intermediate(ctx, s.ca)
-		if err != nil {
-			return progress{}, err
-		}
-		if lacks != "" {
-			return progress{reason: reasonWaitingForCA, message: "spec.intermediateCA: " + lacks, wait: retryPending}, nil
+		return r.judgeImport(ctx, s)
+	}
+	return progress{}, nil
+}
+
+// judgeImport says whether the setup Job may import the CA of spec.intermediateCA, and from which
+// serial on it issues.
+func (r *InitializeReconciler) judgeImport(ctx context.Context, s *setup) (progress, error) {
+	imported, lacks, err := r.secrets.intermediate(ctx, s.ca)
+	if err != nil {
+		return progress{}, err
+	}
+	if lacks != "" {
+		return progress{reason: reasonWaitingForCA, message: "spec.intermediateCA: " + lacks, wait: retryPending}, nil
+	}
+	next, err := imported.Check(r.now())
+	if refused, ok := errors.AsType[*cadir.ImportError](err); ok {
+		return progress{reason: refused.Reason, message: fmt.Sprintf("spec.intermediateCA: Secret %s: %v", s.ca.Spec.IntermediateCA.SecretName, err)}, nil
+	}
+	if err != nil {
+		return progress{}, err
+	}
+	s.nextSerial = strings.TrimSpace(cadir.FormatSerial(next))
+	for _, key := range intermediateOptional {
+		if content := map[string][]byte{cadir.ImportSerial: imported.Serial, cadir.ImportInventory: imported.Inventory}[key]; len(content) > 0 {
+			s.optional = append(s.optional, key)
 		}
 	}
 	return progress{}, nil

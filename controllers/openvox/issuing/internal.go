@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/cadir"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
@@ -86,6 +87,10 @@ type setup struct {
 	exists bool
 	// served says that the CA's server has a pair, and may be running on it.
 	served bool
+	// nextSerial is the first one that an imported CA has not used, and optional are the keys of
+	// its Secret that the Job reads, too.
+	nextSerial string
+	optional   []string
 	// rescue has the Job make another pair that signs, for there is none left.
 	rescue bool
 	// fsGroup is nil where the cluster gives each namespace its own group.
@@ -162,9 +167,9 @@ func (s setup) service() *corev1.Service {
 	}
 }
 
-// secrets are empty: the setup Job fills them, and needs no permission to create any.
+// secrets are empty: the setup Job fills those of the CA, and needs no permission to create any.
 func (s setup) secrets() (list []*corev1.Secret) {
-	for _, name := range keptSecrets(s.ca.Name) {
+	for _, name := range append(keptSecrets(s.ca.Name), layout.RevocationsSecret(s.ca.Name)) {
 		list = append(list, &corev1.Secret{TypeMeta: layout.KindOf(corev1.SchemeGroupVersion, "Secret"), ObjectMeta: s.keptMeta(name)})
 	}
 	return list
@@ -241,7 +246,7 @@ func (s setup) job() *batchv1.Job {
 // hash is of what a setup Job is made of. That there is a CA is not part of it, nor that
 // it serves: the Job itself brings that about.
 func (s setup) hash() string {
-	s.exists, s.served = false, false
+	s.exists, s.served, s.nextSerial, s.optional = false, false, "", nil
 	text, err := json.Marshal(s.pod())
 	if err != nil {
 		panic(err) // plain values
@@ -251,7 +256,10 @@ func (s setup) hash() string {
 }
 
 // intermediateKeys are those of the Secret with a CA's own keys, and nothing else of it is mounted.
-var intermediateKeys = []string{"ca.pem", "key.pem", "crl.pem"}
+var intermediateKeys = []string{cadir.ImportCertificates, cadir.ImportKey, cadir.ImportCRLs}
+
+// intermediateOptional are those that it may have, too.
+var intermediateOptional = []string{cadir.ImportSerial, cadir.ImportInventory}
 
 // imports says whether the Job needs keys from elsewhere: a CA that is there has its own.
 func (s setup) imports() bool { return s.ca.Spec.IntermediateCA.Enabled && !s.exists }
@@ -272,7 +280,7 @@ func (s setup) pod() corev1.PodSpec {
 	}
 	if s.imports() {
 		var items []corev1.KeyToPath
-		for _, key := range intermediateKeys {
+		for _, key := range append(slices.Clone(intermediateKeys), s.optional...) {
 			items = append(items, corev1.KeyToPath{Key: key, Path: key})
 		}
 		mounts = append(mounts, corev1.VolumeMount{Name: "intermediate-ca", MountPath: intermediateFolder, ReadOnly: true})
@@ -341,6 +349,7 @@ func (s setup) environment() []corev1.EnvVar {
 		{Name: "SETUP_PROGRAM", Value: setupProgram},
 		{Name: "TOKEN_DIR", Value: tokenFolder},
 		{Name: "INTERMEDIATE_DIR", Value: intermediate},
+		{Name: "NEXT_SERIAL", Value: s.nextSerial},
 	}
 }
 

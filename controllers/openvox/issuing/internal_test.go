@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/cadir"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
@@ -400,7 +402,7 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 		t.Cleanup(client.Close)
 		a.anyone = client
 	}
-	err := a.revoke(t.Context(), "main-internal", setup)
+	_, err := a.revoke(t.Context(), "main-internal", setup, true)
 	require.ErrorContains(t, err, "requests are signed with the very certificate that is to be replaced")
 	require.Equal(t, reasonWaitingForSigner, failed(err, v1alpha1.CertificateError, nil).reason)
 
@@ -683,7 +685,23 @@ func TestIntermediateCA(t *testing.T) {
 	update(mark("main"))
 	waits(`has no key "crl.pem"`)
 	update(func(s *corev1.Secret) { s.Data["crl.pem"] = []byte("x") })
+	require.Equal(t, cadir.ImportInvalid, s.reason())
+	require.Equal(t, v1alpha1.CertificateAuthorityError, s.reconcile().Status.Phase)
+	require.False(t, s.Get("main-ca-setup", &batchv1.Job{}))
+	vm := cadir.Folder{Path: filepath.Join(t.TempDir(), "ca"), KeyBits: 1024, Now: time.Now}
+	require.NoError(t, vm.Create("Puppet CA: vm", time.Hour))
+	update(func(s *corev1.Secret) {
+		for key, file := range map[string]string{"ca.pem": cadir.CertificateFile, "key.pem": cadir.KeyFile, "crl.pem": cadir.CRLFile} {
+			content, err := os.ReadFile(filepath.Join(vm.Path, file))
+			require.NoError(t, err)
+			s.Data[key] = content
+		}
+		s.Data["serial"] = []byte("00FF")
+	})
 	require.Equal(t, reasonSettingUp, s.reason())
+	job := &batchv1.Job{}
+	require.True(t, s.Get("main-ca-setup", job))
+	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "NEXT_SERIAL", Value: "00FF"})
 	require.True(t, s.Get("main-ca-setup", &batchv1.Job{}))
 	update(mark(""))
 	waits("is not marked for this CertificateAuthority")

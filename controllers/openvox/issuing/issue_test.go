@@ -62,7 +62,7 @@ func TestNothingIsSaidToBeRevoked(t *testing.T) {
 	server := puppet.Server{URL: b.ca.URL, CA: b.ca.Bundle()}
 	anyone, err := puppet.NewClient(server)
 	require.NoError(t, err)
-	a := &authority{internal: true, bundle: b.ca.Bundle(), anyone: anyone, admin: anyone, admins: []administrator{{leaf, anyone}}, server: server}
+	a := &authority{ca: openvoxtest.MakeCA("main"), revoker: revokerOf(b.client, nil), internal: true, bundle: b.ca.Bundle(), anyone: anyone, admin: anyone, admins: []administrator{{leaf, anyone}}, server: server}
 	i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, keys: newKeyMaker(1024), now: func() time.Time { return b.now }}
 	out := i.run(t.Context())
 	require.Equal(t, reasonWaitingForSigner, out.reason)
@@ -85,7 +85,7 @@ func (b *bench) attempt() outcome {
 	server := puppet.Server{URL: b.ca.URL, CA: b.ca.Bundle()}
 	anyone, err := puppet.NewClient(server)
 	require.NoError(b.t, err)
-	a := &authority{bundle: b.ca.Bundle(), anyone: anyone, admin: anyone, server: server}
+	a := &authority{ca: openvoxtest.MakeCA("main"), revoker: revokerOf(b.client, nil), bundle: b.ca.Bundle(), anyone: anyone, admin: anyone, server: server}
 	if b.noAdmin {
 		a.admin = nil
 	}
@@ -406,13 +406,14 @@ func TestNoKeyForACAThatIsDown(t *testing.T) {
 // TestRevoke: what goes is revoked, and nothing else under its name.
 func TestRevoke(t *testing.T) {
 	b := newBench(t)
-	var told []string
-	revoke := func() {
+	told := 0
+	revoke := func() []object.Event {
 		anyone, err := puppet.NewClient(puppet.Server{URL: b.ca.URL, CA: b.ca.Bundle()})
 		require.NoError(t, err)
-		heard := func(_ context.Context, certificate *x509.Certificate) { told = append(told, serial(certificate)) }
-		i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: &authority{anyone: anyone, admin: anyone, revoked: heard}, now: time.Now}
+		a := &authority{ca: openvoxtest.MakeCA("main"), revoker: revokerOf(b.client, &told), bundle: b.ca.Bundle(), anyone: anyone, admin: anyone}
+		i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, now: time.Now}
 		require.NoError(t, i.revoke(t.Context()))
+		return i.events
 	}
 	revoke()
 	require.Empty(t, b.ca.Revoked)
@@ -421,10 +422,15 @@ func TestRevoke(t *testing.T) {
 	revoke()
 	require.Empty(t, b.ca.Revoked, "the CA has another by now")
 	b.certificate.Status.SerialNumber = serial(first)
-	require.Empty(t, told)
-	revoke()
+	require.Zero(t, told)
+	b.ca.Idle = true
+	require.Equal(t, []string{reasonUnconfirmed}, reasonsOf(revoke()), "an answer of 200 is no revocation")
+	require.NotNil(t, b.ca.Issued["web.example.com"], "without its file it could not be revoked again")
+	b.ca.Idle = false
+	require.Equal(t, []string{"CertificateCleaned"}, reasonsOf(revoke()))
 	require.Equal(t, first.SerialNumber, b.ca.Revoked[0])
-	require.Equal(t, []string{serial(first)}, told, "who reads the CRL is told")
+	require.Nil(t, b.ca.Issued["web.example.com"])
+	require.NotZero(t, told, "the CRL is read")
 }
 
 // TestRenewalByReissue where the CA has no certificate_renewal, or does not permit it.

@@ -19,6 +19,7 @@ var (
 	crlNextUpdate  = prometheus.NewDesc("lintel_openvox_crl_next_update_timestamp_seconds", "When the CRL that is stored ends.", crlLabels, nil)
 	crlLastRefresh = prometheus.NewDesc("lintel_openvox_crl_last_refresh_timestamp_seconds", "When the CA was asked for its CRL last, and gave one that was taken.", crlLabels, nil)
 	caNotAfter     = prometheus.NewDesc("lintel_openvox_ca_not_after_timestamp_seconds", "When the CA's own certificate ends.", crlLabels, nil)
+	crlMissing     = prometheus.NewDesc("lintel_openvox_crl_missing_revocations", "Certificates that were revoked from here, have not expired, and are not on the CRL.", crlLabels, nil)
 	crlFailures    = prometheus.NewDesc("lintel_openvox_crl_refresh_failures_total", "Tries to read a CRL that failed, or gave one that was not taken.", crlLabels, nil)
 )
 
@@ -67,7 +68,7 @@ func (m *crlMetrics) forget(key types.NamespacedName) {
 
 // Describe implements prometheus.Collector.
 func (m *crlMetrics) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, one := range []*prometheus.Desc{crlAge, crlNextUpdate, crlLastRefresh, caNotAfter, crlFailures} {
+	for _, one := range []*prometheus.Desc{crlAge, crlNextUpdate, crlLastRefresh, caNotAfter, crlMissing, crlFailures} {
 		descriptions <- one
 	}
 }
@@ -88,6 +89,7 @@ func (m *crlMetrics) Collect(metrics chan<- prometheus.Metric) {
 		}
 		if at := facts.crl.Refreshed; !at.IsZero() {
 			gauge(crlLastRefresh, float64(at.Unix()))
+			gauge(crlMissing, float64(facts.crl.MissingCount))
 		}
 		if at := facts.notAfter; !at.IsZero() {
 			gauge(caNotAfter, float64(at.Unix()))

@@ -5,18 +5,28 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 )
 
-// wholeAgain is how long a CA is believed that its CRL is the one that is known.
-const wholeAgain = time.Hour
+const (
+	// wholeAgain is how long a CA is believed that its CRL is the one that is known.
+	wholeAgain = time.Hour
+	// believeAfter is the time between two answers with fewer entries than before, of which the
+	// second one is believed.
+	believeAfter = 3 * time.Second
+)
 
 // reasonCRLRefused is of CRLs that are not taken.
 const reasonCRLRefused = "CRLRefused"
@@ -26,13 +36,13 @@ type refreshed struct {
 	// connected says whether the CA's Secrets could be read; notAfter is by them.
 	connected bool
 	notAfter  *metav1.Time
-	// crl and known are of what is stored, where there is no err; incomplete says that it
-	// lacks what was revoked from here.
-	crl        *v1alpha1.CRLStatus
-	known      knownCRL
-	incomplete bool
-	// latest is what was revoked from here before the attempt began, and not looked for yet.
-	latest *v1alpha1.RevokedCertificate
+	// crl and known are of what is stored, where there is no err.
+	crl   *v1alpha1.CRLStatus
+	known knownCRL
+	// check is of what was revoked from here; changes is the count of that when it began.
+	check   revocationCheck
+	changes int
+	events  []object.Event
 	// reason and err are why nothing is stored.
 	reason string
 	err    error
@@ -58,19 +68,17 @@ type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// refresh reads the CRL of a CA, and stores it where it follows the one before.
-func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.CertificateAuthority, known knownCRL, latest *v1alpha1.RevokedCertificate) refreshed {
-	out := refreshed{latest: latest}
+// refresh reads the CRL of a CA, stores it where it follows the one before, and revokes again what
+// it lacks.
+func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.CertificateAuthority) (out refreshed) {
+	known, changes := r.lastRead(client.ObjectKeyFromObject(ca))
+	out.known, out.changes = ptr.Deref(known, knownCRL{}), changes
 	a, err := connect(ctx, r.secrets, ca, "")
 	if err == nil {
 		defer a.close()
+		a.revoker = r.revoker
 		out.connected, out.notAfter = true, notAfter(a.bundle)
-		var lists puppet.CRLs
-		if lists, out.known, err = r.read(ctx, ca, a, known); err == nil {
-			out.crl = r.describe(lists)
-			out.crl.LastRevoked = mustHave(ca, latest, r.now())
-			out.incomplete = !revokes(lists, out.crl.LastRevoked)
-		}
+		err = r.readCRL(ctx, ca, a, &out)
 	}
 	if err != nil {
 		out.err, out.reason = err, reasonNotAnswering
@@ -81,31 +89,76 @@ func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.Certific
 	return out
 }
 
-func (r *AuthorityReconciler) read(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority, known knownCRL) (puppet.CRLs, knownCRL, error) {
+func (r *AuthorityReconciler) readCRL(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority, out *refreshed) error {
+	lists, err := r.read(ctx, ca, a, out)
+	if err != nil {
+		return err
+	}
+	out.crl = r.describe(lists)
+	r.check(ctx, ca, a, lists, out)
+	return nil
+}
+
+func (r *AuthorityReconciler) read(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority, out *refreshed) (puppet.CRLs, error) {
 	if end := lastEnd(a.bundle); !end.IsZero() && r.now().After(end) {
-		return nil, known, fmt.Errorf("the CA's certificate has ended at %s: nobody accepts what it signs; put the new one into Secret %s", end.UTC().Format(time.RFC3339), layout.CASecret(ca))
+		return nil, fmt.Errorf("the CA's certificate has ended at %s: nobody accepts what it signs; put the new one into Secret %s", end.UTC().Format(time.RFC3339), layout.CASecret(ca))
 	}
 	stored, err := r.secrets.owned(ctx, ca, layout.CRLSecret(ca.Name))
 	if err != nil {
-		return nil, known, err
+		return nil, err
 	}
-	text, version, err := a.anyone.CRL(ctx, known.usable(stored[layout.CRLFile], r.now()))
+	text, version, err := a.anyone.CRL(ctx, out.known.usable(stored[layout.CRLFile], r.now()))
+	known := out.known
 	switch {
 	case errors.Is(err, puppet.ErrNotModified):
 		text = stored[layout.CRLFile]
 	case err != nil:
-		return nil, known, err
+		return nil, err
 	default:
 		known = knownCRL{version, sha256.Sum256(text), r.now()}
 	}
-	lists, err := judgeCRLs(text, stored, a.bundle, r.now())
+	lists, had, err := judgeCRLs(text, stored, a.bundle, r.now())
+	if err == nil {
+		err = r.judgeLost(ca, lists.Lost(had), out)
+	}
 	if err != nil {
-		return nil, known, refusal{err}
+		return nil, refusal{err}
 	}
 	if err := r.secrets.keep(ctx, ca, layout.CRLSecret(ca.Name), labelsOf(ca.Name), map[string][]byte{layout.CRLFile: text}); err != nil {
-		return nil, known, err
+		return nil, err
 	}
-	return lists, known, nil
+	out.known = known
+	return lists, nil
+}
+
+// lostEntries are those that an answer has lacked first at a time.
+type lostEntries struct {
+	digest string
+	since  time.Time
+}
+
+// judgeLost refuses a CRL that lacks entries of the one before, until another answer lacks the
+// same. A CA may leave out certificates that have expired.
+func (r *AuthorityReconciler) judgeLost(ca *v1alpha1.CertificateAuthority, lost []string, out *refreshed) error {
+	key := client.ObjectKeyFromObject(ca)
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if len(lost) == 0 {
+		delete(r.lost, key)
+		return nil
+	}
+	slices.Sort(lost)
+	now := lostEntries{digest([]byte(strings.Join(lost, " "))), r.now()}
+	if r.lost[key].digest != now.digest {
+		r.lost[key] = now
+	}
+	if r.now().Sub(r.lost[key].since) < believeAfter {
+		return fmt.Errorf("the CRL lacks %d entries that it had; the CRL before is kept until another answer confirms that", len(lost))
+	}
+	delete(r.lost, key)
+	out.events = append(out.events, object.Event{Warning: true, Reason: "CRLShrunk", Message: fmt.Sprintf(
+		"the CRL lacks %d entries that it had, in two answers of the CA. If their certificates have not expired, something has overwritten the CA's CRL: compare with a backup of the CA", len(lost))})
+	return nil
 }
 
 // describe is what the status says of a CRL that was read now.
@@ -118,11 +171,11 @@ func (r *AuthorityReconciler) describe(lists puppet.CRLs) *v1alpha1.CRLStatus {
 	return status
 }
 
-// judgeCRLs says whether a CRL may take the place of what is stored.
-func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte, now time.Time) (puppet.CRLs, error) {
-	lists, err := puppet.ParseCRLs(text)
+// judgeCRLs says whether a CRL may take the place of what is stored, which had is.
+func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte, now time.Time) (lists, had puppet.CRLs, err error) {
+	lists, err = puppet.ParseCRLs(text)
 	if err != nil {
-		return nil, fmt.Errorf("reading the CRL: %w", err)
+		return nil, nil, fmt.Errorf("reading the CRL: %w", err)
 	}
 	size := len(text)
 	for key, value := range stored {
@@ -131,20 +184,20 @@ func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte, now time.Ti
 		}
 	}
 	if size > corev1.MaxSecretSize {
-		return nil, fmt.Errorf("the CRL has %d bytes, and a Secret holds %d at most; have the CA drop certificates that have ended", len(text), corev1.MaxSecretSize)
+		return nil, nil, fmt.Errorf("the CRL has %d bytes, and a Secret holds %d at most; have the CA drop certificates that have ended", len(text), corev1.MaxSecretSize)
 	}
 	if bundle != nil {
 		if err := lists.SignedBy(bundle); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	// One that cannot be read was edited by hand, and is replaced.
-	if had, err := puppet.ParseCRLs(stored[layout.CRLFile]); err == nil {
+	if had, err = puppet.ParseCRLs(stored[layout.CRLFile]); err == nil {
 		if err := lists.Follows(had, bundle, now); err != nil {
-			return nil, fmt.Errorf("%w, which is kept; if the CA is right, delete the key %s of the Secret", err, layout.CRLFile)
+			return nil, nil, fmt.Errorf("%w, which is kept; if the CA is right, delete the key %s of the Secret", err, layout.CRLFile)
 		}
 	}
-	return lists, nil
+	return lists, had, nil
 }
 
 // notAfter is when the first certificate of a bundle ends, which is the CA's own.

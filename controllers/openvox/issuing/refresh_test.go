@@ -49,6 +49,7 @@ func newRefreshing(t *testing.T, url string, ca *openvoxtest.CA) *refreshing {
 	f.client = openvoxtest.NewClient(t, newAuthority(url), openvoxtest.MakeSecret("main-ca", map[string][]byte{layout.CAFile: ca.Bundle()}))
 	clock := func() time.Time { return f.now }
 	f.r = newAuthorityReconciler(f.client, secrets{f.client, f.client}, f.recorder, newCRLMetrics(clock), clock)
+	f.r.revoker.pause = 0
 	f.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	ctx, cancel := context.WithCancel(t.Context())
 	require.NoError(t, f.r.refreshes.Source().Start(ctx, f.queue))
@@ -349,82 +350,6 @@ func TestBackOff(t *testing.T) {
 		f.r.plan(starting, time.Minute, refreshed{err: errors.New("connection refused")})
 	}
 	require.LessOrEqual(t, f.r.refreshes.Due(client.ObjectKeyFromObject(starting), starting.Generation).Sub(f.now), longestStart)
-}
-
-// TestRevokedFromHere: a revocation has the CRL read at once and whole, and a CRL without it
-// is told, for servers check their clients by it.
-func TestRevokedFromHere(t *testing.T) {
-	ca := openvoxtest.NewCA(t)
-	f := newRefreshing(t, ca.URL, ca)
-	f.reconcile()
-	require.Equal(t, 1, f.calls())
-	revoke := func(list bool) *x509.Certificate {
-		t.Helper()
-		leaf := certificateOf(t, openvoxtest.NewPair(t, ca, &x509.Certificate{Subject: pkix.Name{CommonName: "web"}}))
-		if list {
-			ca.Revoked = append(ca.Revoked, leaf.SerialNumber)
-			ca.CRL++
-		}
-		f.r.revoked(t.Context(), openvoxtest.Main.NamespacedName, leaf)
-		f.woken()
-		return leaf
-	}
-	leaf := revoke(true)
-	ca.Changed = time.Now().Add(-24 * time.Hour) // by its date the CRL is the one that is known
-	object, wait := f.reconcile()
-	require.Equal(t, 2, f.calls(), "before its time")
-	require.Equal(t, time.Minute, wait)
-	require.Contains(t, state(object, conditionCRLCurrent), "True Refreshed")
-	require.Equal(t, serial(leaf), object.Status.CRL.LastRevoked.SerialNumber)
-	lists, err := puppet.ParseCRLs(f.stored().Data[layout.CRLFile])
-	require.NoError(t, err)
-	require.True(t, lists.Revokes(leaf))
-	f.told()
-
-	leaf = revoke(false)
-	object, wait = f.reconcile()
-	require.Contains(t, state(object, conditionCRLCurrent), "False Incomplete the CRL lacks the certificate with serial "+serial(leaf))
-	require.LessOrEqual(t, wait, longestRetry)
-	object, _ = f.later()
-	require.Contains(t, state(object, conditionCRLCurrent), "False Incomplete")
-	ca.Answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusBadGateway); return true }
-	object, _ = f.later()
-	require.Contains(t, state(object, conditionCRLCurrent), "False Incomplete", "a CA that is down has not mended it")
-	require.Equal(t, 1, strings.Count(strings.Join(f.told(), "\n"), "Warning CRLIncomplete"), "once")
-
-	// Another manager knows it from the status.
-	again := newAuthorityReconciler(f.client, f.r.secrets, f.recorder, newCRLMetrics(f.r.now), f.r.now)
-	again.refreshes, f.r = f.r.refreshes, again
-	ca.Answer = nil
-	object, _ = f.later()
-	require.Contains(t, state(object, conditionCRLCurrent), "False Incomplete")
-	ca.Revoked = append(ca.Revoked, leaf.SerialNumber)
-	ca.CRL++
-	object, _ = f.later()
-	require.Contains(t, state(object, conditionCRLCurrent), "True Refreshed")
-	require.Equal(t, v1alpha1.CertificateAuthorityExternal, object.Status.Phase)
-}
-
-// TestRevokedMeanwhile: a revocation while the CRL is read has it read again.
-func TestRevokedMeanwhile(t *testing.T) {
-	ca := openvoxtest.NewCA(t)
-	f := newRefreshing(t, ca.URL, ca)
-	leaf := certificateOf(t, openvoxtest.NewPair(t, ca, &x509.Certificate{Subject: pkix.Name{CommonName: "web"}}))
-	ca.Answer = func(w http.ResponseWriter, _ *http.Request) bool {
-		_, _ = w.Write(ca.List(1))
-		if len(ca.Revoked) == 0 {
-			ca.Revoked = append(ca.Revoked, leaf.SerialNumber)
-			f.r.revoked(context.Background(), openvoxtest.Main.NamespacedName, leaf)
-		} else {
-			ca.Answer = nil
-		}
-		return true
-	}
-	require.Eventually(t, func() bool {
-		object, _ := f.reconcile()
-		return object.Status.CRL.LastRevoked != nil
-	}, 2*time.Minute, time.Millisecond)
-	require.Equal(t, 2, f.calls())
 }
 
 // TestExpiredCRL: one that has ended never takes the place of one that has not.

@@ -2,6 +2,7 @@ package issuing
 
 import (
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -46,5 +47,5 @@ func begins(names map[string]string) object.News {
 
 // isFault says whether somebody has to do something.
 func isFault(reason string) bool {
-	return slices.Contains([]string{reasonSetupFailed, reasonNotOwned, reasonNotWritten, reasonServerDenied, reasonExternalOnly}, reason)
+	return strings.HasPrefix(reason, "Import") || slices.Contains([]string{reasonSetupFailed, reasonNotOwned, reasonNotWritten, reasonServerDenied, reasonExternalOnly}, reason)
 }

@@ -4,15 +4,16 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/cadir"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
@@ -33,25 +34,26 @@ func (s secrets) read(ctx context.Context, namespace, name string) (*corev1.Secr
 }
 
 // keep writes the given keys of a Secret, removes those that are nil, and leaves its others
-// as they are. A Secret of that name that belongs to nobody or somebody else is left alone,
-// which is an error.
+// as they are.
 func (s secrets) keep(ctx context.Context, owner client.Object, name string, labels map[string]string, data map[string][]byte) error {
-	removed := func(_ string, value []byte) bool { return value == nil }
-	have, err := s.read(ctx, owner.GetNamespace(), name)
-	switch {
-	case err != nil:
-		return err
-	case have == nil:
-		have = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: name, Labels: labels}, Data: maps.Clone(data)}
-		maps.DeleteFunc(have.Data, removed)
-		if err = controllerutil.SetControllerReference(owner, have, s.client.Scheme()); err == nil {
-			err = s.client.Create(ctx, have, client.FieldOwner(secretsManager))
-		}
-		if err != nil {
-			return fmt.Errorf("creating Secret %s: %w", name, err)
-		}
+	return s.edit(ctx, owner, name, labels, func(have map[string][]byte) error {
+		maps.Copy(have, data)
+		maps.DeleteFunc(have, func(_ string, value []byte) bool { return value == nil })
 		return nil
-	case !ours(owner)(have):
+	})
+}
+
+// edit changes the data of a Secret, or creates it. A Secret of that name that belongs to nobody
+// or somebody else is left alone, which is an error. A conflict with another writer is one, too.
+func (s secrets) edit(ctx context.Context, owner client.Object, name string, labels map[string]string, change func(data map[string][]byte) error) error {
+	have, err := s.read(ctx, owner.GetNamespace(), name)
+	if err != nil {
+		return err
+	}
+	if have == nil {
+		return s.create(ctx, owner, name, labels, change)
+	}
+	if !ours(owner)(have) {
 		return &notOurs{name}
 	}
 	before := have.DeepCopy()
@@ -61,10 +63,11 @@ func (s secrets) keep(ctx context.Context, owner client.Object, name string, lab
 	if have.Labels == nil {
 		have.Labels = map[string]string{}
 	}
-	maps.Copy(have.Data, data)
-	maps.DeleteFunc(have.Data, removed)
+	if err := change(have.Data); err != nil {
+		return err
+	}
 	maps.Copy(have.Labels, labels)
-	if reflect.DeepEqual(before, have) {
+	if equality.Semantic.DeepEqual(before, have) {
 		return nil
 	}
 	if have.Immutable != nil && *have.Immutable { // by whoever would have it stay as it is
@@ -72,6 +75,21 @@ func (s secrets) keep(ctx context.Context, owner client.Object, name string, lab
 	}
 	if err := s.client.Update(ctx, have, client.FieldOwner(secretsManager)); err != nil {
 		return fmt.Errorf("updating Secret %s: %w", name, err)
+	}
+	return nil
+}
+
+func (s secrets) create(ctx context.Context, owner client.Object, name string, labels map[string]string, change func(data map[string][]byte) error) error {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: name, Labels: labels}, Data: map[string][]byte{}}
+	if err := change(secret.Data); err != nil {
+		return err
+	}
+	err := controllerutil.SetControllerReference(owner, secret, s.client.Scheme())
+	if err == nil {
+		err = s.client.Create(ctx, secret, client.FieldOwner(secretsManager))
+	}
+	if err != nil {
+		return fmt.Errorf("creating Secret %s: %w", name, err)
 	}
 	return nil
 }
@@ -161,23 +179,23 @@ func (s secrets) value(ctx context.Context, namespace, name, key string) ([]byte
 	return value, nil
 }
 
-// intermediate is what the Secret lacks that a CA's keys are to come from: "" where it has
-// them, and whoever owns it has marked it for this CA.
-func (s secrets) intermediate(ctx context.Context, ca *v1alpha1.CertificateAuthority) (lacks string, err error) {
+// intermediate is the CA that the Secret of spec.intermediateCA has. lacks is what the Secret lacks
+// for that: "" where it has all, and its owner has marked it for this CA.
+func (s secrets) intermediate(ctx context.Context, ca *v1alpha1.CertificateAuthority) (imported cadir.Authority, lacks string, err error) {
 	name := ca.Spec.IntermediateCA.SecretName
 	secret, err := s.read(ctx, ca.Namespace, name)
 	switch {
 	case err != nil:
-		return "", err
+		return cadir.Authority{}, "", err
 	case secret == nil:
-		return fmt.Sprintf("there is no Secret %s", name), nil
+		return cadir.Authority{}, fmt.Sprintf("there is no Secret %s", name), nil
 	case secret.Annotations[rules.IntermediateAnnotation] != ca.Name:
-		return fmt.Sprintf("the Secret %s is not marked for this CertificateAuthority; whoever owns it sets its annotation %s to %q", name, rules.IntermediateAnnotation, ca.Name), nil
+		return cadir.Authority{}, fmt.Sprintf("the Secret %s is not marked for this CertificateAuthority; whoever owns it sets its annotation %s to %q", name, rules.IntermediateAnnotation, ca.Name), nil
 	}
 	for _, key := range intermediateKeys {
 		if len(secret.Data[key]) == 0 {
-			return fmt.Sprintf("the Secret %s has no key %q", name, key), nil
+			return cadir.Authority{}, fmt.Sprintf("the Secret %s has no key %q", name, key), nil
 		}
 	}
-	return "", nil
+	return cadir.ReadAuthority(func(key string) []byte { return secret.Data[key] }), "", nil
 }

@@ -66,14 +66,14 @@ func SetUp(mgr system.Manager, o Options) error {
 	policies := &PolicyReconciler{client: c.GetClient(), secrets: s, events: recorder}
 	authorities := newAuthorityReconciler(c.GetClient(), s, recorder, crls, time.Now)
 	issuing, signing := attempt.NewRunner[outcome](time.Now), attempt.NewRunner[outcome](time.Now)
-	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: issuing, keys: newKeyMaker(o.KeyBits), admit: o.AdmitCertificate, revoked: authorities.revoked, now: time.Now}
+	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: issuing, keys: newKeyMaker(o.KeyBits), admit: o.AdmitCertificate, revoker: authorities.revoker, now: time.Now}
 	applier := &object.Applier{Client: c.GetClient(), Live: c.GetAPIReader(), Manager: initializeManager}
 	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, applier: applier, events: recorder, admit: o.AdmitCertificate, fsGroup: o.FSGroup, externalOnly: o.ExternalOnly, now: time.Now}
 	var approves builtin.Admitter
 	if o.Approve {
 		approves = o.AdmitRequest
 	}
-	signs := signer{client: c.GetClient(), secrets: s, admit: o.AdmitRequest, revoked: authorities.revoked, names: &certnames{}}
+	signs := signer{client: c.GetClient(), secrets: s, admit: o.AdmitRequest, revoker: authorities.revoker, names: &certnames{}}
 	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approves: approves, namespaces: o.Namespaces}
 	later := &certManager{manager: mgr, namespaces: o.Namespaces, cluster: c, mapper: c.GetRESTMapper(), signer: signs, approves: approves}
 	for _, runnable := range []manager.Runnable{issuing, signing, authorities.refreshes, later} {

@@ -44,6 +44,12 @@ if [ ! -s "$CA_DIR/ca_crt.pem" ]; then
   if [ -n "$INTERMEDIATE_DIR" ]; then
     puppetserver ca import --config "$conf" --certname "$CERTNAME" --subject-alt-names "$DNS_ALT_NAMES" \
       --cert-bundle "$INTERMEDIATE_DIR/ca.pem" --private-key "$INTERMEDIATE_DIR/key.pem" --crl-chain "$INTERMEDIATE_DIR/crl.pem"
+    # It starts at serial 1, with which it has made the pair of the server: that is made again.
+    rm -f "$CA_DIR/signed/$CERTNAME.pem" "$ssl/certs/$CERTNAME.pem"
+    if [ -s "$INTERMEDIATE_DIR/inventory.txt" ]; then
+      cat "$INTERMEDIATE_DIR/inventory.txt" > "$CA_DIR/inventory.txt"
+    fi
+    printf '%s\n' "$NEXT_SERIAL" > "$CA_DIR/serial"
   else
     puppetserver ca setup --config "$conf" --certname "$CERTNAME" --subject-alt-names "$DNS_ALT_NAMES" --ca-name "Puppet CA: $CA_NAME"
   fi

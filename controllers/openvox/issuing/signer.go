@@ -42,7 +42,7 @@ type signer struct {
 	client  client.Client
 	secrets secrets
 	admit   builtin.Admitter
-	revoked revocations
+	revoker *revoker
 	names   *certnames
 }
 
@@ -96,7 +96,7 @@ func (s signer) obtain(ctx context.Context, attempt *signing) (*x509.Certificate
 		return nil, waiting(reasonNoAuthority, "CertificateAuthority %s: %w", ca.Name, err)
 	}
 	defer attempt.close()
-	attempt.revoked = s.revoked.of(attempt.application.authority)
+	attempt.revoker = s.revoker
 	if attempt.waiting != nil {
 		return nil, waiting(reasonNoAuthority, "CertificateAuthority %s: %w", ca.Name, attempt.waiting)
 	}
@@ -127,6 +127,9 @@ func (s *signing) run(ctx context.Context) (*x509.Certificate, error) {
 		return nil, err
 	}
 	next, err := s.succeeds(ctx, has)
+	if err == nil && !next {
+		next, err = s.wasRevoked(ctx, has)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -156,8 +159,13 @@ func (s *signing) makeRoom(ctx context.Context, has *x509.Certificate) error {
 		return waiting(reasonWaiting, "the CA has the certificate that is to be renewed (serial %s), and there is no certificate to revoke it with; revoke it there (puppetserver ca clean --certname %s)",
 			serial(has), s.certname())
 	}
-	if err := s.revoke(ctx, s.certname(), has); err != nil {
+	listed, err := s.revoke(ctx, s.certname(), has, true)
+	if err != nil {
 		return err
+	}
+	if !listed {
+		s.events = append(s.events, object.Event{Warning: true, Reason: reasonUnconfirmed, Message: unconfirmed(s.certname(), has)})
+		return nil
 	}
 	s.events = append(s.events, object.Event{Warning: true, Reason: reasonReissued, Message: fmt.Sprintf("the certificate of %s (serial %s) is revoked and issued again, for the CA renews none for another key: neither is valid in between",
 		s.certname(), serial(has))})
@@ -187,7 +195,7 @@ func (s *signing) issue(ctx context.Context) (*x509.Certificate, error) {
 		return s.accept(certificate)
 	}
 	if pending { // exchanged after we had looked: it is our signature that it has
-		if err := s.revoke(ctx, s.certname(), certificate); err != nil {
+		if _, err := s.revoke(ctx, s.certname(), certificate, true); err != nil {
 			return nil, err
 		}
 	}

@@ -54,7 +54,10 @@ func (i *issuance) forgetting(ctx context.Context, key crypto.Signer) (func() er
 		if !samePublic(certificate.PublicKey, key.Public()) {
 			return nil, nil
 		}
-		return func() error { return i.authority.revoke(ctx, certname, certificate) }, nil
+		return func() error {
+			_, err := i.authority.revoke(ctx, certname, certificate, true)
+			return err
+		}, nil
 	}
 	if !errors.Is(err, puppet.ErrNotFound) {
 		return nil, err
@@ -88,7 +91,11 @@ func (i *issuance) withdrawForeign(ctx context.Context, key crypto.Signer) error
 // clean makes room for a certificate: only one of ours is revoked.
 func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error {
 	certname := i.certificate.Spec.Certname
-	if !i.isOurs(has, old) {
+	ours, err := i.isOurs(ctx, has, old)
+	if err != nil {
+		return err
+	}
+	if !ours {
 		return failure(reasonTaken, "the CA has a certificate for %s that this object has not asked for (serial %s); %s, or take another certname",
 			certname, serial(has), i.authority.byHand("revoke", certname))
 	}
@@ -96,17 +103,25 @@ func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error 
 		return &problem{phase: v1alpha1.CertificateWaitingForSigning, reason: reasonWaiting, err: fmt.Errorf(
 			"the CA has the certificate that is to be replaced, and there is no certificate to revoke it with; %s", i.authority.byHand("revoke", certname))}
 	}
-	err := i.authority.revoke(ctx, certname, has)
-	if err == nil && i.whyReissued != "" {
+	listed, err := i.authority.revoke(ctx, certname, has, true)
+	switch {
+	case err != nil:
+		return err
+	case !listed:
+		i.unconfirmed(has)
+	case i.whyReissued != "":
 		i.tell(false, reasonReissued, "%s: the certificate is revoked and issued again, and both are not valid in between", i.whyReissued)
 	}
-	return err
+	return nil
 }
 
-func (i *issuance) isOurs(has, old *x509.Certificate) bool {
+func (i *issuance) isOurs(ctx context.Context, has, old *x509.Certificate) (bool, error) {
 	certname, ca := i.certificate.Spec.Certname, i.certificate.Spec.AuthorityRef
-	return old != nil && has.Equal(old) || serial(has) == i.certificate.Status.SerialNumber ||
-		certname == rules.OperatorCertname(ca) || certname == rules.StandbyCertname(ca) // nobody else may have them
+	if old != nil && has.Equal(old) || serial(has) == i.certificate.Status.SerialNumber ||
+		certname == rules.OperatorCertname(ca) || certname == rules.StandbyCertname(ca) { // nobody else may have them
+		return true, nil
+	}
+	return i.authority.wasRevoked(ctx, has)
 }
 
 // revoke has the CA forget the certificate of an object that goes: nothing else that it
@@ -122,12 +137,22 @@ func (i *issuance) revoke(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !i.isOurs(has, nil) {
-		return nil
-	}
-	if err := i.authority.revoke(ctx, i.certificate.Spec.Certname, has); err != nil {
+	if ours, err := i.isOurs(ctx, has, nil); err != nil || !ours {
 		return err
+	}
+	listed, err := i.authority.revoke(ctx, i.certificate.Spec.Certname, has, false)
+	if err != nil {
+		return err
+	}
+	if !listed {
+		i.unconfirmed(has)
+		return nil
 	}
 	i.tell(false, "CertificateCleaned", "the certificate of %s is revoked", i.certificate.Spec.Certname)
 	return nil
+}
+
+// unconfirmed reports a revocation that the CRL does not show.
+func (i *issuance) unconfirmed(revoked *x509.Certificate) {
+	i.tell(true, reasonUnconfirmed, "%s", unconfirmed(i.certificate.Spec.Certname, revoked))
 }

@@ -57,6 +57,13 @@ func CASecret(ca *v1alpha1.CertificateAuthority) string {
 // CRLSecret is the name of the Secret with the CRLs of a CA, by the CA's name.
 func CRLSecret(ca string) string { return ca + "-ca-crl" }
 
+// RevocationsSecret is the name of the Secret with the certificates that were revoked from here,
+// by the CA's name.
+func RevocationsSecret(ca string) string { return ca + "-ca-revocations" }
+
+// RevocationsFile is the key of RevocationsSecret: a JSON list, compressed with gzip.
+const RevocationsFile = "revocations.json.gz"
+
 // AutosignSecret is the name of the Secret with what a CA's autosign hook goes by, by the CA's
 // name.
 func AutosignSecret(ca string) string { return ca + "-autosign-policy" }

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -55,6 +56,8 @@ type CA struct {
 	// certificate_renewal.
 	Lifetime time.Duration
 	Renews   bool
+	// Idle answers revocations with 200 and revokes nothing.
+	Idle bool
 	// Answer replaces an answer: nil, or false, leaves it.
 	Answer func(w http.ResponseWriter, r *http.Request) bool
 	// BeforeSign runs when a request is about to be signed.
@@ -130,6 +133,15 @@ func (f *CA) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "GET certificate_status":
 		f.give(w, f.Issued[certname] != nil, func() []byte { return []byte("{}") })
 	case "PUT certificate_status":
+		if bytes.Contains(body, []byte(`"revoked"`)) {
+			if f.Issued[certname] == nil {
+				http.Error(w, "Cannot revoke certificate for host "+certname+" without a signed certificate", http.StatusConflict)
+				return
+			}
+			f.revoke(f.Issued[certname])
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
 		if f.BeforeSign != nil {
 			f.BeforeSign(certname)
 		}
@@ -153,7 +165,7 @@ func (f *CA) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "PUT clean": // which leaves requests where they are
 		for name, certificate := range f.Issued {
 			if bytes.Contains(body, []byte(`"`+name+`"`)) {
-				f.Revoked = append(f.Revoked, certificate.SerialNumber)
+				f.revoke(certificate)
 				delete(f.Issued, name)
 			}
 		}
@@ -174,6 +186,14 @@ func (f *CA) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.giveCRL(w, r)
 	default:
 		http.NotFound(w, r)
+	}
+}
+
+// revoke puts a certificate on the CRL. One that has it already stays as it is, as the real one's.
+func (f *CA) revoke(certificate *x509.Certificate) {
+	if !f.Idle && !slices.ContainsFunc(f.Revoked, func(s *big.Int) bool { return s.Cmp(certificate.SerialNumber) == 0 }) {
+		f.Revoked = append(f.Revoked, certificate.SerialNumber)
+		f.CRL++
 	}
 }
 

@@ -192,15 +192,24 @@ func (c *Client) Sign(ctx context.Context, certname string) error {
 	return nil
 }
 
-// Clean revokes the certificate of a certname, and has the CA forget it. A request that
-// waits stays.
-func (c *Client) Clean(ctx context.Context, certname string) error {
-	body, err := json.Marshal(map[string][]string{"certnames": {certname}})
+// Revoke revokes the certificate of a certname. The CA keeps its file, so that it can be
+// revoked again. Calls that overlap overwrite each other's CRL.
+func (c *Client) Revoke(ctx context.Context, certname string) error {
+	if _, err := c.do(ctx, http.MethodPut, "certificate_status/"+url.PathEscape(certname), "application/json", []byte(`{"desired_state":"revoked"}`)); err != nil {
+		return fmt.Errorf("revoking %s: %w", certname, err)
+	}
+	return nil
+}
+
+// Clean revokes the certificates of certnames, and has the CA forget them. Requests that
+// wait stay. Calls that overlap overwrite each other's CRL.
+func (c *Client) Clean(ctx context.Context, certnames ...string) error {
+	body, err := json.Marshal(map[string][]string{"certnames": certnames})
 	if err != nil {
 		return err
 	}
 	if _, err := c.do(ctx, http.MethodPut, "clean", "application/json", body); err != nil {
-		return fmt.Errorf("revoking %s: %w", certname, err)
+		return fmt.Errorf("cleaning %s: %w", strings.Join(certnames, ", "), err)
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ func everything(c *Client) map[string]func(context.Context) error {
 		"request":     func(ctx context.Context) error { _, err := c.Request(ctx, "web"); return err },
 		"submit":      func(ctx context.Context) error { return c.Submit(ctx, "web", []byte("x")) },
 		"sign":        func(ctx context.Context) error { return c.Sign(ctx, "web") },
+		"revoke":      func(ctx context.Context) error { return c.Revoke(ctx, "web") },
 		"clean":       func(ctx context.Context) error { return c.Clean(ctx, "web") },
 		"renew":       func(ctx context.Context) error { _, err := c.Renew(ctx, []byte("x")); return err },
 		"CRL":         func(ctx context.Context) error { _, _, err := c.CRL(ctx, Version{}); return err },

@@ -146,6 +146,31 @@ func identify(list *x509.RevocationList) string {
 	return fmt.Sprintf("number %s of %s", list.Number, issued)
 }
 
+// Lost are the entries of lists that came before and that the list of the same issuer no
+// longer has, as "issuer serial" in hexadecimal.
+func (l CRLs) Lost(before CRLs) (lost []string) {
+	has := map[string]bool{}
+	entry := func(list *x509.RevocationList, e x509.RevocationListEntry) string {
+		return fmt.Sprintf("%x %x", list.RawIssuer, e.SerialNumber)
+	}
+	for _, list := range l {
+		for _, e := range list.RevokedCertificateEntries {
+			has[entry(list, e)] = true
+		}
+	}
+	for _, had := range before {
+		if !slices.ContainsFunc(l, func(list *x509.RevocationList) bool { return bytes.Equal(list.RawIssuer, had.RawIssuer) }) {
+			continue
+		}
+		for _, e := range had.RevokedCertificateEntries {
+			if one := entry(had, e); !has[one] {
+				lost = append(lost, one)
+			}
+		}
+	}
+	return lost
+}
+
 // Updates are when the youngest list was issued, and when the first one ends.
 func (l CRLs) Updates() (this, next time.Time) {
 	for _, list := range l {
@@ -164,5 +189,12 @@ func (l CRLs) Revokes(certificate *x509.Certificate) bool {
 	isEntry := func(e x509.RevocationListEntry) bool { return e.SerialNumber.Cmp(certificate.SerialNumber) == 0 }
 	return slices.ContainsFunc(l, func(list *x509.RevocationList) bool {
 		return bytes.Equal(list.RawIssuer, certificate.RawIssuer) && slices.ContainsFunc(list.RevokedCertificateEntries, isEntry)
+	})
+}
+
+// HasSerial says whether one of the lists has a serial, in hexadecimal, whoever its issuer is.
+func (l CRLs) HasSerial(serial string) bool {
+	return slices.ContainsFunc(l, func(list *x509.RevocationList) bool {
+		return slices.ContainsFunc(list.RevokedCertificateEntries, func(e x509.RevocationListEntry) bool { return fmt.Sprintf("%x", e.SerialNumber) == serial })
 	})
 }
