@@ -22,6 +22,11 @@ func (g *groups) keep(ctx context.Context, t *task[*v1.OZGroup]) (err error) {
 		if err = t.Groups.Load(ctx); err != nil {
 			return err
 		}
+		if id := t.next.Status.GroupID; isWithdrawn(t, id) {
+			have, _ := t.Groups.Get(id)
+			released(t, foreignItem{kindGroup, id, have.Name}, "it was not changed")
+			t.next.Status.GroupID = ""
+		}
 		have, found := groupOf(t)
 		if found {
 			if err := g.mayUse(ctx, t, have); err != nil {
@@ -78,12 +83,23 @@ func groupNamed(t *management.Tenant, name string) (group management.Group, foun
 
 // hold has a group that is there be the object's.
 func (g *groups) hold(ctx context.Context, t *task[*v1.OZGroup], have management.Group) (err error) {
-	status := &t.next.Status
+	status, foreign := &t.next.Status, foreignItem{kindGroup, have.ID, have.Name}
 	if status.GroupID != have.ID {
-		// What has members already, somebody else has used.
-		status.GroupID, status.Adopted = have.ID, !isCreating(t.next) || !have.IsEmpty()
+		// Another user has added the members of a group that has some already.
+		ours := isCreating(t.next) && have.IsEmpty()
+		conditionsOf(t.next).Remove(v1.ConditionCreating)
+		if !ours && !v1.MayAdopt(t.object) {
+			status.GroupID, status.Adopted = "", false
+			return refuseAdoption(foreign)
+		}
+		status.GroupID, status.Adopted = have.ID, !ours
 	}
 	conditionsOf(t.next).Remove(v1.ConditionCreating)
+	if status.Adopted {
+		if err := adopt(ctx, t, foreign, &status.GroupID, nil); err != nil {
+			return err
+		}
+	}
 	if have.Name != t.object.Spec.Name {
 		err = g.rename(ctx, t, have.ID)
 	}

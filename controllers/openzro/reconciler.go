@@ -62,6 +62,8 @@ type task[T v1.Object] struct {
 	// looked at again, if nothing wakes it.
 	says  string
 	again time.Duration
+	// events receives Events about the object.
+	events events.EventRecorder
 }
 
 // fieldManager is who writes to objects of a kind.
@@ -193,7 +195,7 @@ func (r *reconciler[T, S]) denied(ctx context.Context, of T) (*problem, error) {
 func copyOf[T v1.Object](of T) T { return of.DeepCopyObject().(T) }
 
 func (r *reconciler[T, S]) task(of T, tenant *management.Tenant, by credentials) *task[T] {
-	t := &task[T]{Tenant: tenant, by: by, object: of, next: copyOf(of)}
+	t := &task[T]{Tenant: tenant, by: by, object: of, next: copyOf(of), events: r.events}
 	t.save = func(ctx context.Context) error {
 		status := r.status(copyOf(t.next))
 		err := r.reporter().Write(ctx, of, object.Report[S]{Status: status})
@@ -211,7 +213,7 @@ type keyless[T v1.Object] interface {
 
 // without says of an object that its namespace has no key.
 func (r *reconciler[T, S]) without(ctx context.Context, of T, by credentials, err error) (object.Report[S], error) {
-	t := &task[T]{by: by, object: of, next: copyOf(of)}
+	t := &task[T]{by: by, object: of, next: copyOf(of), events: r.events}
 	missing := problemOf(err, by)
 	if missing == nil {
 		return r.outcome(t, nil, err)
@@ -245,7 +247,11 @@ func (r *reconciler[T, S]) begin(ctx context.Context, of T, tenant *management.T
 		return r.settled(t, err)
 	}
 	t.next.CommonStatus().Key = by.source
-	return r.settled(t, r.keep(ctx, t))
+	err := r.keep(ctx, t)
+	if err == nil {
+		pruneAdoptions(t.next)
+	}
+	return r.settled(t, err)
 }
 
 // move takes away what was made with the default key, where the namespace has got one of

@@ -142,7 +142,7 @@ func TestANetworkWithResources(t *testing.T) {
 func TestAForeignNetworkIsUsed(t *testing.T) {
 	s := newSite(t)
 	id := s.network("kind-team")
-	router := ozpeer("router")
+	router := adopting(ozpeer("router"))
 	s.apply(router)
 	s.settle()
 	s.requireReconciled(router)
@@ -284,7 +284,7 @@ func TestRoutingPeersOfTwoNamespacesWithOneName(t *testing.T) {
 	s.requireReconciled(first)
 	s.apply(second)
 	s.settle()
-	s.requireReason(second, v1.ReasonDuplicateName, "kind-team-x-y", "give this object another name")
+	s.requireReason(second, v1.ReasonDuplicateName, "kind-team-x-y", "another namespace")
 	require.Len(t, s.account.Routers(), 1)
 	require.Len(t, s.account.SetupKeys(), 1)
 	s.delete(second)

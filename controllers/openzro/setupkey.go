@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
@@ -96,7 +97,7 @@ func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 
 // use says what there is of a key that somebody else has put into the Secret.
 func (k *setupKeys) use(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
-	t.next.Status.Adopted = true
+	k.adopted(t)
 	have, found := keyOf(t.SetupKeys.All(), secret.prefix)
 	switch {
 	case found && have.State != management.KeyValid:
@@ -113,6 +114,14 @@ func (k *setupKeys) use(ctx context.Context, t *task[*v1.OZSetupKey], secret key
 	}
 	ref := t.object.SecretKey()
 	return stalled(v1.ReasonInvalidSetupKey, "the server has no setup key such as the one in key %s of Secret %s: put another one there, or take it out to have one made", ref.Key, ref.Name)
+}
+
+// adopted notes that the key in the Secret is not the object's. It is never changed.
+func (k *setupKeys) adopted(t *task[*v1.OZSetupKey]) {
+	if t.next.Status.Adopted = true; !t.object.Status.Adopted {
+		ref := t.object.SecretKey()
+		t.tell(object.Event{Reason: "Adopted", Message: fmt.Sprintf("uses the setup key in key %s of Secret %s; it stays when this object is deleted", ref.Key, ref.Name)})
+	}
 }
 
 // keyOf is the key that begins as one does whose rest the server does not tell: one that is
@@ -394,7 +403,7 @@ func (k *setupKeys) without(ctx context.Context, t *task[*v1.OZSetupKey]) error 
 	case !secret.good:
 		return k.malformed(t.object)
 	}
-	t.next.Status.Adopted = true
+	k.adopted(t)
 	t.says = "the key in the Secret is used; the namespace has no key to the server, which is not asked about it"
 	return nil
 }

@@ -47,12 +47,23 @@ func isReconciled(of v1.Object) bool {
 // hasMade says whether the status tells of anything that is an object's at the server, or
 // may be. Of groups and setup keys it does so before they are made.
 func hasMade(of v1.Object) bool {
-	var ids []string
 	switch of := of.(type) {
 	case *v1.OZGroup:
 		return isCreating(of) || of.Status.GroupID != "" && !of.Status.Adopted
 	case *v1.OZSetupKey:
-		return of.Status.Making != nil || of.Status.SetupKeyID != "" || len(of.Status.KeysMade) > 0
+		return of.Status.Making != nil || len(remoteIDs(of)) > 0
+	}
+	return len(remoteIDs(of)) > 0
+}
+
+// remoteIDs are the IDs, at the server, of the items that the status of an object names as
+// its own or adopted.
+func remoteIDs(of v1.Object) (ids []string) {
+	switch of := of.(type) {
+	case *v1.OZGroup:
+		ids = []string{of.Status.GroupID}
+	case *v1.OZSetupKey:
+		ids = append([]string{of.Status.SetupKeyID}, of.Status.KeysMade...)
 	case *v1.OZPolicy:
 		ids = []string{of.Status.TCPPolicyID, of.Status.UDPPolicyID}
 	case *v1.OZResource:
@@ -62,7 +73,7 @@ func hasMade(of v1.Object) bool {
 	case *v1.OZNetworkResource:
 		ids = []string{of.Status.ResourceID}
 	}
-	return slices.ContainsFunc(ids, func(id string) bool { return id != "" })
+	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 }
 
 // isCreating says whether something was about to be made at the server.

@@ -94,10 +94,17 @@ type Status struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// adopted is true where the server had it before this object: it is used by its name
-	// and stays when this object is deleted.
+	// adopted is true if the server had it before this object: it is used and stays when
+	// this object is deleted.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
+
+	// adoptions are the items of the server that this object has adopted by the annotation
+	// openzro.io/adopt.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	Adoptions []Adoption `json:"adoptions,omitempty"`
 
 	// key is Secret or Default: whose key to the server the object was carried out with.
 	// One that had the key of its namespace is never carried out with the default one,

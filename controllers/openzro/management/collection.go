@@ -293,8 +293,8 @@ func (c *Collection[T]) unname(id string) {
 // identity is a matters of items that differ in anything.
 func identity[T any](item T) any { return item }
 
-// sortedIDs are those of references.
-func sortedIDs(references []Reference) (ids []string) {
+// IDs are those of references, sorted.
+func IDs(references []Reference) (ids []string) {
 	for _, r := range references {
 		ids = append(ids, r.ID)
 	}
@@ -304,5 +304,5 @@ func sortedIDs(references []Reference) (ids []string) {
 
 // SameIDs says whether references are to these IDs, in whatever order.
 func SameIDs(references []Reference, ids []string) bool {
-	return slices.Equal(sortedIDs(references), slices.Sorted(slices.Values(ids)))
+	return slices.Equal(IDs(references), slices.Sorted(slices.Values(ids)))
 }
