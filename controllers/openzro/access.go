@@ -24,6 +24,8 @@ type credentials struct {
 	management.Credentials
 	source    v1.KeySource
 	namespace string
+	// account is the account whose use the annotation of the Secret acknowledges.
+	account string
 }
 
 // where says where the key is, for people.
@@ -115,7 +117,7 @@ func (a *access) read(s *corev1.Secret) (credentials, error) {
 	if c.URL == "" {
 		c.URL = a.url
 	}
-	c.CA = string(s.Data[v1.APICertificates])
+	c.CA, c.account = string(s.Data[v1.APICertificates]), s.Annotations[v1.AccountAnnotation]
 	c.Name, c.Elsewhere = s.Namespace, !management.IsLocal(a.url)
 	return c, nil
 }

@@ -19,26 +19,28 @@ const (
 	kindPolicy   = "policy"
 	kindResource = "resource"
 	kindRouter   = "router"
+	kindSetupKey = "setup key"
 )
 
 // maxFormer limits the former state of one item in a status, in bytes. An etcd object holds
 // about 1.5 MiB, and an OZPolicy adopts two policies.
 const maxFormer = 128 << 10
 
-// foreignItem is an item at the server that an object did not create.
-type foreignItem struct {
+// remoteItem is an item at the server. Routers have no name, and neither have items of which
+// only the status tells.
+type remoteItem struct {
 	kind, id, name string
 }
 
-func (f foreignItem) String() string {
+func (f remoteItem) String() string {
 	if f.name == "" {
-		return fmt.Sprintf("%s with ID %s", f.kind, f.id)
+		return fmt.Sprintf("%s (ID %s)", f.kind, f.id)
 	}
 	return fmt.Sprintf("%s %q (ID %s)", f.kind, f.name, f.id)
 }
 
 // refuseAdoption is the problem of an object whose name the server already has.
-func refuseAdoption(f foreignItem) *problem {
+func refuseAdoption(f remoteItem) *problem {
 	return &problem{reason: v1.ReasonDuplicateName, again: refusedPause, message: fmt.Sprintf(
 		"the server already has the %s, which this object did not create: choose another name, delete it at the server, or annotate this object with %s=true to adopt it", f, v1.AdoptAnnotation)}
 }
@@ -70,7 +72,7 @@ func isWithdrawn[T v1.Object](t *task[T], id string) bool {
 // former is what is written to the server to restore it: nil for kinds that are not changed.
 // id is the field of the next status that names the item. It is never set without the
 // adoption: an ID in a status without one names what the object has created.
-func adopt[T v1.Object](ctx context.Context, t *task[T], f foreignItem, id *string, former any) error {
+func adopt[T v1.Object](ctx context.Context, t *task[T], f remoteItem, id *string, former any) error {
 	status := t.next.CommonStatus()
 	if _, found := adoptionOf(t.next, f.id); found || !v1.MayAdopt(t.object) {
 		*id, status.Adopted = f.id, true
@@ -99,7 +101,7 @@ func adopt[T v1.Object](ctx context.Context, t *task[T], f foreignItem, id *stri
 }
 
 // released removes an adoption from the status and sends an Event about the outcome.
-func released[T v1.Object](t *task[T], f foreignItem, outcome string) {
+func released[T v1.Object](t *task[T], f remoteItem, outcome string) {
 	status := t.next.CommonStatus()
 	status.Adoptions = slices.DeleteFunc(slices.Clone(status.Adoptions), func(a v1.Adoption) bool { return a.ID == f.id })
 	if len(status.Adoptions) == 0 {

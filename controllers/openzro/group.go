@@ -24,7 +24,7 @@ func (g *groups) keep(ctx context.Context, t *task[*v1.OZGroup]) (err error) {
 		}
 		if id := t.next.Status.GroupID; isWithdrawn(t, id) {
 			have, _ := t.Groups.Get(id)
-			released(t, foreignItem{kindGroup, id, have.Name}, "it was not changed")
+			released(t, remoteItem{kindGroup, id, have.Name}, "it was not changed")
 			t.next.Status.GroupID = ""
 		}
 		have, found := groupOf(t)
@@ -83,7 +83,7 @@ func groupNamed(t *management.Tenant, name string) (group management.Group, foun
 
 // hold has a group that is there be the object's.
 func (g *groups) hold(ctx context.Context, t *task[*v1.OZGroup], have management.Group) (err error) {
-	status, foreign := &t.next.Status, foreignItem{kindGroup, have.ID, have.Name}
+	status, foreign := &t.next.Status, remoteItem{kindGroup, have.ID, have.Name}
 	if status.GroupID != have.ID {
 		// Another user has added the members of a group that has some already.
 		ours := isCreating(t.next) && have.IsEmpty()

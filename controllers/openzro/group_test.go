@@ -28,7 +28,7 @@ func TestAGroupComesAndGoes(t *testing.T) {
 	require.Len(t, dev.Status.Conditions, 2, "nothing is left of its making")
 	s.atRest()
 	s.look()
-	require.Equal(t, 1, s.server.Count(openzro.Call{}), "one list")
+	require.Equal(t, 2, s.server.Count(openzro.Call{}), "one list of groups, one of accounts")
 
 	s.delete(dev)
 	s.settle()

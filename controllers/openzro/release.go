@@ -17,10 +17,10 @@ const (
 	outcomeRefused  = "it is disabled, because the server refuses its state before the adoption"
 )
 
-func foreignPolicy(p management.Policy) foreignItem { return foreignItem{kindPolicy, p.ID, p.Name} }
+func foreignPolicy(p management.Policy) remoteItem { return remoteItem{kindPolicy, p.ID, p.Name} }
 
-func foreignResource(r management.Resource) foreignItem {
-	return foreignItem{kindResource, r.ID, r.Name}
+func foreignResource(r management.Resource) remoteItem {
+	return remoteItem{kindResource, r.ID, r.Name}
 }
 
 // adopt stores a policy that an object is about to change. A policy with several rules is not

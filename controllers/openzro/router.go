@@ -49,7 +49,7 @@ func (p *routingPeers) useRouter(ctx context.Context, t *task[*v1.OZRoutingPeer]
 		status.RouterID = have.ID
 		return nil
 	}
-	foreign := foreignItem{kind: kindRouter, id: have.ID}
+	foreign := remoteItem{kind: kindRouter, id: have.ID}
 	if !v1.MayAdopt(t.object) {
 		return refuseAdoption(foreign)
 	}
@@ -134,6 +134,6 @@ func releaseRouter(ctx context.Context, t *task[*v1.OZRoutingPeer], all *managem
 		t.made("update")
 	}
 	t.next.Status.RouterID = ""
-	released(t, foreignItem{kind: kindRouter, id: have.ID}, outcome)
+	released(t, remoteItem{kind: kindRouter, id: have.ID}, outcome)
 	return nil
 }

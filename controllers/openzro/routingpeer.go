@@ -91,7 +91,7 @@ func (p *routingPeers) withdraw(ctx context.Context, t *task[*v1.OZRoutingPeer])
 		status.RouterID = ""
 	}
 	if isWithdrawn(t, status.NetworkID) {
-		released(t, foreignItem{kindNetwork, status.NetworkID, p.networkName(t.object.Namespace)}, "it was not changed")
+		released(t, remoteItem{kindNetwork, status.NetworkID, p.networkName(t.object.Namespace)}, "it was not changed")
 		status.NetworkID = ""
 	}
 	return nil
@@ -110,7 +110,7 @@ func (p *routingPeers) network(ctx context.Context, t *task[*v1.OZRoutingPeer]) 
 	status := &t.next.Status
 	have, found, ours := p.networkOf(t)
 	if found && !ours {
-		foreign := foreignItem{kindNetwork, have.ID, have.Name}
+		foreign := remoteItem{kindNetwork, have.ID, have.Name}
 		if !permitsAdoption(t, have.ID, status.NetworkID) {
 			return "", refuseAdoption(foreign)
 		}

@@ -59,7 +59,7 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 func newControllers(cached client.Client, live client.Reader, o options, counted *metrics, now func() time.Time) *controllers {
 	a := &controllers{looks: map[string]chan event.GenericEvent{}, kinds: map[string]func() client.Object{}}
 	a.shared = &shared{
-		client: cached, metrics: counted, events: o.events, admit: o.admit, now: now, wake: a.wakeOne,
+		client: cached, metrics: counted, events: o.events, admit: o.admit, now: now, wake: a.wakeOne, interval: o.interval,
 		tenants: management.NewTenants(counted.observe, now),
 		access:  &access{cached: cached, live: live, url: o.managementURL, file: o.apiKeyFile, namespaces: o.defaultNamespaces},
 	}

@@ -219,6 +219,10 @@ func (k *setupKeys) create(ctx context.Context, t *task[*v1.OZSetupKey], request
 // believed is a Secret without those notes that are not of keys that were made for the
 // object. Where the notes are lost, or another object's, the key itself tells.
 func believed(t *task[*v1.OZSetupKey], secret keySecret) keySecret {
+	if isLeftBehind(t.next, secret.id) {
+		// The key enrols in another account: one is created here as if there were none.
+		return keySecret{exists: secret.exists, uid: secret.uid, noted: secret.noted, owned: secret.owned, immutable: secret.immutable}
+	}
 	for _, id := range []*string{&secret.id, &secret.replaced} {
 		if !isMade(t, *id) {
 			*id = ""

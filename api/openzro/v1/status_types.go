@@ -49,6 +49,9 @@ const (
 	ConditionReady = "Ready"
 	// ConditionStalled is True when nothing changes by trying again.
 	ConditionStalled = "Stalled"
+	// ConditionServerUnavailable is True while the management server has not been read for two
+	// intervals, and absent otherwise. Its message says since when.
+	ConditionServerUnavailable = "ServerUnavailable"
 	// ConditionAdmitted is False when the rules deny the object as it is stored.
 	ConditionAdmitted = "Admitted"
 )
@@ -57,6 +60,11 @@ const (
 const (
 	// ReasonReconciled is when the server has what the object says.
 	ReasonReconciled = "Reconciled"
+	// ReasonServerUnavailable is when the server had what the object says, and has not been
+	// read for two intervals. Ready is Unknown.
+	ReasonServerUnavailable = "ServerUnavailable"
+	// ReasonAccountChanged is when the key leads to another account than before.
+	ReasonAccountChanged = "AccountChanged"
 	// ReasonNotAdmitted is when the rules deny the object as it is stored.
 	ReasonNotAdmitted = "NotAdmitted"
 	// ReasonNoKey is when the namespace has no key to the server.
@@ -106,13 +114,24 @@ type Status struct {
 	// +listMapKey=id
 	Adoptions []Adoption `json:"adoptions,omitempty"`
 
+	// account is the ID of the account at the server that the object was carried out in.
+	// +optional
+	Account string `json:"account,omitempty"`
+
+	// leftBehind are items that the object created in other accounts before a change of
+	// account was acknowledged. They stay there.
+	// +optional
+	// +listType=atomic
+	LeftBehind []LeftBehind `json:"leftBehind,omitempty"`
+
 	// key is Secret or Default: whose key to the server the object was carried out with.
 	// One that had the key of its namespace is never carried out with the default one,
 	// which is another account's.
 	// +optional
 	Key KeySource `json:"key,omitempty"`
 
-	// conditions are Ready and Admitted; Stalled where trying again does not help.
+	// conditions are Ready and Admitted; Stalled where trying again does not help, and
+	// ServerUnavailable while the server cannot be read.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

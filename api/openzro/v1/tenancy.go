@@ -29,10 +29,31 @@ const (
 	// AdoptAnnotation is "true" on an object that may adopt what the server already has
 	// under its name. Removing it releases what was adopted.
 	AdoptAnnotation = "openzro.io/adopt"
+
+	// AccountAnnotation acknowledges a change of account: its value is the ID of the account
+	// that objects are to be created in from now on. It is read from the object and from the
+	// Secret APIKeySecret of its namespace.
+	AccountAnnotation = "openzro.io/account"
 )
 
 // MayAdopt reports whether an object carries the annotation that permits an adoption.
 func MayAdopt(of metav1.Object) bool { return of.GetAnnotations()[AdoptAnnotation] == "true" }
+
+// LeftBehind is an item that an object created in an account which its key no longer leads to.
+type LeftBehind struct {
+	// account is the ID of the account.
+	// +required
+	Account string `json:"account"`
+
+	// kind is the kind of the item at the server: group, network, policy, resource, router or
+	// setup key.
+	// +required
+	Kind string `json:"kind"`
+
+	// id is the ID of the item at the server.
+	// +required
+	ID string `json:"id"`
+}
 
 // Adoption is an item of the management server that an object uses and did not create.
 type Adoption struct {

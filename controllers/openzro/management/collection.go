@@ -32,6 +32,8 @@ type Collection[T any] struct {
 	listed bool
 	// asked is when the list was asked for that is known.
 	asked time.Time
+	// read is when the last list arrived that was taken.
+	read time.Time
 	// news says that something has changed behind our back, which Refresh tells.
 	news  bool
 	items map[string]T
@@ -104,7 +106,7 @@ func (c *Collection[T]) list(ctx context.Context, probe bool) error {
 		c.take(items, began)
 		c.mutex.Lock()
 		defer c.mutex.Unlock()
-		c.asked = asked
+		c.asked, c.read = asked, c.tenant.now()
 		return nil, nil
 	})
 	return err
@@ -144,6 +146,13 @@ func (c *Collection[T]) isUsed() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.items != nil
+}
+
+// lastRead is when the collection was last listed: zero for never.
+func (c *Collection[T]) lastRead() time.Time {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.read
 }
 
 // Forget has the collection listed again before it is next used: somebody else has written

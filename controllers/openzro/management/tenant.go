@@ -33,6 +33,9 @@ type Tenant struct {
 	now    func() time.Time
 	began  time.Time
 
+	// joined is when the first of the present members came.
+	joined time.Time
+
 	Groups    *Collection[Group]
 	Policies  *Collection[Policy]
 	SetupKeys *Collection[SetupKey]
@@ -199,6 +202,57 @@ func (t *Tenant) leaveAlone(e *Error) {
 	t.suffered, t.outage, t.until = true, e, t.now().Add(max(e.RetryAfter, pauses.Pause(t.failures)))
 }
 
+// maxAccountID is how long the ID of an account may be, in bytes.
+const maxAccountID = 128
+
+// Account is the ID of the account that the key leads to.
+func (t *Tenant) Account(ctx context.Context) (id string, err error) {
+	if err := t.Accounts.Load(ctx); err != nil {
+		return "", err
+	}
+	all := t.Accounts.All()
+	if len(all) != 1 || all[0].ID == "" || len(all[0].ID) > maxAccountID {
+		return "", &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: fmt.Sprintf("the server lists %d accounts for this key instead of one with an ID; check managementURL", len(all))}
+	}
+	return all[0].ID, nil
+}
+
+// UnreadSince is the time of the last read of the collection in use that was read longest
+// ago: zero if nothing is to be read.
+func (t *Tenant) UnreadSince() (oldest time.Time) {
+	used := t.inUse()
+	for _, c := range used {
+		if at := c.lastRead(); oldest.IsZero() || !at.IsZero() && at.Before(oldest) {
+			oldest = at
+		}
+	}
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if len(used) == 0 && t.outage == nil {
+		return oldest
+	}
+	if t.joined.After(oldest) {
+		return t.joined // without members, nothing was read
+	}
+	return oldest
+}
+
+// Enter is that of the queue, and notes when the first member came.
+func (t *Tenant) Enter(object Object) bool {
+	if !t.isUsed() {
+		t.mutex.Lock()
+		t.joined = t.now()
+		t.mutex.Unlock()
+	}
+	return t.queue.Enter(object)
+}
+
+// IsStale reports whether a collection in use was not read for a time.
+func (t *Tenant) IsStale(after time.Duration) bool {
+	since := t.UnreadSince()
+	return !since.IsZero() && t.now().Sub(since) >= after
+}
+
 // Outage is why the server cannot be used: nil where it can.
 func (t *Tenant) Outage() *Error {
 	t.mutex.Lock()
@@ -237,6 +291,7 @@ func (t *Tenant) Due(interval time.Duration) time.Time {
 // refresher is a Collection of whatever items.
 type refresher interface {
 	isUsed() bool
+	lastRead() time.Time
 	forgetUntil(time.Time)
 	Refresh(context.Context) (bool, error)
 }
