@@ -22,6 +22,9 @@ func (g *groups) keep(ctx context.Context, t *task[*v1.OZGroup]) (err error) {
 		if err = t.Groups.Load(ctx); err != nil {
 			return err
 		}
+		if _, _, err := t.Groups.Confirm(ctx, t.next.Status.GroupID); err != nil {
+			return err
+		}
 		if id := t.next.Status.GroupID; isWithdrawn(t, id) {
 			have, _ := t.Groups.Get(id)
 			released(t, remoteItem{kindGroup, id, have.Name}, "it was not changed")
@@ -154,6 +157,9 @@ func (g *groups) remove(ctx context.Context, t *task[*v1.OZGroup]) error {
 	if err := t.Groups.Load(ctx); err != nil {
 		return err
 	}
+	if _, _, err := t.Groups.Confirm(ctx, t.next.Status.GroupID); err != nil {
+		return err
+	}
 	have, found := groupOf(t)
 	if !found || t.next.Status.Adopted || t.next.Status.GroupID == "" && (!isCreating(t.next) || !have.IsEmpty()) {
 		return nil
@@ -193,11 +199,18 @@ func (n *neighbours) groupIDs(ctx context.Context, t *management.Tenant, by cred
 		return nil, err
 	}
 	ids, missing := namedGroups(t, all.Items, names)
+	quiet := len(missing) > 0 && areBeingMade(all.Items, missing)
+	if len(missing) > 0 && !quiet {
+		if err := t.Groups.Missed(ctx, missing...); err != nil {
+			return nil, err
+		}
+		ids, missing = namedGroups(t, all.Items, names)
+	}
 	if len(missing) == 0 {
 		return ids, n.mayName(ctx, t, by, ids)
 	}
 	p := waiting(v1.ReasonGroupNotFound, "the server has no group %s yet; %s", quoted(missing), remedy(all.Items, missing))
-	p.quiet = areBeingMade(all.Items, missing)
+	p.quiet = quiet
 	return nil, p
 }
 

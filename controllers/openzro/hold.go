@@ -28,6 +28,9 @@ func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource
 	if err := all.Load(ctx); err != nil {
 		return "", err
 	}
+	if _, _, err := all.Confirm(ctx, *w.id); err != nil {
+		return "", err
+	}
 	have, found, ours := resourceOf(all, t.next.CommonStatus().Adopted, w)
 	if found && !ours && isWithdrawn(t, have.ID) {
 		if err := releaseResource(ctx, t, all, have); err != nil {
@@ -116,6 +119,12 @@ func needNetwork(ctx context.Context, t *management.Tenant, namespace, id string
 		return err
 	}
 	have, found := t.Networks.Get(id)
+	if !found {
+		if err := t.Networks.Missed(ctx, id); err != nil {
+			return err
+		}
+		have, found = t.Networks.Get(id)
+	}
 	if found && isOfNeighbour(have, namespace) {
 		return waiting(v1.ReasonDependency, "the network with the ID %q is that of the OZRoutingPeers of another namespace: give status.networkID of an OZRoutingPeer of this one", id)
 	}
@@ -138,6 +147,9 @@ func removeResource[T v1.Object](ctx context.Context, t *task[T], w wantedResour
 		if management.Is(err, management.NotFound) {
 			return nil
 		}
+		return err
+	}
+	if _, _, err := all.Confirm(ctx, *w.id); err != nil {
 		return err
 	}
 	have, found, ours := resourceOf(all, t.next.CommonStatus().Adopted, w)

@@ -108,6 +108,9 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 	if err := t.Policies.Load(ctx); err != nil {
 		return err
 	}
+	if err := confirmPolicies(ctx, t); err != nil {
+		return err
+	}
 	missing := r.missing()
 	for _, s := range sides { // what is taken back waits for no group
 		if missing != "" || len(r.ports[s.protocol]) == 0 || isWithdrawn(t, *s.id(&t.next.Status)) {
@@ -358,8 +361,21 @@ func (p *policies) remove(ctx context.Context, t *task[*v1.OZPolicy]) error {
 	if err := t.Policies.Load(ctx); err != nil {
 		return err
 	}
+	if err := confirmPolicies(ctx, t); err != nil {
+		return err
+	}
 	for _, s := range sides {
 		if err := p.drop(ctx, t, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// confirmPolicies reads the policies of the status that the list lacks.
+func confirmPolicies(ctx context.Context, t *task[*v1.OZPolicy]) error {
+	for _, s := range sides {
+		if _, _, err := t.Policies.Confirm(ctx, *s.id(&t.next.Status)); err != nil {
 			return err
 		}
 	}

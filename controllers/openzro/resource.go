@@ -76,6 +76,12 @@ func (r *resources) groups(ctx context.Context, t *task[*v1.OZResource]) ([]stri
 		return nil, err
 	}
 	ids, missing := namedGroups(t.Tenant, all.Items, t.object.Spec.Groups)
+	if len(missing) > 0 && !areBeingMade(all.Items, missing) {
+		if err := t.Groups.Missed(ctx, missing...); err != nil {
+			return nil, err
+		}
+		ids, missing = namedGroups(t.Tenant, all.Items, t.object.Spec.Groups)
+	}
 	making, err := r.owners(ctx, t, all.Items, missing)
 	if err != nil {
 		return nil, err

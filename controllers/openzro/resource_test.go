@@ -127,6 +127,7 @@ func TestANetworkThatIsNotThere(t *testing.T) {
 	s.requireReconciled(host)
 	require.NoError(t, s.other(s.account.Token).Networks.Delete(t.Context(), id))
 	s.look()
+	s.look() // it was the only one, which another list confirms
 	s.requireReason(host, v1.ReasonDependency, "no network")
 	s.delete(host)
 	s.settle()

@@ -16,6 +16,9 @@ func (p *routingPeers) router(ctx context.Context, t *task[*v1.OZRoutingPeer], n
 		return err
 	}
 	status := &t.next.Status
+	if _, _, err := all.Confirm(ctx, status.RouterID); err != nil {
+		return err
+	}
 	have, found := routerOf(all, status.RouterID, group)
 	if !found {
 		return p.createRouter(ctx, t, all, wantedRouter(group))

@@ -108,7 +108,16 @@ func (p *routingPeers) network(ctx context.Context, t *task[*v1.OZRoutingPeer]) 
 		return "", err
 	}
 	status := &t.next.Status
+	if _, _, err := t.Networks.Confirm(ctx, status.NetworkID); err != nil {
+		return "", err
+	}
 	have, found, ours := p.networkOf(t)
+	if !found {
+		if err := t.Networks.Missed(ctx, p.networkName(namespace)); err != nil {
+			return "", err
+		}
+		have, found, ours = p.networkOf(t)
+	}
 	if found && !ours {
 		foreign := remoteItem{kindNetwork, have.ID, have.Name}
 		if !permitsAdoption(t, have.ID, status.NetworkID) {

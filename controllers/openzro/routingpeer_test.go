@@ -111,6 +111,8 @@ func TestTwoRoutingPeers(t *testing.T) {
 	require.NoError(t, s.once())
 	s.requireReason(two, v1.ReasonStillLinked, "1 other routers")
 	require.NoError(t, other.Routers(two.Status.NetworkID).Delete(t.Context(), theirs.ID))
+	s.look()
+	s.look() // it was the only one, which another list confirms
 	s.settle()
 	require.True(t, s.isGone(two))
 	require.Empty(t, s.account.Networks())
@@ -177,6 +179,7 @@ func TestWhatVanishesOfARoutingPeer(t *testing.T) {
 	key := router.Status.SetupKeyID
 	require.NoError(t, other.SetupKeys.Delete(t.Context(), key))
 	s.look()
+	s.look() // they were the only ones, which another list confirms
 	s.settle()
 	s.requireReconciled(router)
 	require.Len(t, s.account.Networks(), 1)

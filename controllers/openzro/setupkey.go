@@ -32,6 +32,11 @@ func (k *setupKeys) keep(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 	if err := t.SetupKeys.Load(ctx); err != nil {
 		return err
 	}
+	for _, id := range remoteIDs(t.next) {
+		if _, _, err := t.SetupKeys.Confirm(ctx, id); err != nil {
+			return err
+		}
+	}
 	return k.by(ctx, t, secret)
 }
 
@@ -99,6 +104,12 @@ func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 func (k *setupKeys) use(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
 	k.adopted(t)
 	have, found := keyOf(t.SetupKeys.All(), secret.prefix)
+	if !found && t.object.Spec.ManagementURL == "" {
+		if err := t.SetupKeys.Missed(ctx, "key "+secret.prefix); err != nil {
+			return err
+		}
+		have, found = keyOf(t.SetupKeys.All(), secret.prefix)
+	}
 	switch {
 	case found && have.State != management.KeyValid:
 		return k.spent(ctx, t, secret, have)

@@ -33,6 +33,9 @@ const (
 	maxConnections = perTenant
 	// maxRedirects within one host are followed.
 	maxRedirects = 3
+	// streamTimeouts is how many requestTimeouts a list has that is read as a stream. Its
+	// first byte has one.
+	streamTimeouts = 6
 )
 
 // Credentials are what a Tenant is reached with.
@@ -74,7 +77,7 @@ func newClient(c Credentials, observe Observe) (*client, error) {
 		}
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = maxConnections
+	transport.MaxIdleConnsPerHost, transport.ResponseHeaderTimeout = maxConnections, requestTimeout
 	transport.DialContext = (&net.Dialer{Timeout: requestTimeout / 2, KeepAlive: 30 * time.Second, Control: reachable(c.Elsewhere)}).DialContext
 	if c.CA != "" {
 		pool := x509.NewCertPool()
@@ -159,7 +162,11 @@ var comma = []byte{','}
 // do asks, and reads the answer into out, unless that is nil. of is the collection, for
 // whoever counts.
 func (c *client) do(ctx context.Context, method, of, path string, body, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	timeout := c.timeout
+	if _, is := out.(stream); is {
+		timeout *= streamTimeouts
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	request, err := c.request(ctx, method, path, body)
 	if err != nil {
@@ -172,6 +179,10 @@ func (c *client) do(ctx context.Context, method, of, path string, body, out any)
 		return c.unanswered(asked, method, err)
 	}
 	defer func() { _ = answer.Body.Close() }()
+	if read, is := out.(stream); is && answer.StatusCode/100 == 2 {
+		c.count(method, of, answer.StatusCode)
+		return c.read(answer, asked, method, read)
+	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	c.count(method, of, answer.StatusCode)
 	switch {

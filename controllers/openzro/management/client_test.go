@@ -147,7 +147,7 @@ func TestAnswersAreBounded(t *testing.T) {
 			_, _ = w.Write(chunk)
 		}
 	})
-	require.ErrorContains(t, tenant.Groups.Load(t.Context()), "longer than 16 MiB")
+	require.ErrorContains(t, tenant.Policies.Load(t.Context()), "longer than 16 MiB")
 	err := tenantOf(t, answer(400, said(strings.Repeat("世", 1000)))).Groups.Delete(t.Context(), "x")
 	require.Less(t, len(err.Error()), 600)
 }

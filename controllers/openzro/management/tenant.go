@@ -51,6 +51,8 @@ type Tenant struct {
 	// suffered says that there was an outage of which Refresh has not told the end.
 	suffered  bool
 	refreshed time.Time
+	// soon is when the tenant is refreshed before its interval is over, if that is not zero.
+	soon time.Time
 	// wrote is when something was last written, as far as is known.
 	wrote  time.Time
 	served map[string]served // by path
@@ -71,6 +73,7 @@ func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, e
 	t.Groups = newCollection(t, "/groups", "groups",
 		func(g Group) string { return g.ID }, func(g Group) string { return g.Name },
 		func(g Group) any { return g.Name }) // who is in a group changes all the time, and is nobody's here
+	t.Groups.decode, t.Groups.forget = decodeGroups, withoutMembers
 	t.Policies = newCollection(t, "/policies", "policies", func(p Policy) string { return p.ID }, func(p Policy) string { return p.Name }, identity)
 	t.SetupKeys = newCollection(t, "/setup-keys", "setup-keys",
 		func(k SetupKey) string { return k.ID }, func(k SetupKey) string { return k.Name },
@@ -285,7 +288,19 @@ func (t *Tenant) Due(interval time.Duration) time.Time {
 	if t.refreshed.After(last) {
 		last = t.refreshed
 	}
-	return last.Add(interval)
+	if due := last.Add(interval); t.soon.IsZero() || due.Before(t.soon) {
+		return due
+	}
+	return t.soon
+}
+
+// refreshSoon has the tenant refreshed after a pause, unless it is so before.
+func (t *Tenant) refreshSoon(pause time.Duration) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if at := t.now().Add(pause); t.soon.IsZero() || t.soon.Before(t.now()) {
+		t.soon = at
+	}
 }
 
 // refresher is a Collection of whatever items.
@@ -299,6 +314,9 @@ type refresher interface {
 // Refresh lists again what was listed before, and says whether anything has changed behind
 // our back, or the server can be used again.
 func (t *Tenant) Refresh(ctx context.Context) (changed bool, err error) {
+	t.mutex.Lock()
+	t.soon = time.Time{}
+	t.mutex.Unlock()
 	collections := t.inUse()
 	if len(collections) == 0 && t.Outage() != nil {
 		collections = []refresher{t.Groups} // any would do
