@@ -22,6 +22,9 @@ import (
 type setupKeys struct {
 	*neighbours
 	secrets *keySecrets
+	tenants *management.Tenants
+	// grants are those of --openzro-auto-groups.
+	grants []string
 }
 
 func (k *setupKeys) keep(ctx context.Context, t *task[*v1.OZSetupKey]) error {
@@ -87,6 +90,9 @@ func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	}
 	ids, err := k.groupIDs(ctx, t.Tenant, t.by, t.object.Spec.AutoGroups)
 	if err != nil {
+		return err
+	}
+	if err := k.mayEnrol(ctx, t, ids); err != nil {
 		return err
 	}
 	wanted := idsOf(ids, t.object.Spec.AutoGroups)
@@ -337,6 +343,9 @@ func (k *setupKeys) request(ctx context.Context, t *task[*v1.OZSetupKey]) (manag
 	}
 	ids, err := k.groupIDs(ctx, t.Tenant, t.by, spec.AutoGroups)
 	if err != nil {
+		return management.SetupKeyRequest{}, err
+	}
+	if err := k.mayEnrol(ctx, t, ids); err != nil {
 		return management.SetupKeyRequest{}, err
 	}
 	request := management.SetupKeyRequest{

@@ -79,6 +79,8 @@ const (
 	ReasonGroupNotFound = "GroupNotFound"
 	// ReasonDuplicateName is when somebody else has the name at the server.
 	ReasonDuplicateName = "DuplicateName"
+	// ReasonNotGranted is when setup keys of a shared account name groups without a grant.
+	ReasonNotGranted = "NotGranted"
 	// ReasonInvalidConfig is when the server would not take what the object says.
 	ReasonInvalidConfig = "InvalidConfig"
 	// ReasonSecretNotExists is when the Secret that is named is not there.

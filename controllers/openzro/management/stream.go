@@ -34,7 +34,7 @@ func (c *client) read(answer *http.Response, asked, method string, read stream) 
 	case errors.As(err, &limit):
 		return c.unreadable(asked, method, answer, limit.Error())
 	case errors.As(err, &syntax), errors.As(err, &kind), errors.Is(err, errNotAList):
-		return c.unreadable(asked, method, answer, notJSON(answer))
+		return c.unreadable(asked, method, answer, notJSON(answer, c.quoted))
 	}
 	return c.unanswered(asked, method, err)
 }

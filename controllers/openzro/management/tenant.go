@@ -458,3 +458,13 @@ func (t *Tenant) exempted(ctx context.Context) (account, []string, error) {
 
 // Close ends the connections that are kept.
 func (t *Tenant) Close() { t.client.http.CloseIdleConnections() }
+
+// SharesAccount reports whether two tenants are known to have one account at one server.
+// Another server that names the account does not share it.
+func (t *Tenant) SharesAccount(other *Tenant) bool {
+	if t == other {
+		return true
+	}
+	mine, theirs := t.Accounts.All(), other.Accounts.All()
+	return t.client.base == other.client.base && len(mine) == 1 && len(theirs) == 1 && mine[0].ID == theirs[0].ID
+}
