@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
@@ -25,7 +26,9 @@ func (k *setupKeys) mayEnrol(ctx context.Context, t *task[*v1.OZSetupKey], ids m
 	}
 	var missing []string
 	for name, id := range ids {
-		own := slices.ContainsFunc(all.Items, func(g v1.OZGroup) bool { return g.Status.GroupID == id && !g.Status.Adopted })
+		own := slices.ContainsFunc(all.Items, func(g v1.OZGroup) bool {
+			return g.Status.GroupID == id && (!g.Status.Adopted || isSibling(&g, t.object))
+		})
 		if !own && !isGranted(k.grants, t.object.Namespace, name) {
 			missing = append(missing, name)
 		}
@@ -37,6 +40,14 @@ func (k *setupKeys) mayEnrol(ctx context.Context, t *task[*v1.OZSetupKey], ids m
 	return stalled(v1.ReasonNotGranted,
 		"spec.autoGroups: several namespaces share the account, and namespace %s has no grant for the group %s: name a group that an OZGroup of this namespace created, or have the administrator start the manager with --openzro-auto-groups=%q",
 		t.object.Namespace, quoted(missing), t.object.Namespace+"="+missing[0])
+}
+
+// isSibling reports whether a group and a setup key are those of one OZRoutingPeer, whose group
+// may be adopted. Admission permits their names to Lintel only.
+func isSibling(group *v1.OZGroup, key *v1.OZSetupKey) bool {
+	owner, other := metav1.GetControllerOf(group), metav1.GetControllerOf(key)
+	return strings.HasPrefix(key.Name, childPrefix) && group.Name == key.Name &&
+		owner != nil && other != nil && owner.Kind == "OZRoutingPeer" && owner.UID == other.UID
 }
 
 // isShared reports whether the account of an object may have other namespaces: that of the

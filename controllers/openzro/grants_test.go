@@ -59,3 +59,15 @@ func TestAutoGroupsOfAnAccountOfOneNamespace(t *testing.T) {
 	s.settle()
 	s.requireReconciled(key)
 }
+
+// TestARoutingPeerNeedsNoGrant for its own group, also where it has adopted it.
+func TestARoutingPeerNeedsNoGrant(t *testing.T) {
+	s := newSite(t)
+	s.fallback(s.account.Token)
+	_, err := s.other(s.account.Token).Groups.Create(t.Context(), management.GroupRequest{Name: "kind-any-old"})
+	require.NoError(t, err)
+	old, fresh := in("any", adopting(ozpeer("old"))), in("any", ozpeer("fresh"))
+	s.apply(old, fresh)
+	s.settle()
+	s.requireReconciled(old, fresh)
+}
