@@ -200,8 +200,10 @@ func TestOpenZroDeletedWhileTheServerIsDown(t *testing.T) {
 	}
 	x := newTenant(t, "first")
 	before := x.everything(t)
-	x.apply(t, "OZGroup", "made", map[string]any{"name": "made"})
-	x.reconciled(t, "ozgroup", "made")
+	for _, name := range []string{"made", "stays"} {
+		x.apply(t, "OZGroup", name, map[string]any{"name": name})
+		x.reconciled(t, "ozgroup", name)
+	}
 	management.Double.Stop()
 	t.Cleanup(func() { _ = management.Double.Resume() })
 	x.apply(t, "OZGroup", "never", map[string]any{"name": "never"})
@@ -210,11 +212,14 @@ func TestOpenZroDeletedWhileTheServerIsDown(t *testing.T) {
 		output := mustGet(t, "ozgroup", "made", "-n", x.namespace, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].reason}`)
 		return output == ozv1.ReasonAPIError
 	}, "the object to say why it is still there")
+	require.Contains(t, x.await(t, "ozgroup", "stays", ozv1.ReasonServerUnavailable), "was last read at")
 	require.NoError(t, management.Double.Resume())
+	x.reconciled(t, "ozgroup", "stays")
 	eventually(t, func() bool {
 		output := mustGet(t, "ozgroups", "-n", x.namespace, "-o", "name")
-		return output == ""
+		return strings.TrimSpace(output) == "ozgroup.openzro.io/stays"
 	}, "both to be gone")
+	x.remove(t, "ozgroup", "stays")
 	require.Equal(t, before, x.everything(t))
 }
 
