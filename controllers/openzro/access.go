@@ -24,6 +24,8 @@ type credentials struct {
 	management.Credentials
 	source    v1.KeySource
 	namespace string
+	// account is the account whose use the annotation of the Secret acknowledges.
+	account string
 }
 
 // where says where the key is, for people.
@@ -115,8 +117,8 @@ func (a *access) read(s *corev1.Secret) (credentials, error) {
 	if c.URL == "" {
 		c.URL = a.url
 	}
-	c.CA = string(s.Data[v1.APICertificates])
-	c.Name, c.Elsewhere = s.Namespace, !management.IsLocal(a.url)
+	c.CA, c.account = string(s.Data[v1.APICertificates]), s.Annotations[v1.AccountAnnotation]
+	c.Name, c.Elsewhere, c.Quoted = s.Namespace, !management.IsLocal(a.url), management.SameServer(c.URL, a.url)
 	return c, nil
 }
 
@@ -124,13 +126,17 @@ func (a *access) read(s *corev1.Secret) (credentials, error) {
 func (a *access) fallback(namespace string) (credentials, error) {
 	c := credentials{source: v1.KeyDefault, namespace: namespace}
 	if !a.mayHaveDefault(namespace) {
-		return c, waiting(v1.ReasonNoKey, "namespace %s has no key: make the Secret %s in it with the key %s, a personal access token of the management server", namespace, v1.APIKeySecret, v1.APIKey)
+		p := waiting(v1.ReasonNoKey, "namespace %s has no key: make the Secret %s in it with the key %s, a personal access token of the management server", namespace, v1.APIKeySecret, v1.APIKey)
+		if a.file != "" {
+			p.message += ", or have the administrator list the namespace in --openzro-default-namespaces"
+		}
+		return c, p
 	}
 	key, err := a.defaultKey()
 	if err != nil {
 		return c, waiting(v1.ReasonNoKey, "the file of --openzro-api-key-file cannot be read, and namespace %s has no Secret %s with a key of its own (%s)", namespace, v1.APIKeySecret, v1.APIKey)
 	}
-	c.Credentials = management.Credentials{URL: a.url, Key: key}
+	c.Credentials = management.Credentials{URL: a.url, Key: key, Quoted: true}
 	return c, nil
 }
 

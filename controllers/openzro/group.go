@@ -22,6 +22,14 @@ func (g *groups) keep(ctx context.Context, t *task[*v1.OZGroup]) (err error) {
 		if err = t.Groups.Load(ctx); err != nil {
 			return err
 		}
+		if _, _, err := t.Groups.Confirm(ctx, t.next.Status.GroupID); err != nil {
+			return err
+		}
+		if id := t.next.Status.GroupID; isWithdrawn(t, id) {
+			have, _ := t.Groups.Get(id)
+			released(t, remoteItem{kindGroup, id, have.Name}, "it was not changed")
+			t.next.Status.GroupID = ""
+		}
 		have, found := groupOf(t)
 		if found {
 			if err := g.mayUse(ctx, t, have); err != nil {
@@ -78,12 +86,23 @@ func groupNamed(t *management.Tenant, name string) (group management.Group, foun
 
 // hold has a group that is there be the object's.
 func (g *groups) hold(ctx context.Context, t *task[*v1.OZGroup], have management.Group) (err error) {
-	status := &t.next.Status
+	status, foreign := &t.next.Status, remoteItem{kindGroup, have.ID, have.Name}
 	if status.GroupID != have.ID {
-		// What has members already, somebody else has used.
-		status.GroupID, status.Adopted = have.ID, !isCreating(t.next) || !have.IsEmpty()
+		// Another user has added the members of a group that has some already.
+		ours := isCreating(t.next) && have.IsEmpty()
+		conditionsOf(t.next).Remove(v1.ConditionCreating)
+		if !ours && !v1.MayAdopt(t.object) {
+			status.GroupID, status.Adopted = "", false
+			return refuseAdoption(foreign)
+		}
+		status.GroupID, status.Adopted = have.ID, !ours
 	}
 	conditionsOf(t.next).Remove(v1.ConditionCreating)
+	if status.Adopted {
+		if err := adopt(ctx, t, foreign, &status.GroupID, nil); err != nil {
+			return err
+		}
+	}
 	if have.Name != t.object.Spec.Name {
 		err = g.rename(ctx, t, have.ID)
 	}
@@ -138,6 +157,9 @@ func (g *groups) remove(ctx context.Context, t *task[*v1.OZGroup]) error {
 	if err := t.Groups.Load(ctx); err != nil {
 		return err
 	}
+	if _, _, err := t.Groups.Confirm(ctx, t.next.Status.GroupID); err != nil {
+		return err
+	}
 	have, found := groupOf(t)
 	if !found || t.next.Status.Adopted || t.next.Status.GroupID == "" && (!isCreating(t.next) || !have.IsEmpty()) {
 		return nil
@@ -177,11 +199,18 @@ func (n *neighbours) groupIDs(ctx context.Context, t *management.Tenant, by cred
 		return nil, err
 	}
 	ids, missing := namedGroups(t, all.Items, names)
+	quiet := len(missing) > 0 && areBeingMade(all.Items, missing)
+	if len(missing) > 0 && !quiet {
+		if err := t.Groups.Missed(ctx, missing...); err != nil {
+			return nil, err
+		}
+		ids, missing = namedGroups(t, all.Items, names)
+	}
 	if len(missing) == 0 {
 		return ids, n.mayName(ctx, t, by, ids)
 	}
 	p := waiting(v1.ReasonGroupNotFound, "the server has no group %s yet; %s", quoted(missing), remedy(all.Items, missing))
-	p.quiet = areBeingMade(all.Items, missing)
+	p.quiet = quiet
 	return nil, p
 }
 

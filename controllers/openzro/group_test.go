@@ -28,7 +28,7 @@ func TestAGroupComesAndGoes(t *testing.T) {
 	require.Len(t, dev.Status.Conditions, 2, "nothing is left of its making")
 	s.atRest()
 	s.look()
-	require.Equal(t, 1, s.server.Count(openzro.Call{}), "one list")
+	require.Equal(t, 2, s.server.Count(openzro.Call{}), "one list of groups, one of accounts")
 
 	s.delete(dev)
 	s.settle()
@@ -43,11 +43,12 @@ func TestAForeignGroupIsUsed(t *testing.T) {
 	require.NoError(t, err)
 	s.account.AddPeer("laptop", theirs.ID)
 	s.server.ForgetCalls()
-	dev := ozgroup("dev", "Developers")
-	s.apply(dev, ozgroup("all", "All"))
+	dev := adopting(ozgroup("dev", "Developers"))
+	s.apply(dev, adopting(ozgroup("all", "All")))
 	s.settle()
 	s.requireReconciled(dev)
 	require.True(t, dev.Status.Adopted)
+	require.Equal(t, []v1.Adoption{{ID: theirs.ID, Kind: kindGroup, Name: "Developers"}}, dev.Status.Adoptions)
 	require.True(t, get(s, ozgroup("all", "")).Status.Adopted)
 	require.Equal(t, theirs.ID, dev.Status.GroupID)
 	s.delete(dev)
@@ -93,7 +94,11 @@ func TestWhatHasMembersIsSomebodysElse(t *testing.T) {
 	s.crash()
 	s.account.AddPeer("laptop", s.groupNamed("Developers").ID)
 	s.settle()
-	require.True(t, get(s, dev).Status.Adopted)
+	s.requireReason(dev, v1.ReasonDuplicateName, "openzro.io/adopt=true")
+	require.Empty(t, dev.Status.GroupID)
+	s.delete(dev)
+	s.settle()
+	require.Len(t, s.groupNamed("Developers").Peers, 1)
 }
 
 func TestALostAnswer(t *testing.T) {
@@ -119,8 +124,7 @@ func TestSomebodyWasFaster(t *testing.T) {
 	dev := ozgroup("dev", "Developers")
 	s.apply(dev)
 	s.settle()
-	s.requireReconciled(dev)
-	require.True(t, dev.Status.Adopted)
+	s.requireReason(dev, v1.ReasonDuplicateName, "openzro.io/adopt=true")
 }
 
 // TestARenamedGroupKeepsItsMembers is Z1: writing a group sets its members, too.

@@ -12,9 +12,10 @@ import (
 // wantedResource is a resource of a network at the server, as an object says.
 type wantedResource struct {
 	network string
-	// id is that of the status, and record the description of what is made.
-	id, record string
-	request    management.ResourceRequest
+	// id is the ID in the next status, and record the description of what is made.
+	id      *string
+	record  string
+	request management.ResourceRequest
 }
 
 // holdResource has the server have a resource, and gives its ID. Whether it was there
@@ -27,7 +28,20 @@ func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource
 	if err := all.Load(ctx); err != nil {
 		return "", err
 	}
-	have, found, ours := resourceOf(all, t.object.CommonStatus().Adopted, w)
+	if _, _, err := all.Confirm(ctx, *w.id); err != nil {
+		return "", err
+	}
+	have, found, ours := resourceOf(all, t.next.CommonStatus().Adopted, w)
+	if found && !ours && isWithdrawn(t, have.ID) {
+		if err := releaseResource(ctx, t, all, have); err != nil {
+			return "", err
+		}
+		*w.id = ""
+		have, found, ours = resourceOf(all, false, w)
+	}
+	if found && !ours && !permitsAdoption(t, have.ID, *w.id) {
+		return "", refuseAdoption(foreignResource(have))
+	}
 	if w.request.Description = w.record; !found {
 		made, err := all.Create(ctx, w.request)
 		if management.IsNameTaken(err) {
@@ -41,6 +55,9 @@ func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource
 		return made.ID, asWritten(made, w.request)
 	}
 	if t.next.CommonStatus().Adopted = !ours; !ours {
+		if err := adopt(ctx, t, foreignResource(have), w.id, resourceRequestOf(have)); err != nil {
+			return have.ID, err
+		}
 		t.says = "the resource was there before and is used; it stays when this object is deleted"
 		w.request.Description = have.Description
 	}
@@ -68,8 +85,8 @@ func asWritten(is management.Resource, wanted management.ResourceRequest) error 
 
 func resourceOf(all *management.Collection[management.Resource], adopted bool, w wantedResource) (have management.Resource, found, ours bool) {
 	var known *candidate[management.Resource]
-	if by, has := all.Get(w.id); has {
-		known = &candidate[management.Resource]{by, w.id, by.Description}
+	if by, has := all.Get(*w.id); has {
+		known = &candidate[management.Resource]{by, *w.id, by.Description}
 	}
 	var named []candidate[management.Resource]
 	for _, one := range all.Named(w.request.Name) {
@@ -102,6 +119,12 @@ func needNetwork(ctx context.Context, t *management.Tenant, namespace, id string
 		return err
 	}
 	have, found := t.Networks.Get(id)
+	if !found {
+		if err := t.Networks.Missed(ctx, id); err != nil {
+			return err
+		}
+		have, found = t.Networks.Get(id)
+	}
 	if found && isOfNeighbour(have, namespace) {
 		return waiting(v1.ReasonDependency, "the network with the ID %q is that of the OZRoutingPeers of another namespace: give status.networkID of an OZRoutingPeer of this one", id)
 	}
@@ -126,7 +149,13 @@ func removeResource[T v1.Object](ctx context.Context, t *task[T], w wantedResour
 		}
 		return err
 	}
-	have, found, ours := resourceOf(all, t.object.CommonStatus().Adopted, w)
+	if _, _, err := all.Confirm(ctx, *w.id); err != nil {
+		return err
+	}
+	have, found, ours := resourceOf(all, t.next.CommonStatus().Adopted, w)
+	if found && !ours && have.ID == *w.id {
+		return releaseResource(ctx, t, all, have)
+	}
 	if !found || !ours {
 		return nil
 	}

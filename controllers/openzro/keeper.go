@@ -25,6 +25,8 @@ type keeper struct {
 	// busy are the tenants that are listed just now, and told those whose outage their
 	// objects were told of.
 	busy, told map[*management.Tenant]bool
+	// stale are those whose objects were woken to report that the server is not read.
+	stale map[*management.Tenant]bool
 }
 
 // tick is how often it is looked whether a tenant is due.
@@ -32,11 +34,14 @@ const tick = 200 * time.Millisecond
 
 // Start implements manager.Runnable; it runs on the leader.
 func (k *keeper) Start(ctx context.Context) error {
-	k.busy, k.told = map[*management.Tenant]bool{}, map[*management.Tenant]bool{}
+	k.busy, k.told, k.stale = map[*management.Tenant]bool{}, map[*management.Tenant]bool{}, map[*management.Tenant]bool{}
 	var running sync.WaitGroup
 	_ = wait.PollUntilContextCancel(ctx, tick, false, func(context.Context) (bool, error) {
 		for _, t := range k.due() {
 			running.Go(func() { k.refresh(ctx, t) })
+		}
+		for _, t := range k.turnedStale() {
+			running.Go(func() { k.wakeAll(ctx, t) })
 		}
 		return false, nil
 	})
@@ -57,6 +62,22 @@ func (k *keeper) due() (due []*management.Tenant) {
 		}
 	}
 	return due
+}
+
+// turnedStale are the tenants whose servers have not been read for two intervals, or are read
+// again, since this was last called.
+func (k *keeper) turnedStale() (turned []*management.Tenant) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	all := k.tenants.All()
+	maps.DeleteFunc(k.stale, func(t *management.Tenant, _ bool) bool { return !slices.Contains(all, t) })
+	for _, t := range all {
+		if stale := t.IsStale(staleIntervals * k.interval); stale != k.stale[t] {
+			k.stale[t] = stale
+			turned = append(turned, t)
+		}
+	}
+	return turned
 }
 
 func (k *keeper) refresh(ctx context.Context, t *management.Tenant) {

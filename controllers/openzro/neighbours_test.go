@@ -120,7 +120,7 @@ func TestAServerThatClaimsIDsOfOthers(t *testing.T) {
 	claim = get(s, claim)
 	claim.Status.GroupID = s.groupNamed("Developers").ID
 	require.NoError(t, s.client.Status().Update(t.Context(), claim))
-	again := ozgroup("again", "Developers")
+	again := adopting(ozgroup("again", "Developers"))
 	s.apply(again)
 	s.look()
 	for _, c := range s.all {

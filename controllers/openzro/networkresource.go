@@ -32,10 +32,10 @@ func (n *networkResources) keep(ctx context.Context, t *task[*v1.OZNetworkResour
 	if err != nil {
 		return err
 	}
-	wanted := n.wanted(t.object, network)
+	wanted := n.wanted(t.next, network)
 	wanted.request.Address, wanted.request.Groups = address, nonNil(idsOf(ids, t.object.Spec.Groups))
 	if network != t.object.Status.NetworkID {
-		wanted.id = "" // the network was made again
+		t.next.Status.ResourceID = "" // the network was made again
 	}
 	held, err := holdResource(ctx, t, wanted)
 	if err != nil {
@@ -49,7 +49,7 @@ func (n *networkResources) keep(ctx context.Context, t *task[*v1.OZNetworkResour
 // clusters and namespaces, for an account has each name once.
 func (n *networkResources) wanted(of *v1.OZNetworkResource, network string) wantedResource {
 	return wantedResource{
-		network: network, id: of.Status.ResourceID, record: recordOf("OZNetworkResource", of),
+		network: network, id: &of.Status.ResourceID, record: recordOf("OZNetworkResource", of),
 		request: management.ResourceRequest{Name: n.cluster + "-" + of.Namespace + "-" + of.Name, Enabled: true},
 	}
 }
@@ -89,7 +89,7 @@ func (n *networkResources) address(ctx context.Context, of *v1.OZNetworkResource
 
 func (n *networkResources) remove(ctx context.Context, t *task[*v1.OZNetworkResource]) error {
 	if t.object.Status.NetworkID != "" {
-		return removeResource(ctx, t, n.wanted(t.object, t.object.Status.NetworkID))
+		return removeResource(ctx, t, n.wanted(t.next, t.object.Status.NetworkID))
 	}
 	// One may have been made of which no status tells.
 	network, err := n.network(ctx, t.object)
@@ -99,5 +99,5 @@ func (n *networkResources) remove(ctx context.Context, t *task[*v1.OZNetworkReso
 	if err != nil {
 		return err
 	}
-	return removeResource(ctx, t, n.wanted(t.object, network))
+	return removeResource(ctx, t, n.wanted(t.next, network))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -19,6 +20,7 @@ import (
 type settings struct {
 	managementURL, apiKeyFile string
 	defaultNamespaces         []string // globs of those that have the default key
+	autoGroups                []string // grants of groups to setup keys, as NAMESPACE=GROUP
 	clientImage               string
 	namespaces                []string
 	interval                  time.Duration // at which what the server has is listed
@@ -28,7 +30,8 @@ type settings struct {
 func (o *settings) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&o.managementURL, "openzro-management-url", "https://api.openzro.io", "base `URL` of the management server, for namespaces whose Secret openzro-mgmt-api-key names no other")
 	flags.StringVar(&o.apiKeyFile, "openzro-api-key-file", "", "`file` with the default key, a personal access token, read again when it changes; empty: every namespace needs a Secret openzro-mgmt-api-key")
-	flags.StringSliceVar(&o.defaultNamespaces, "openzro-default-namespaces", []string{"*"}, "`namespaces`, or globs of them, that have the default key where they have no Secret of their own")
+	flags.StringSliceVar(&o.defaultNamespaces, "openzro-default-namespaces", nil, "`namespaces`, or globs of them, that have the default key where they have no Secret of their own; none: no namespace")
+	flags.StringArrayVar(&o.autoGroups, "openzro-auto-groups", nil, "`namespace=group`, globs both, that permits setup keys of a namespace to put peers into a group of an account that several namespaces share; may be repeated. Groups that an OZGroup of the namespace created need none")
 	flags.StringVar(&o.clientImage, "openzro-client-image", "openzro/openzro:latest", "`image` of the client, in routing peers and beside the containers of Pods")
 	flags.StringSliceVar(&o.namespaces, "openzro-namespaces", nil, "`namespaces` whose openZro objects and Pods are judged and carried out, for which config/rbac/openzro-namespace in each is enough; none: all")
 	flags.DurationVar(&o.interval, "openzro-interval", time.Minute, "`interval` at which what the server has is compared with the objects, and permanent errors are tried again")
@@ -44,6 +47,14 @@ func (o *settings) check() error {
 	for _, glob := range o.defaultNamespaces {
 		if _, err := path.Match(glob, ""); err != nil {
 			return fmt.Errorf("--openzro-default-namespaces: %q is no name of a namespace and no glob such as team-*", glob)
+		}
+	}
+	for _, grant := range o.autoGroups {
+		namespace, group, found := strings.Cut(grant, "=")
+		_, err := path.Match(namespace, "")
+		_, other := path.Match(group, "")
+		if !found || namespace == "" || group == "" || err != nil || other != nil {
+			return fmt.Errorf("--openzro-auto-groups: Invalid value %q: must be NAMESPACE=GROUP, such as team-a=Servers", grant)
 		}
 	}
 	switch {

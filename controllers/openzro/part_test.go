@@ -33,15 +33,16 @@ func TestSettings(t *testing.T) {
 	s, err := check()
 	require.NoError(t, err)
 	require.Equal(t, settings{
-		managementURL: "https://api.openzro.io", defaultNamespaces: []string{"*"}, clientImage: "openzro/openzro:latest",
+		managementURL: "https://api.openzro.io", clientImage: "openzro/openzro:latest",
 		interval: time.Minute, clusterName: "kubernetes", clusterDNS: "svc.cluster.local",
 	}, s)
-	_, err = check("--openzro-management-url=http://openzro.openzro.svc:80/", "--openzro-default-namespaces=team-*,shop", "--openzro-namespaces=a,b")
+	_, err = check("--openzro-management-url=http://openzro.openzro.svc:80/", "--openzro-default-namespaces=team-*,shop", "--openzro-namespaces=a,b", "--openzro-auto-groups=team-*=Servers, and more")
 	require.NoError(t, err)
 	for arg, says := range map[string]string{
 		"--openzro-management-url=api.openzro.io": `--openzro-management-url: "api.openzro.io" is no URL such as https://openzro.example.com`,
 		"--openzro-management-url=https://u:p@x":  `--openzro-management-url: "https://u:p@x" is no URL such as https://openzro.example.com`,
 		"--openzro-default-namespaces=[":          `--openzro-default-namespaces: "[" is no name of a namespace and no glob such as team-*`,
+		"--openzro-auto-groups=team":              `--openzro-auto-groups: Invalid value "team": must be NAMESPACE=GROUP`,
 		"--openzro-client-image=":                 "--openzro-client-image is empty: name the image of the client, such as openzro/openzro:latest",
 		"--openzro-interval=10ms":                 "--openzro-interval is 10ms: at least 1s is between two looks at the server",
 		"--openzro-cluster-name=My Cluster":       `--openzro-cluster-name: "My Cluster" is no DNS label such as kubernetes`,

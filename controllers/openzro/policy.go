@@ -108,9 +108,12 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 	if err := t.Policies.Load(ctx); err != nil {
 		return err
 	}
+	if err := confirmPolicies(ctx, t); err != nil {
+		return err
+	}
 	missing := r.missing()
 	for _, s := range sides { // what is taken back waits for no group
-		if missing != "" || len(r.ports[s.protocol]) == 0 {
+		if missing != "" || len(r.ports[s.protocol]) == 0 || isWithdrawn(t, *s.id(&t.next.Status)) {
 			if err := p.drop(ctx, t, s); err != nil {
 				return err
 			}
@@ -124,6 +127,12 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 	if err != nil {
 		return err
 	}
+	for _, s := range sides { // before anything is written: both policies, or none
+		have, found, ours := policyOf(t, s)
+		if len(r.ports[s.protocol]) > 0 && found && !ours && !permitsAdoption(t, have.ID, *s.id(&t.next.Status)) {
+			return refuseAdoption(foreignPolicy(have))
+		}
+	}
 	sources, destinations := idsOf(ids, r.sources), idsOf(ids, r.destinations)
 	adopted := false
 	for _, s := range sides {
@@ -131,11 +140,11 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 			continue
 		}
 		ours, err := p.hold(ctx, t, s, wantedPolicy(t.object, s, sources, destinations, r.ports[s.protocol]))
-		adopted = adopted || !ours
-		t.next.Status.Adopted = t.next.Status.Adopted || adopted
 		if err != nil {
 			return err // of the other one, nothing new is known
 		}
+		adopted = adopted || !ours
+		t.next.Status.Adopted = t.next.Status.Adopted || adopted
 	}
 	t.next.Status.Adopted = adopted
 	return nil
@@ -171,7 +180,7 @@ func wantedPolicy(of *v1.OZPolicy, s side, sources, destinations, ports []string
 // policyOf is the policy of one side of an object, as the server has it.
 func policyOf(t *task[*v1.OZPolicy], s side) (have management.Policy, found, ours bool) {
 	var known *candidate[management.Policy]
-	id := *s.id(&t.object.Status)
+	id := *s.id(&t.next.Status)
 	if by, has := t.Policies.Get(id); has {
 		known = &candidate[management.Policy]{by, id, recordIn(by)}
 	}
@@ -221,10 +230,13 @@ func (p *policies) hold(ctx context.Context, t *task[*v1.OZPolicy], s side, want
 		p.wrote(t, "create")
 		return true, p.whole(ctx, t, made, wanted, true)
 	}
-	*id = have.ID
 	if !ours {
+		if err := p.adopt(ctx, t, have, id); err != nil {
+			return ours, err
+		}
 		wanted.Rules[0].Description = recordIn(have)
 	}
+	*id = have.ID
 	if ours && len(have.Rules) > 1 {
 		return ours, p.renew(ctx, t, s, have, wanted)
 	}
@@ -324,7 +336,8 @@ func samePolicy(have management.Policy, wanted management.PolicyRequest) bool {
 		management.SameIDs(is.Sources, want.Sources) && management.SameIDs(is.Destinations, want.Destinations)
 }
 
-// drop takes away the policy of one side, where it was made for the object.
+// drop takes away the policy of one side if it was made for the object, and releases it if
+// the object has adopted it.
 func (p *policies) drop(ctx context.Context, t *task[*v1.OZPolicy], s side) error {
 	have, found, ours := policyOf(t, s)
 	if found && ours {
@@ -332,6 +345,10 @@ func (p *policies) drop(ctx context.Context, t *task[*v1.OZPolicy], s side) erro
 			return err
 		}
 		p.wrote(t, "delete")
+	} else if found && have.ID == *s.id(&t.next.Status) {
+		if err := p.release(ctx, t, have); err != nil {
+			return err
+		}
 	}
 	if err := p.dropOthers(ctx, t, s, have.ID); err != nil {
 		return err
@@ -344,8 +361,21 @@ func (p *policies) remove(ctx context.Context, t *task[*v1.OZPolicy]) error {
 	if err := t.Policies.Load(ctx); err != nil {
 		return err
 	}
+	if err := confirmPolicies(ctx, t); err != nil {
+		return err
+	}
 	for _, s := range sides {
 		if err := p.drop(ctx, t, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// confirmPolicies reads the policies of the status that the list lacks.
+func confirmPolicies(ctx context.Context, t *task[*v1.OZPolicy]) error {
+	for _, s := range sides {
+		if _, _, err := t.Policies.Confirm(ctx, *s.id(&t.next.Status)); err != nil {
 			return err
 		}
 	}

@@ -37,6 +37,8 @@ type shared struct {
 	// wake has an object looked at.
 	wake func(context.Context, management.Object)
 	now  func() time.Time
+	// interval is that at which servers are read.
+	interval time.Duration
 }
 
 // carrier is how objects of one kind are carried out. An error is a *problem, one of the
@@ -62,6 +64,8 @@ type task[T v1.Object] struct {
 	// looked at again, if nothing wakes it.
 	says  string
 	again time.Duration
+	// events receives Events about the object.
+	events events.EventRecorder
 }
 
 // fieldManager is who writes to objects of a kind.
@@ -152,6 +156,9 @@ func (r *reconciler[T, S]) carryOut(ctx context.Context, of T) (object.Report[S]
 	return r.begin(ctx, of, tenant, by)
 }
 
+// staleIntervals is after how many intervals without a read objects report it.
+const staleIntervals = 2
+
 // turnPause is when an object looks whether it is its turn, whom nobody has woken.
 const turnPause = 2 * time.Second
 
@@ -193,7 +200,7 @@ func (r *reconciler[T, S]) denied(ctx context.Context, of T) (*problem, error) {
 func copyOf[T v1.Object](of T) T { return of.DeepCopyObject().(T) }
 
 func (r *reconciler[T, S]) task(of T, tenant *management.Tenant, by credentials) *task[T] {
-	t := &task[T]{Tenant: tenant, by: by, object: of, next: copyOf(of)}
+	t := &task[T]{Tenant: tenant, by: by, object: of, next: copyOf(of), events: r.events}
 	t.save = func(ctx context.Context) error {
 		status := r.status(copyOf(t.next))
 		err := r.reporter().Write(ctx, of, object.Report[S]{Status: status})
@@ -211,7 +218,7 @@ type keyless[T v1.Object] interface {
 
 // without says of an object that its namespace has no key.
 func (r *reconciler[T, S]) without(ctx context.Context, of T, by credentials, err error) (object.Report[S], error) {
-	t := &task[T]{by: by, object: of, next: copyOf(of)}
+	t := &task[T]{by: by, object: of, next: copyOf(of), events: r.events}
 	missing := problemOf(err, by)
 	if missing == nil {
 		return r.outcome(t, nil, err)
@@ -244,8 +251,15 @@ func (r *reconciler[T, S]) begin(ctx context.Context, of T, tenant *management.T
 	if err := r.move(ctx, t); err != nil {
 		return r.settled(t, err)
 	}
+	if err := r.useAccount(ctx, t); err != nil {
+		return r.settled(t, err)
+	}
 	t.next.CommonStatus().Key = by.source
-	return r.settled(t, r.keep(ctx, t))
+	err := r.keep(ctx, t)
+	if err == nil {
+		pruneAdoptions(t.next)
+	}
+	return r.settled(t, err)
 }
 
 // move takes away what was made with the default key, where the namespace has got one of
@@ -265,15 +279,21 @@ func (r *reconciler[T, S]) move(ctx context.Context, t *task[T]) error {
 		}
 		old := *t
 		old.Tenant, old.by = tenant, before
-		if err := r.letGo(t.object, before, r.remove(ctx, &old)); err != nil {
+		if err := r.letGo(t.object, before, r.takeAway(ctx, &old)); err != nil {
 			return err
 		}
 	}
-	conditions := t.next.CommonStatus().Conditions
-	*r.status(t.next) = *r.status(r.empty())
-	t.next.CommonStatus().Conditions = conditions
-	object.Conditions{List: &t.next.CommonStatus().Conditions}.Remove(v1.ConditionCreating)
+	r.resetStatus(t)
 	return nil
+}
+
+// resetStatus clears all of the next status but its conditions and what was left behind.
+func (r *reconciler[T, S]) resetStatus(t *task[T]) {
+	status := t.next.CommonStatus()
+	conditions, left := status.Conditions, status.LeftBehind
+	*r.status(t.next) = *r.status(r.empty())
+	status.Conditions, status.LeftBehind = conditions, left
+	conditionsOf(t.next).Remove(v1.ConditionCreating)
 }
 
 // isSameAccount says whether two keys are to one account. Nothing that another server says
@@ -296,9 +316,9 @@ const patience = time.Minute
 // end takes away what was made for an object, and lets it go. What is in use at the server
 // is left there in the end, and an Event says so.
 func (r *reconciler[T, S]) end(ctx context.Context, t *task[T]) (object.Report[S], error) {
-	if err := r.letGo(t.object, t.by, r.remove(ctx, t)); err != nil {
+	if err := r.letGo(t.object, t.by, r.takeAway(ctx, t)); err != nil {
 		known := problemOf(err, t.by)
-		if known == nil || known.reason == v1.ReasonStillLinked {
+		if known == nil || known.reason == v1.ReasonStillLinked || known.reason == v1.ReasonAccountChanged {
 			return r.settled(t, err)
 		}
 		return r.outcome(t, known.withWayOut(), nil)
@@ -351,18 +371,35 @@ func (r *reconciler[T, S]) outcome(t *task[T], p *problem, failure error) (objec
 		return object.Report[S]{}, failure
 	}
 	again := t.again
+	o := r.outageOf(t.Tenant)
 	switch {
 	case failure != nil:
-		setStatus(t.next, &problem{reason: v1.ReasonAPIError, message: failure.Error()}, "")
+		setStatus(t.next, &problem{reason: v1.ReasonAPIError, message: failure.Error()}, "", o)
 	case p != nil:
 		again = attempt.Jitter(p.again*3/2, 2.0/3) // what waits together does not try together
-		if p.quiet || p.passes && isReconciled(t.object) && t.object.GetDeletionTimestamp().IsZero() {
+		passes := p.passes && isReconciled(t.object) && t.object.GetDeletionTimestamp().IsZero()
+		if p.quiet || passes && o.since.IsZero() {
 			return object.Report[S]{Again: again}, nil
 		}
-		setStatus(t.next, p, "")
+		if passes {
+			p = nil // of the server, and not of the object
+		}
+		setStatus(t.next, p, "", o)
 	default:
-		setStatus(t.next, nil, t.says)
+		setStatus(t.next, nil, t.says, o)
 	}
-	r.metrics.says(r.kind, name, p != nil || failure != nil)
+	r.metrics.says(r.kind, name, p != nil || failure != nil || !o.since.IsZero())
 	return object.Report[S]{Status: r.status(t.next), Again: again}, failure
+}
+
+// outageOf is the outage of a tenant whose server has not been read for some intervals.
+func (r *reconciler[T, S]) outageOf(tenant *management.Tenant) (o outage) {
+	if tenant == nil || !tenant.IsStale(staleIntervals*r.interval) {
+		return o
+	}
+	o.since = tenant.UnreadSince()
+	if e := tenant.Outage(); e != nil {
+		o.cause = e.Error()
+	}
+	return o
 }

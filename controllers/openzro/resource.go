@@ -29,7 +29,7 @@ func (r *resources) keep(ctx context.Context, t *task[*v1.OZResource]) error {
 		return err
 	}
 	held, err := holdResource(ctx, t, wantedResource{
-		network: spec.NetworkID, id: t.object.Status.NetworkResourceID, record: recordOf("OZResource", t.object),
+		network: spec.NetworkID, id: &status.NetworkResourceID, record: recordOf("OZResource", t.object),
 		request: management.ResourceRequest{Name: spec.Name, Address: spec.Address, Enabled: true, Groups: ids},
 	})
 	if err != nil {
@@ -76,6 +76,12 @@ func (r *resources) groups(ctx context.Context, t *task[*v1.OZResource]) ([]stri
 		return nil, err
 	}
 	ids, missing := namedGroups(t.Tenant, all.Items, t.object.Spec.Groups)
+	if len(missing) > 0 && !areBeingMade(all.Items, missing) {
+		if err := t.Groups.Missed(ctx, missing...); err != nil {
+			return nil, err
+		}
+		ids, missing = namedGroups(t.Tenant, all.Items, t.object.Spec.Groups)
+	}
 	making, err := r.owners(ctx, t, all.Items, missing)
 	if err != nil {
 		return nil, err
@@ -158,7 +164,7 @@ const maxGeneratedName = 200
 
 func (r *resources) remove(ctx context.Context, t *task[*v1.OZResource]) error {
 	return removeResource(ctx, t, wantedResource{
-		network: t.object.Spec.NetworkID, id: t.object.Status.NetworkResourceID, record: recordOf("OZResource", t.object),
+		network: t.object.Spec.NetworkID, id: &t.next.Status.NetworkResourceID, record: recordOf("OZResource", t.object),
 		request: management.ResourceRequest{Name: t.object.Spec.Name},
 	})
 }

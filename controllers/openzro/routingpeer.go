@@ -34,9 +34,6 @@ type routingPeers struct {
 	making sync.Map
 }
 
-// routerMetric is that of routers: others that somebody has made come first.
-const routerMetric = 9999
-
 // networkName is the name of the network of a namespace.
 func (p *routingPeers) networkName(namespace string) string { return p.cluster + "-" + namespace }
 
@@ -46,6 +43,9 @@ func (p *routingPeers) networkRecord(namespace string) string {
 }
 
 func (p *routingPeers) keep(ctx context.Context, t *task[*v1.OZRoutingPeer]) error {
+	if err := p.withdraw(ctx, t); err != nil {
+		return err
+	}
 	network, err := p.network(ctx, t)
 	if err != nil {
 		return err
@@ -81,6 +81,22 @@ func foreign(err error) error {
 	return err
 }
 
+// withdraw releases what the object has adopted, once it no longer carries the annotation.
+func (p *routingPeers) withdraw(ctx context.Context, t *task[*v1.OZRoutingPeer]) error {
+	status := &t.next.Status
+	if isWithdrawn(t, status.RouterID) {
+		if err := p.removeRouter(ctx, t, status.NetworkID); err != nil {
+			return err
+		}
+		status.RouterID = ""
+	}
+	if isWithdrawn(t, status.NetworkID) {
+		released(t, remoteItem{kindNetwork, status.NetworkID, p.networkName(t.object.Namespace)}, "it was not changed")
+		status.NetworkID = ""
+	}
+	return nil
+}
+
 // network is the ID of the network, which is made if need be.
 func (p *routingPeers) network(ctx context.Context, t *task[*v1.OZRoutingPeer]) (id string, err error) {
 	namespace := t.object.Namespace
@@ -91,8 +107,26 @@ func (p *routingPeers) network(ctx context.Context, t *task[*v1.OZRoutingPeer]) 
 	if err := t.Networks.Load(ctx); err != nil {
 		return "", err
 	}
-	have, found, ours := p.networkOf(t)
 	status := &t.next.Status
+	if _, _, err := t.Networks.Confirm(ctx, status.NetworkID); err != nil {
+		return "", err
+	}
+	have, found, ours := p.networkOf(t)
+	if !found {
+		if err := t.Networks.Missed(ctx, p.networkName(namespace)); err != nil {
+			return "", err
+		}
+		have, found, ours = p.networkOf(t)
+	}
+	if found && !ours {
+		foreign := remoteItem{kindNetwork, have.ID, have.Name}
+		if !permitsAdoption(t, have.ID, status.NetworkID) {
+			return "", refuseAdoption(foreign)
+		}
+		if err := adopt(ctx, t, foreign, &status.NetworkID, nil); err != nil {
+			return "", err
+		}
+	}
 	if !found {
 		request := management.NetworkRequest{Name: p.networkName(namespace), Description: p.networkRecord(namespace)}
 		if have, err = t.Networks.Create(ctx, request); err != nil {
@@ -101,13 +135,13 @@ func (p *routingPeers) network(ctx context.Context, t *task[*v1.OZRoutingPeer]) 
 		t.made("create")
 		ours = true
 	}
-	status.NetworkID, status.Adopted = have.ID, !ours
+	status.NetworkID, status.Adopted = have.ID, !ours || len(status.Adoptions) > 0
 	return have.ID, nil
 }
 
 func (p *routingPeers) networkOf(t *task[*v1.OZRoutingPeer]) (have management.Network, found, ours bool) {
 	var known *candidate[management.Network]
-	id, name := t.object.Status.NetworkID, p.networkName(t.object.Namespace)
+	id, name := t.next.Status.NetworkID, p.networkName(t.object.Namespace)
 	if by, has := t.Networks.Get(id); has {
 		known = &candidate[management.Network]{by, id, by.Description}
 	}
@@ -115,7 +149,7 @@ func (p *routingPeers) networkOf(t *task[*v1.OZRoutingPeer]) (have management.Ne
 	for _, one := range t.Networks.Named(name) {
 		named = append(named, candidate[management.Network]{one, one.ID, one.Description})
 	}
-	return find(known, t.object.Status.Adopted, p.networkRecord(t.object.Namespace), named)
+	return find(known, t.next.Status.Adopted, p.networkRecord(t.object.Namespace), named)
 }
 
 // childName is the name of the OZGroup and the OZSetupKey of an OZRoutingPeer.
@@ -141,14 +175,16 @@ func child(kind string, meta metav1.ObjectMeta, spec any) map[string]any {
 
 // group is the ID of the group of the clients, an OZGroup's.
 func (p *routingPeers) group(ctx context.Context, t *task[*v1.OZRoutingPeer]) (id string, err error) {
-	have := &v1.OZGroup{}
-	wanted := child("OZGroup", p.childMeta(t.object), v1.OZGroupSpec{Name: p.groupName(t.object)})
+	have, meta := &v1.OZGroup{}, p.childMeta(t.object)
+	if v1.MayAdopt(t.object) {
+		meta.Annotations = map[string]string{v1.AdoptAnnotation: "true"}
+	}
+	wanted := child("OZGroup", meta, v1.OZGroupSpec{Name: p.groupName(t.object)})
 	if _, err := p.applier.Apply(ctx, object.ControlledBy(t.object), wanted, have); err != nil {
 		return "", foreign(err)
 	}
-	if isDuplicate(have) {
-		return "", &problem{reason: v1.ReasonDuplicateName, again: refusedPause, message: fmt.Sprintf(
-			"the group %s at the server is another namespace's already: give this object another name", have.Spec.Name)}
+	if why := duplicateName(have); why != "" {
+		return "", &problem{reason: v1.ReasonDuplicateName, again: refusedPause, message: fmt.Sprintf("OZGroup %s: %s", have.Name, why)}
 	}
 	before := t.next.Status.GroupID
 	if t.next.Status.GroupID = have.Status.GroupID; have.Status.GroupID == "" {
@@ -160,11 +196,15 @@ func (p *routingPeers) group(ctx context.Context, t *task[*v1.OZRoutingPeer]) (i
 	return have.Status.GroupID, err
 }
 
-// isDuplicate says whether a group is that of another namespace: NAMESPACE-NAME may be the
-// same for two. Its peers would route for both.
-func isDuplicate(group *v1.OZGroup) bool {
+// duplicateName is the message of a group that the server has already, such as that of
+// another namespace: NAMESPACE-NAME may be the same for two, and its peers would route for
+// both.
+func duplicateName(group *v1.OZGroup) string {
 	ready := meta.FindStatusCondition(group.Status.Conditions, v1.ConditionReady)
-	return ready != nil && ready.Reason == v1.ReasonDuplicateName
+	if ready == nil || ready.Reason != v1.ReasonDuplicateName {
+		return ""
+	}
+	return ready.Message
 }
 
 // notReady waits for a child.
@@ -210,50 +250,6 @@ func (p *routingPeers) exempt(ctx context.Context, t *task[*v1.OZRoutingPeer], g
 	return err
 }
 
-// router has the clients route to the network. Other routers are somebody else's.
-func (p *routingPeers) router(ctx context.Context, t *task[*v1.OZRoutingPeer], network, group string) error {
-	all := t.Routers(network)
-	if err := all.Load(ctx); err != nil {
-		return err
-	}
-	request := management.RouterRequest{Enabled: true, Masquerade: true, Metric: routerMetric, PeerGroups: []string{group}}
-	have, found := routerOf(all, t.object.Status.RouterID, group)
-	var err error
-	switch {
-	case !found:
-		if have, err = all.Create(ctx, request); err == nil {
-			t.made("create")
-		}
-	case !sameRouter(have, request):
-		if have, err = all.Update(ctx, have.ID, request); err == nil {
-			t.made("update")
-		}
-	}
-	if err == nil {
-		t.next.Status.RouterID = have.ID
-	}
-	return err
-}
-
-// routerOf is the router of the peers of a group, which is one object's: that of an ID, else
-// the one that has this group alone.
-func routerOf(all *management.Collection[management.Router], id, group string) (have management.Router, found bool) {
-	if have, found = all.Get(id); found {
-		return have, true
-	}
-	for _, one := range all.All() {
-		if group != "" && slices.Equal(one.PeerGroups, []string{group}) {
-			return one, true
-		}
-	}
-	return have, false
-}
-
-func sameRouter(have management.Router, wanted management.RouterRequest) bool {
-	return have.Enabled == wanted.Enabled && have.Masquerade == wanted.Masquerade && have.Metric == wanted.Metric &&
-		have.Peer == "" && slices.Equal(have.PeerGroups, wanted.PeerGroups)
-}
-
 // remove takes away what is not made as an object of its own: those go with their owner.
 func (p *routingPeers) remove(ctx context.Context, t *task[*v1.OZRoutingPeer]) error {
 	status := &t.object.Status
@@ -276,22 +272,6 @@ func (p *routingPeers) remove(ctx context.Context, t *task[*v1.OZRoutingPeer]) e
 		return nil
 	}
 	return p.removeNetwork(ctx, t, have.ID)
-}
-
-func (p *routingPeers) removeRouter(ctx context.Context, t *task[*v1.OZRoutingPeer], network string) error {
-	all := t.Routers(network)
-	if err := all.Load(ctx); err != nil {
-		return err
-	}
-	router, found := routerOf(all, t.object.Status.RouterID, t.object.Status.GroupID)
-	if !found {
-		return nil
-	}
-	err := all.Remove(ctx, router.ID)
-	if err == nil {
-		t.made("delete")
-	}
-	return err
 }
 
 // removeNetwork takes the network of the namespace away, with its last OZRoutingPeer and

@@ -111,6 +111,8 @@ func TestTwoRoutingPeers(t *testing.T) {
 	require.NoError(t, s.once())
 	s.requireReason(two, v1.ReasonStillLinked, "1 other routers")
 	require.NoError(t, other.Routers(two.Status.NetworkID).Delete(t.Context(), theirs.ID))
+	s.look()
+	s.look() // it was the only one, which another list confirms
 	s.settle()
 	require.True(t, s.isGone(two))
 	require.Empty(t, s.account.Networks())
@@ -142,7 +144,7 @@ func TestANetworkWithResources(t *testing.T) {
 func TestAForeignNetworkIsUsed(t *testing.T) {
 	s := newSite(t)
 	id := s.network("kind-team")
-	router := ozpeer("router")
+	router := adopting(ozpeer("router"))
 	s.apply(router)
 	s.settle()
 	s.requireReconciled(router)
@@ -177,6 +179,7 @@ func TestWhatVanishesOfARoutingPeer(t *testing.T) {
 	key := router.Status.SetupKeyID
 	require.NoError(t, other.SetupKeys.Delete(t.Context(), key))
 	s.look()
+	s.look() // they were the only ones, which another list confirms
 	s.settle()
 	s.requireReconciled(router)
 	require.Len(t, s.account.Networks(), 1)
@@ -284,7 +287,7 @@ func TestRoutingPeersOfTwoNamespacesWithOneName(t *testing.T) {
 	s.requireReconciled(first)
 	s.apply(second)
 	s.settle()
-	s.requireReason(second, v1.ReasonDuplicateName, "kind-team-x-y", "give this object another name")
+	s.requireReason(second, v1.ReasonDuplicateName, "kind-team-x-y", "another namespace")
 	require.Len(t, s.account.Routers(), 1)
 	require.Len(t, s.account.SetupKeys(), 1)
 	s.delete(second)

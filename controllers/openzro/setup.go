@@ -59,7 +59,7 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 func newControllers(cached client.Client, live client.Reader, o options, counted *metrics, now func() time.Time) *controllers {
 	a := &controllers{looks: map[string]chan event.GenericEvent{}, kinds: map[string]func() client.Object{}}
 	a.shared = &shared{
-		client: cached, metrics: counted, events: o.events, admit: o.admit, now: now, wake: a.wakeOne,
+		client: cached, metrics: counted, events: o.events, admit: o.admit, now: now, wake: a.wakeOne, interval: o.interval,
 		tenants: management.NewTenants(counted.observe, now),
 		access:  &access{cached: cached, live: live, url: o.managementURL, file: o.apiKeyFile, namespaces: o.defaultNamespaces},
 	}
@@ -78,7 +78,7 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 	add(a, "OZSetupKey", func() *v1.OZSetupKey { return &v1.OZSetupKey{} },
 		func(k *v1.OZSetupKey) *v1.OZSetupKeyStatus { return &k.Status },
 		func(s *v1.OZSetupKeyStatus) *v1.Status { return &s.Status },
-		&setupKeys{around, &keySecrets{client: cached, reader: live, known: lru.New(maxKeySecrets)}},
+		&setupKeys{around, &keySecrets{client: cached, reader: live, known: lru.New(maxKeySecrets)}, a.tenants, o.autoGroups},
 		a.followGroups(keyConcerned, &v1.OZSetupKeyList{}), a.followKeySecrets)
 	add(a, "OZRoutingPeer", func() *v1.OZRoutingPeer { return &v1.OZRoutingPeer{} },
 		func(p *v1.OZRoutingPeer) *v1.OZRoutingPeerStatus { return &p.Status },

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
@@ -21,6 +22,9 @@ import (
 type setupKeys struct {
 	*neighbours
 	secrets *keySecrets
+	tenants *management.Tenants
+	// grants are those of --openzro-auto-groups.
+	grants []string
 }
 
 func (k *setupKeys) keep(ctx context.Context, t *task[*v1.OZSetupKey]) error {
@@ -30,6 +34,11 @@ func (k *setupKeys) keep(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 	}
 	if err := t.SetupKeys.Load(ctx); err != nil {
 		return err
+	}
+	for _, id := range remoteIDs(t.next) {
+		if _, _, err := t.SetupKeys.Confirm(ctx, id); err != nil {
+			return err
+		}
 	}
 	return k.by(ctx, t, secret)
 }
@@ -83,6 +92,9 @@ func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	if err != nil {
 		return err
 	}
+	if err := k.mayEnrol(ctx, t, ids); err != nil {
+		return err
+	}
 	wanted := idsOf(ids, t.object.Spec.AutoGroups)
 	if !slices.Equal(slices.Sorted(slices.Values(have.AutoGroups)), wanted) {
 		if have, err = t.SetupKeys.Update(ctx, have.ID, management.SetupKeyUpdate{AutoGroups: nonNil(wanted), Revoked: have.Revoked}); err != nil {
@@ -96,8 +108,14 @@ func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 
 // use says what there is of a key that somebody else has put into the Secret.
 func (k *setupKeys) use(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
-	t.next.Status.Adopted = true
+	k.adopted(t)
 	have, found := keyOf(t.SetupKeys.All(), secret.prefix)
+	if !found && t.object.Spec.ManagementURL == "" {
+		if err := t.SetupKeys.Missed(ctx, "key "+secret.prefix); err != nil {
+			return err
+		}
+		have, found = keyOf(t.SetupKeys.All(), secret.prefix)
+	}
 	switch {
 	case found && have.State != management.KeyValid:
 		return k.spent(ctx, t, secret, have)
@@ -113,6 +131,14 @@ func (k *setupKeys) use(ctx context.Context, t *task[*v1.OZSetupKey], secret key
 	}
 	ref := t.object.SecretKey()
 	return stalled(v1.ReasonInvalidSetupKey, "the server has no setup key such as the one in key %s of Secret %s: put another one there, or take it out to have one made", ref.Key, ref.Name)
+}
+
+// adopted notes that the key in the Secret is not the object's. It is never changed.
+func (k *setupKeys) adopted(t *task[*v1.OZSetupKey]) {
+	if t.next.Status.Adopted = true; !t.object.Status.Adopted {
+		ref := t.object.SecretKey()
+		t.tell(object.Event{Reason: "Adopted", Message: fmt.Sprintf("uses the setup key in key %s of Secret %s; it stays when this object is deleted", ref.Key, ref.Name)})
+	}
 }
 
 // keyOf is the key that begins as one does whose rest the server does not tell: one that is
@@ -210,6 +236,10 @@ func (k *setupKeys) create(ctx context.Context, t *task[*v1.OZSetupKey], request
 // believed is a Secret without those notes that are not of keys that were made for the
 // object. Where the notes are lost, or another object's, the key itself tells.
 func believed(t *task[*v1.OZSetupKey], secret keySecret) keySecret {
+	if isLeftBehind(t.next, secret.id) {
+		// The key enrols in another account: one is created here as if there were none.
+		return keySecret{exists: secret.exists, uid: secret.uid, noted: secret.noted, owned: secret.owned, immutable: secret.immutable}
+	}
 	for _, id := range []*string{&secret.id, &secret.replaced} {
 		if !isMade(t, *id) {
 			*id = ""
@@ -315,6 +345,9 @@ func (k *setupKeys) request(ctx context.Context, t *task[*v1.OZSetupKey]) (manag
 	if err != nil {
 		return management.SetupKeyRequest{}, err
 	}
+	if err := k.mayEnrol(ctx, t, ids); err != nil {
+		return management.SetupKeyRequest{}, err
+	}
 	request := management.SetupKeyRequest{
 		Name: t.object.KeyName(), Type: string(spec.Type), ExpiresIn: int(expiry / time.Second), AutoGroups: nonNil(idsOf(ids, spec.AutoGroups)),
 		UsageLimit: int(spec.UsageLimit), Ephemeral: isTrue(spec.Ephemeral), AllowExtraDNSLabels: isTrue(spec.AllowExtraDNSLabels),
@@ -394,7 +427,7 @@ func (k *setupKeys) without(ctx context.Context, t *task[*v1.OZSetupKey]) error 
 	case !secret.good:
 		return k.malformed(t.object)
 	}
-	t.next.Status.Adopted = true
+	k.adopted(t)
 	t.says = "the key in the Secret is used; the namespace has no key to the server, which is not asked about it"
 	return nil
 }

@@ -49,6 +49,8 @@ type site struct {
 	refused  func(client.Object) error
 	broken   error
 	denied   string
+	// stale is what the keeper knows from one look to the next.
+	stale map[*management.Tenant]bool
 }
 
 // team is the tenant of most tests, whose key is that of the account acme.
@@ -113,6 +115,7 @@ func newSite(t *testing.T) *site {
 
 // restart has the controllers know nothing but what is in the cluster.
 func (s *site) restart() {
+	s.stale = map[*management.Tenant]bool{}
 	s.controllers = newControllers(s.client, s.client, s.options, newMetrics(prometheus.NewRegistry()), func() time.Time { return s.clock })
 	s.controllers.wake = func(_ context.Context, o management.Object) {
 		s.mutex.Lock()
@@ -226,10 +229,13 @@ func (s *site) look() {
 	s.t.Helper()
 	s.clock = s.clock.Add(s.options.interval)
 	k := s.keeper(s.options.interval)
-	k.busy, k.told = map[*management.Tenant]bool{}, map[*management.Tenant]bool{}
+	k.busy, k.told, k.stale = map[*management.Tenant]bool{}, map[*management.Tenant]bool{}, s.stale
 	s.woken = nil
 	for _, t := range k.due() {
 		k.refresh(s.t.Context(), t)
+	}
+	for _, t := range k.turnedStale() {
+		k.wakeAll(s.t.Context(), t)
 	}
 	for range 5 {
 		for _, o := range s.woken {

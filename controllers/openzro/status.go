@@ -2,7 +2,9 @@ package openzro
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +14,7 @@ import (
 )
 
 // setStatus says of an object that it is as it should be, or why it is not.
-func setStatus(of v1.Object, p *problem, says string) {
+func setStatus(of v1.Object, p *problem, says string, o outage) {
 	s := of.CommonStatus()
 	s.ObservedGeneration = of.GetGeneration()
 	c := conditionsOf(of)
@@ -21,7 +23,17 @@ func setStatus(of v1.Object, p *problem, says string) {
 	} else if of.GetDeletionTimestamp().IsZero() {
 		c.Set(v1.ConditionAdmitted, true, "Admitted", "no rule denies the object")
 	}
-	if p == nil {
+	if o.since.IsZero() {
+		c.Remove(v1.ConditionServerUnavailable)
+	} else {
+		c.Set(v1.ConditionServerUnavailable, true, v1.ReasonServerUnavailable, o.String())
+	}
+	switch {
+	case p != nil:
+	case !o.since.IsZero():
+		c.SetStatus(v1.ConditionReady, metav1.ConditionUnknown, v1.ReasonServerUnavailable, o.String())
+		return
+	default:
 		c.Set(v1.ConditionReady, true, v1.ReasonReconciled, cmp.Or(says, "the server has it as it is written here"))
 		c.Remove(v1.ConditionStalled)
 		return
@@ -39,30 +51,73 @@ func conditionsOf(of v1.Object) object.Conditions {
 }
 
 // isReconciled says whether the status tells that an object is as it should be.
+// That the server has not been read since does not make it wrong.
 func isReconciled(of v1.Object) bool {
 	ready := meta.FindStatusCondition(of.CommonStatus().Conditions, v1.ConditionReady)
-	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == of.GetGeneration()
+	return ready != nil && (ready.Status == metav1.ConditionTrue || ready.Reason == v1.ReasonServerUnavailable) && ready.ObservedGeneration == of.GetGeneration()
+}
+
+// outage is a server that has not been read since a time: zero for one that has been.
+type outage struct {
+	since time.Time
+	cause string
+}
+
+func (o outage) String() string {
+	text := fmt.Sprintf("the management server was last read at %s, and the status of this object is from then", o.since.UTC().Format(time.RFC3339))
+	if o.cause != "" {
+		text += " (" + o.cause + ")"
+	}
+	return text
 }
 
 // hasMade says whether the status tells of anything that is an object's at the server, or
 // may be. Of groups and setup keys it does so before they are made.
 func hasMade(of v1.Object) bool {
-	var ids []string
 	switch of := of.(type) {
 	case *v1.OZGroup:
 		return isCreating(of) || of.Status.GroupID != "" && !of.Status.Adopted
 	case *v1.OZSetupKey:
-		return of.Status.Making != nil || of.Status.SetupKeyID != "" || len(of.Status.KeysMade) > 0
-	case *v1.OZPolicy:
-		ids = []string{of.Status.TCPPolicyID, of.Status.UDPPolicyID}
-	case *v1.OZResource:
-		ids = []string{of.Status.NetworkResourceID}
-	case *v1.OZRoutingPeer:
-		ids = []string{of.Status.NetworkID, of.Status.RouterID}
-	case *v1.OZNetworkResource:
-		ids = []string{of.Status.ResourceID}
+		return of.Status.Making != nil || len(remoteIDs(of)) > 0
 	}
-	return slices.ContainsFunc(ids, func(id string) bool { return id != "" })
+	return len(remoteIDs(of)) > 0
+}
+
+// remoteIDs are the IDs, at the server, of the items that the status of an object names as
+// its own or adopted.
+func remoteIDs(of v1.Object) (ids []string) {
+	for _, item := range remoteItems(of) {
+		ids = append(ids, item.id)
+	}
+	return ids
+}
+
+// remoteItems are the items of remoteIDs, each once.
+func remoteItems(of v1.Object) (items []remoteItem) {
+	add := func(kind string, ids ...string) {
+		for _, id := range ids {
+			if item := (remoteItem{kind: kind, id: id}); id != "" && !slices.Contains(items, item) {
+				items = append(items, item)
+			}
+		}
+	}
+	switch of := of.(type) {
+	case *v1.OZGroup:
+		add(kindGroup, of.Status.GroupID)
+	case *v1.OZSetupKey:
+		add(kindSetupKey, of.Status.SetupKeyID)
+		add(kindSetupKey, of.Status.KeysMade...)
+	case *v1.OZPolicy:
+		add(kindPolicy, of.Status.TCPPolicyID, of.Status.UDPPolicyID)
+	case *v1.OZResource:
+		add(kindResource, of.Status.NetworkResourceID)
+	case *v1.OZRoutingPeer:
+		add(kindNetwork, of.Status.NetworkID)
+		add(kindRouter, of.Status.RouterID)
+	case *v1.OZNetworkResource:
+		add(kindResource, of.Status.ResourceID)
+	}
+	return items
 }
 
 // isCreating says whether something was about to be made at the server.

@@ -401,6 +401,7 @@ func TestANamespaceGetsItsOwnKeyWhileItsGroupIsInUse(t *testing.T) {
 	require.NoError(t, s.once())
 	s.requireReason(dev, v1.ReasonStillLinked)
 	s.clock = s.clock.Add(2 * patience)
+	s.look()
 	s.settle()
 	s.requireReconciled(dev)
 	require.Equal(t, dev.Status.GroupID, s.groupNamed("Developers").ID)

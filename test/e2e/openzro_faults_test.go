@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	ozv1 "github.com/lintel-policy/lintel/api/openzro/v1"
 	"github.com/lintel-policy/lintel/test/openzro"
@@ -201,8 +200,10 @@ func TestOpenZroDeletedWhileTheServerIsDown(t *testing.T) {
 	}
 	x := newTenant(t, "first")
 	before := x.everything(t)
-	x.apply(t, "OZGroup", "made", map[string]any{"name": "made"})
-	x.reconciled(t, "ozgroup", "made")
+	for _, name := range []string{"made", "stays"} {
+		x.apply(t, "OZGroup", name, map[string]any{"name": name})
+		x.reconciled(t, "ozgroup", name)
+	}
 	management.Double.Stop()
 	t.Cleanup(func() { _ = management.Double.Resume() })
 	x.apply(t, "OZGroup", "never", map[string]any{"name": "never"})
@@ -211,11 +212,14 @@ func TestOpenZroDeletedWhileTheServerIsDown(t *testing.T) {
 		output := mustGet(t, "ozgroup", "made", "-n", x.namespace, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].reason}`)
 		return output == ozv1.ReasonAPIError
 	}, "the object to say why it is still there")
+	require.Contains(t, x.await(t, "ozgroup", "stays", ozv1.ReasonServerUnavailable), "was last read at")
 	require.NoError(t, management.Double.Resume())
+	x.reconciled(t, "ozgroup", "stays")
 	eventually(t, func() bool {
 		output := mustGet(t, "ozgroups", "-n", x.namespace, "-o", "name")
-		return output == ""
+		return strings.TrimSpace(output) == "ozgroup.openzro.io/stays"
 	}, "both to be gone")
+	x.remove(t, "ozgroup", "stays")
 	require.Equal(t, before, x.everything(t))
 }
 
@@ -241,8 +245,8 @@ func TestOpenZroKeySecretIsEditedAndDeleted(t *testing.T) {
 	require.False(t, there)
 }
 
-// TestOpenZroNamesThatAreTaken: a group is used and stays, with those in it; a resource is
-// somebody else's.
+// TestOpenZroNamesThatAreTaken are refused. With the annotation they are adopted: a group
+// stays with its members, and a resource is restored.
 func TestOpenZroNamesThatAreTaken(t *testing.T) {
 	inParallel(t)
 	x := newTenant(t, "first")
@@ -252,28 +256,50 @@ func TestOpenZroNamesThatAreTaken(t *testing.T) {
 	network := makeAtServer[openzro.Network](t, x, "networks", map[string]any{"name": "e2e taken"})
 	x.atServer(t, "networks/"+network.ID)
 	resource := makeAtServer[openzro.Resource](t, x, "networks/"+network.ID+"/resources", map[string]any{"name": "e2e taken", "address": "10.0.0.1", "enabled": true, "groups": []string{group.ID}})
+	policy := makeAtServer[openzro.Policy](t, x, "policies", map[string]any{"name": "e2e taken TCP", "enabled": true, "rules": []map[string]any{{
+		"name": "by hand", "enabled": true, "action": "drop", "protocol": "tcp", "ports": []string{"22"}, "sources": []string{group.ID}, "destinations": []string{group.ID},
+	}}})
+	x.atServer(t, "policies/"+policy.ID)
+	kept := x.policies(t)["e2e taken TCP"]
+
+	x.apply(t, "OZPolicy", "taken", map[string]any{"name": "e2e taken", "sourceGroups": []string{"All"}, "destinationGroups": []string{"e2e taken"}, "ports": []int{80}, "protocols": []string{"tcp"}})
+	require.Contains(t, x.await(t, "ozpolicy", "taken", ozv1.ReasonDuplicateName), ozv1.AdoptAnnotation)
+	require.Equal(t, kept, x.policies(t)["e2e taken TCP"])
+	x.adopt(t, "ozpolicy", "taken")
+	x.reconciled(t, "ozpolicy", "taken")
+	require.Equal(t, []string{"80"}, x.policies(t)["e2e taken TCP"].Rules[0].Ports)
+	x.remove(t, "ozpolicy", "taken")
+	require.Equal(t, kept, x.policies(t)["e2e taken TCP"], "it is restored")
 
 	x.apply(t, "OZGroup", "taken", map[string]any{"name": "e2e taken"})
+	x.await(t, "ozgroup", "taken", ozv1.ReasonDuplicateName)
+	x.adopt(t, "ozgroup", "taken")
 	x.reconciled(t, "ozgroup", "taken")
 	s, _ := x.status(t, "ozgroup", "taken")
 	require.True(t, s.Adopted)
 	x.remove(t, "ozgroup", "taken")
-	kept, there := x.groupNamed(t, "e2e taken")
+	stays, there := x.groupNamed(t, "e2e taken")
 	require.True(t, there)
-	require.Equal(t, []openzro.Link{{ID: resource.ID, Type: "host"}}, kept.Resources)
+	require.Equal(t, []openzro.Link{{ID: resource.ID, Type: "host"}}, stays.Resources)
 
 	x.apply(t, "OZResource", "taken", map[string]any{"name": "e2e taken", "networkID": network.ID, "address": "10.0.0.2", "groups": []string{"e2e taken"}})
-	eventually(t, func() bool {
-		s, _ := x.status(t, "ozresource", "taken")
-		return s.Adopted || slices.ContainsFunc(s.Conditions, func(c metav1.Condition) bool { return c.Reason == ozv1.ReasonDuplicateName })
-	}, "the resource to say whose it is")
+	x.await(t, "ozresource", "taken", ozv1.ReasonDuplicateName)
+	x.adopt(t, "ozresource", "taken")
+	x.reconciled(t, "ozresource", "taken")
 	x.remove(t, "ozresource", "taken")
 	resources := list[openzro.Resource](t, x, "networks/resources")
-	require.True(t, slices.ContainsFunc(resources, func(r openzro.Resource) bool { return r.ID == resource.ID }), "it stays")
+	require.True(t, slices.ContainsFunc(resources, func(r openzro.Resource) bool { return r.ID == resource.ID && r.Address == "10.0.0.1/32" }), "it is restored")
 	mustKubectl(t, "", "delete", "-n", x.namespace, openZroKinds, "--all", "--timeout=60s")
 	x.deleteAtServer(t, "networks/"+network.ID)
+	x.deleteAtServer(t, "policies/"+policy.ID)
 	x.deleteAtServer(t, "groups/"+group.ID)
 	require.Equal(t, before, x.everything(t))
+}
+
+// adopt permits an object to adopt what the server already has.
+func (x tenant) adopt(t *testing.T, kind, name string) {
+	t.Helper()
+	mustKubectl(t, "", "annotate", "-n", x.namespace, kind, name, ozv1.AdoptAnnotation+"=true")
 }
 
 // atServer deletes something at the server after the test, where it is still there.

@@ -244,3 +244,43 @@ func managerLog(t *testing.T) string {
 	require.NoError(t, err)
 	return string(text)
 }
+
+// TestOpenZroAnotherAccount: a token of another account changes nothing in either, until it
+// is acknowledged.
+func TestOpenZroAnotherAccount(t *testing.T) {
+	inParallel(t)
+	x, y := newTenant(t, "first"), newTenant(t, "second")
+	before := y.everything(t)
+	x.apply(t, "OZGroup", "g", map[string]any{"name": "e2e account"})
+	x.apply(t, "OZSetupKey", "k", map[string]any{"name": "e2e account", "autoGroups": []string{"e2e account"}})
+	x.reconciled(t, "ozgroup", "g")
+	x.reconciled(t, "ozsetupkey", "k")
+	held := x.everything(t)
+	group, _ := x.groupNamed(t, "e2e account")
+	s, _ := x.status(t, "ozgroup", "g")
+	x.setKey(t, y.token)
+	message := x.await(t, "ozgroup", "g", ozv1.ReasonAccountChanged)
+	require.Contains(t, message, s.Account)
+	require.Contains(t, message, group.ID)
+	x.await(t, "ozsetupkey", "k", ozv1.ReasonAccountChanged)
+	require.Equal(t, before, y.everything(t))
+	require.Equal(t, held, x.everything(t))
+
+	other := list[openzro.AccountAnswer](t, y, "accounts")[0].ID
+	mustKubectl(t, "", "annotate", "-n", x.namespace, "secret", ozv1.APIKeySecret, ozv1.AccountAnnotation+"="+other)
+	x.reconciled(t, "ozgroup", "g")
+	x.reconciled(t, "ozsetupkey", "k")
+	s, _ = x.status(t, "ozgroup", "g")
+	require.Equal(t, []ozv1.LeftBehind{{Account: s.LeftBehind[0].Account, Kind: "group", ID: group.ID}}, s.LeftBehind)
+	require.Equal(t, other, s.Account)
+	require.Equal(t, held, x.everything(t))
+	x.remove(t, "ozsetupkey", "k")
+	x.remove(t, "ozgroup", "g")
+	require.Equal(t, before, y.everything(t))
+	for _, key := range list[openzro.SetupKey](t, x, "setup-keys") {
+		if key.Name == "e2e account" {
+			x.deleteAtServer(t, "setup-keys/"+key.ID)
+		}
+	}
+	x.deleteAtServer(t, "groups/"+group.ID)
+}

@@ -49,6 +49,9 @@ const (
 	ConditionReady = "Ready"
 	// ConditionStalled is True when nothing changes by trying again.
 	ConditionStalled = "Stalled"
+	// ConditionServerUnavailable is True while the management server has not been read for two
+	// intervals, and absent otherwise. Its message says since when.
+	ConditionServerUnavailable = "ServerUnavailable"
 	// ConditionAdmitted is False when the rules deny the object as it is stored.
 	ConditionAdmitted = "Admitted"
 )
@@ -57,6 +60,11 @@ const (
 const (
 	// ReasonReconciled is when the server has what the object says.
 	ReasonReconciled = "Reconciled"
+	// ReasonServerUnavailable is when the server had what the object says, and has not been
+	// read for two intervals. Ready is Unknown.
+	ReasonServerUnavailable = "ServerUnavailable"
+	// ReasonAccountChanged is when the key leads to another account than before.
+	ReasonAccountChanged = "AccountChanged"
 	// ReasonNotAdmitted is when the rules deny the object as it is stored.
 	ReasonNotAdmitted = "NotAdmitted"
 	// ReasonNoKey is when the namespace has no key to the server.
@@ -71,6 +79,8 @@ const (
 	ReasonGroupNotFound = "GroupNotFound"
 	// ReasonDuplicateName is when somebody else has the name at the server.
 	ReasonDuplicateName = "DuplicateName"
+	// ReasonNotGranted is when setup keys of a shared account name groups without a grant.
+	ReasonNotGranted = "NotGranted"
 	// ReasonInvalidConfig is when the server would not take what the object says.
 	ReasonInvalidConfig = "InvalidConfig"
 	// ReasonSecretNotExists is when the Secret that is named is not there.
@@ -94,10 +104,27 @@ type Status struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// adopted is true where the server had it before this object: it is used by its name
-	// and stays when this object is deleted.
+	// adopted is true if the server had it before this object: it is used and stays when
+	// this object is deleted.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
+
+	// adoptions are the items of the server that this object has adopted by the annotation
+	// openzro.io/adopt.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	Adoptions []Adoption `json:"adoptions,omitempty"`
+
+	// account is the ID of the account at the server that the object was carried out in.
+	// +optional
+	Account string `json:"account,omitempty"`
+
+	// leftBehind are items that the object created in other accounts before a change of
+	// account was acknowledged. They stay there.
+	// +optional
+	// +listType=atomic
+	LeftBehind []LeftBehind `json:"leftBehind,omitempty"`
 
 	// key is Secret or Default: whose key to the server the object was carried out with.
 	// One that had the key of its namespace is never carried out with the default one,
@@ -105,7 +132,8 @@ type Status struct {
 	// +optional
 	Key KeySource `json:"key,omitempty"`
 
-	// conditions are Ready and Admitted; Stalled where trying again does not help.
+	// conditions are Ready and Admitted; Stalled where trying again does not help, and
+	// ServerUnavailable while the server cannot be read.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -1,5 +1,7 @@
 package v1
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 // KeySource is whose key to the management server an object is carried out with.
 //
 // +kubebuilder:validation:Enum=Secret;Default
@@ -23,4 +25,54 @@ const (
 	// ConditionCreating is True while something is made at the server, of which the answer
 	// may get lost: what is found there then is the object's own.
 	ConditionCreating = "Creating"
+
+	// AdoptAnnotation is "true" on an object that may adopt what the server already has
+	// under its name. Removing it releases what was adopted.
+	AdoptAnnotation = "openzro.io/adopt"
+
+	// AccountAnnotation acknowledges a change of account: its value is the ID of the account
+	// that objects are to be created in from now on. It is read from the object and from the
+	// Secret APIKeySecret of its namespace.
+	AccountAnnotation = "openzro.io/account"
 )
+
+// MayAdopt reports whether an object carries the annotation that permits an adoption.
+func MayAdopt(of metav1.Object) bool { return of.GetAnnotations()[AdoptAnnotation] == "true" }
+
+// LeftBehind is an item that an object created in an account which its key no longer leads to.
+type LeftBehind struct {
+	// account is the ID of the account.
+	// +required
+	Account string `json:"account"`
+
+	// kind is the kind of the item at the server: group, network, policy, resource, router or
+	// setup key.
+	// +required
+	Kind string `json:"kind"`
+
+	// id is the ID of the item at the server.
+	// +required
+	ID string `json:"id"`
+}
+
+// Adoption is an item of the management server that an object uses and did not create.
+type Adoption struct {
+	// id is the ID of the item at the server.
+	// +required
+	ID string `json:"id"`
+
+	// kind is the kind of the item at the server: group, network, policy, resource or
+	// router.
+	// +required
+	Kind string `json:"kind"`
+
+	// name is the name of the item at the server. Routers have none.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// former is the item before its adoption, as JSON of the management API. It is written
+	// back when the item is released. It is empty for kinds that are never changed, and for
+	// adoptions by versions of Lintel that did not store it.
+	// +optional
+	Former string `json:"former,omitempty"`
+}

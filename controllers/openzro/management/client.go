@@ -14,7 +14,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -33,6 +32,9 @@ const (
 	maxConnections = perTenant
 	// maxRedirects within one host are followed.
 	maxRedirects = 3
+	// streamTimeouts is how many requestTimeouts a list has that is read as a stream. Its
+	// first byte has one.
+	streamTimeouts = 6
 )
 
 // Credentials are what a Tenant is reached with.
@@ -46,12 +48,16 @@ type Credentials struct {
 	Name string
 	// Elsewhere says that the server is not on this machine, whatever its name leads to.
 	Elsewhere bool
+	// Quoted is whether errors quote answers of the server. A tenant names a server in a
+	// Secret, which may be any that the manager reaches, and reads the errors.
+	Quoted bool
 }
 
 // client asks one server with one key.
 type client struct {
 	base    string
 	key     string
+	quoted  bool
 	http    *http.Client
 	observe Observe
 	timeout time.Duration
@@ -74,7 +80,7 @@ func newClient(c Credentials, observe Observe) (*client, error) {
 		}
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = maxConnections
+	transport.MaxIdleConnsPerHost, transport.ResponseHeaderTimeout = maxConnections, requestTimeout
 	transport.DialContext = (&net.Dialer{Timeout: requestTimeout / 2, KeepAlive: 30 * time.Second, Control: reachable(c.Elsewhere)}).DialContext
 	if c.CA != "" {
 		pool := x509.NewCertPool()
@@ -84,32 +90,9 @@ func newClient(c Credentials, observe Observe) (*client, error) {
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
 	return &client{
-		base: base, key: c.Key, observe: observe, timeout: requestTimeout,
+		base: base, key: c.Key, quoted: c.Quoted, observe: observe, timeout: requestTimeout,
 		http: &http.Client{Transport: transport, CheckRedirect: sameServer},
 	}, nil
-}
-
-// metadataIPv6 is where machines at Amazon ask for their credentials; elsewhere that is
-// link-local.
-var metadataIPv6 = netip.MustParseAddr("fd00:ec2::254")
-
-// reachable refuses addresses at which a machine asks what it is, and those of this machine
-// where the server is elsewhere: no management server is there, and a tenant says in a
-// Secret what is asked. Names are resolved by now.
-func reachable(elsewhere bool) func(network, address string, _ syscall.RawConn) error {
-	return func(_, address string, _ syscall.RawConn) error {
-		at, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return err
-		}
-		switch ip := at.Addr().Unmap().WithZone(""); {
-		case ip.IsLinkLocalUnicast() || ip.IsUnspecified() || ip == metadataIPv6:
-			return fmt.Errorf("%s is no address of a management server; check managementURL", ip)
-		case ip.IsLoopback() && elsewhere:
-			return fmt.Errorf("%s is the manager's own machine, where a Secret leads nobody unless --openzro-management-url does; check managementURL", ip)
-		}
-		return nil
-	}
 }
 
 // IsLocal says whether an address is plainly one of this machine.
@@ -159,7 +142,11 @@ var comma = []byte{','}
 // do asks, and reads the answer into out, unless that is nil. of is the collection, for
 // whoever counts.
 func (c *client) do(ctx context.Context, method, of, path string, body, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	timeout := c.timeout
+	if _, is := out.(stream); is {
+		timeout *= streamTimeouts
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	request, err := c.request(ctx, method, path, body)
 	if err != nil {
@@ -172,13 +159,17 @@ func (c *client) do(ctx context.Context, method, of, path string, body, out any)
 		return c.unanswered(asked, method, err)
 	}
 	defer func() { _ = answer.Body.Close() }()
+	if read, is := out.(stream); is && answer.StatusCode/100 == 2 {
+		c.count(method, of, answer.StatusCode)
+		return c.read(answer, asked, method, read)
+	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	c.count(method, of, answer.StatusCode)
 	switch {
 	case err != nil:
 		return c.unanswered(asked, method, err)
 	case answer.StatusCode/100 != 2:
-		e := failure(asked, answer, text, c.key)
+		e := failure(asked, answer, text, c.key, c.quoted)
 		e.Unsure = e.Unsure && method != http.MethodGet
 		return e
 	case len(text) > maxAnswer:
@@ -189,7 +180,7 @@ func (c *client) do(ctx context.Context, method, of, path string, body, out any)
 		return nil
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return c.unreadable(asked, method, answer, notJSON(answer))
+		return c.unreadable(asked, method, answer, notJSON(answer, c.quoted))
 	}
 	return nil
 }
@@ -221,6 +212,16 @@ func (c *client) count(method, of string, code int) {
 	}
 }
 
+// isLocalError reports whether the text of an error quotes nothing of an answer, as that of a
+// malformed one does.
+func isLocalError(err error) bool {
+	var operation *net.OpError
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	return errors.As(err, &operation) || errors.As(err, &certificate) || errors.As(err, &record) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
 // unanswered is a request of which nobody knows what became.
 func (c *client) unanswered(asked, method string, err error) *Error {
 	if of := (*url.Error)(nil); errors.As(err, &of) {
@@ -229,6 +230,9 @@ func (c *client) unanswered(asked, method string, err error) *Error {
 	message := err.Error()
 	if errors.Is(err, context.DeadlineExceeded) {
 		message = fmt.Sprintf("no answer within %s", c.timeout)
+	}
+	if !c.quoted && !isLocalError(err) {
+		message = "the answer is not one of a management server; check managementURL"
 	}
 	unsure := method != http.MethodGet
 	if of := (*net.OpError)(nil); errors.As(err, &of) && of.Op == "dial" {

@@ -24,7 +24,7 @@ func tenantOf(t *testing.T, handler http.HandlerFunc) *Tenant {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	tenant, err := newTenant(Credentials{URL: server.URL, Key: key}, nil, time.Now)
+	tenant, err := newTenant(Credentials{URL: server.URL, Key: key, Quoted: true}, nil, time.Now)
 	require.NoError(t, err)
 	t.Cleanup(tenant.Close)
 	return tenant
@@ -147,7 +147,7 @@ func TestAnswersAreBounded(t *testing.T) {
 			_, _ = w.Write(chunk)
 		}
 	})
-	require.ErrorContains(t, tenant.Groups.Load(t.Context()), "longer than 16 MiB")
+	require.ErrorContains(t, tenant.Policies.Load(t.Context()), "longer than 16 MiB")
 	err := tenantOf(t, answer(400, said(strings.Repeat("世", 1000)))).Groups.Delete(t.Context(), "x")
 	require.Less(t, len(err.Error()), 600)
 }
@@ -183,12 +183,12 @@ func TestAServerThatHangs(t *testing.T) {
 // TestWhatWasNeverSent was not carried out, which is not known of what got no answer.
 func TestWhatWasNeverSent(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	tenant, err := newTenant(Credentials{URL: server.URL, Key: key}, nil, time.Now)
+	tenant, err := newTenant(Credentials{URL: server.URL, Key: key, Quoted: true}, nil, time.Now)
 	require.NoError(t, err)
 	_, err = tenant.Groups.Create(t.Context(), GroupRequest{Name: "g"})
 	require.True(t, Is(err, Unavailable) && Unsure(err), "%v", err)
 	server.Close()
-	tenant, err = newTenant(Credentials{URL: server.URL, Key: key}, nil, time.Now)
+	tenant, err = newTenant(Credentials{URL: server.URL, Key: key, Quoted: true}, nil, time.Now)
 	require.NoError(t, err)
 	_, err = tenant.Groups.Create(t.Context(), GroupRequest{Name: "g"})
 	require.True(t, Is(err, Unavailable) && !Unsure(err), "%v", err)
@@ -234,7 +234,7 @@ func TestCertificatesOfATenant(t *testing.T) {
 	alone := x509.NewCertPool()
 	alone.AddCert(server.Certificate())
 	require.True(t, trusting.client.http.Transport.(*http.Transport).TLSClientConfig.RootCAs.Equal(alone), "the authorities of the system are none of these")
-	other, err := newTenant(Credentials{URL: server.URL, Key: key}, nil, time.Now)
+	other, err := newTenant(Credentials{URL: server.URL, Key: key, Quoted: true}, nil, time.Now)
 	require.NoError(t, err)
 	require.True(t, Is(other.Groups.Load(t.Context()), Unavailable))
 	_, err = newTenant(Credentials{URL: server.URL, Key: key, CA: "none"}, nil, time.Now)
@@ -304,9 +304,50 @@ func TestThisMachineIsNotAsked(t *testing.T) {
 
 // TestAddressesThatAreNeverAsked: the metadata of the machine, however it is written.
 func TestAddressesThatAreNeverAsked(t *testing.T) {
-	for _, host := range []string{"169.254.169.254", "[::ffff:169.254.169.254]", "[fe80::1]", "0.0.0.0:9", "[::]:9", "[fd00:ec2::254]"} {
+	for _, host := range []string{"169.254.169.254", "[::ffff:169.254.169.254]", "[fe80::1]", "0.0.0.0:9", "[::]:9", "[fd00:ec2::254]", "[fd00:ec2::23]",
+		"100.100.100.200", "168.63.129.16", "192.0.0.192", "[fd20:ce::254]", "[fd00:c1::a9fe:a9fe]", "[fd00:42::42]",
+		"[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::a9fe:a9fe]", "[2002:a9fe:a9fe::1]", "[::a9fe:a9fe]", "[64:ff9b::6464:64c8]", "255.255.255.255", "[ff02::1]",
+	} {
 		tenant, err := newTenant(Credentials{URL: "http://" + host + "/latest", Key: key}, nil, time.Now)
 		require.NoError(t, err)
 		require.ErrorContains(t, tenant.Groups.Load(t.Context()), "is no address of a management server; check managementURL", host)
+	}
+}
+
+// TestOtherServersAreNotQuoted: a tenant would read what the manager reaches and they do not.
+func TestOtherServersAreNotQuoted(t *testing.T) {
+	const secret = "internal-secret"
+	for name, handler := range map[string]http.HandlerFunc{
+		"a message": answer(http.StatusUnprocessableEntity, said(secret)),
+		"an error":  answer(http.StatusInternalServerError, said(secret)),
+		"a refusal": answer(http.StatusUnauthorized, said(secret)),
+		"a page": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", secret)
+			_, _ = io.WriteString(w, secret)
+		},
+		"no HTTP at all": func(w http.ResponseWriter, _ *http.Request) {
+			connection, _, _ := w.(http.Hijacker).Hijack()
+			_, _ = io.WriteString(connection, secret+"\r\n\r\n")
+			_ = connection.Close()
+		},
+		"a header": func(w http.ResponseWriter, _ *http.Request) {
+			connection, _, _ := w.(http.Hijacker).Hijack()
+			_, _ = io.WriteString(connection, "HTTP/1.1 200 OK\r\n"+secret+"\r\n\r\n")
+			_ = connection.Close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(handler)
+			t.Cleanup(server.Close)
+			quotes := map[bool]bool{}
+			for _, quoted := range []bool{false, true} {
+				tenant, err := newTenant(Credentials{URL: server.URL, Key: key, Quoted: quoted}, nil, time.Now)
+				require.NoError(t, err)
+				err = tenant.Policies.Load(t.Context())
+				require.Error(t, err)
+				quotes[quoted] = strings.Contains(err.Error(), secret)
+			}
+			require.Equal(t, map[bool]bool{false: false, true: true}, quotes)
+		})
 	}
 }

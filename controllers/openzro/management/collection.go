@@ -3,6 +3,8 @@ package management
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -26,19 +28,29 @@ type Collection[T any] struct {
 	// forget is an item without what nobody is to remember: nil for all of it.
 	forget func(T) T
 
+	// decode reads the list as a stream: nil to read all of it at a time.
+	decode func(io.Reader) ([]T, weight, error)
+
 	flight singleflight.Group
 
 	mutex  sync.Mutex // over what is below
 	listed bool
 	// asked is when the list was asked for that is known.
 	asked time.Time
+	// read is when the last list arrived that was taken.
+	read time.Time
 	// news says that something has changed behind our back, which Refresh tells.
 	news  bool
 	items map[string]T
 	names map[string][]string // IDs, sorted
 	// writes count what was written here. touched says of items when they were, and
 	// forgotten when it was last known that others have written.
-	writes    uint64
+	writes uint64
+	// shrunk is when a list first came that lacks most of what is known: zero if the last
+	// one did not.
+	shrunk time.Time
+	// missed are names and IDs that a fresh list did not have.
+	missed    map[string]bool
 	touched   map[string]uint64
 	forgotten uint64
 }
@@ -88,15 +100,17 @@ func (c *Collection[T]) list(ctx context.Context, probe bool) error {
 		c.mutex.Lock()
 		began, asked := c.writes, c.tenant.now()
 		c.mutex.Unlock()
-		var items []T
-		answer := weighed{out: &items}
-		if err := c.tenant.ask(ctx, probe, http.MethodGet, c.label, c.path, nil, &answer); err != nil {
+		items, weight, err := c.fetch(ctx, probe)
+		if err != nil {
 			if e, ok := errors.AsType[*Error](err); ok && e.Cause == Forbidden {
 				c.tenant.refused(e)
 			}
 			return nil, err
 		}
-		if !c.tenant.remember(place{c, ""}, answer.weight) {
+		if err := c.confirm(items); err != nil {
+			return nil, err
+		}
+		if !c.tenant.remember(place{c, ""}, weight) {
 			err := tooMuch(c.path)
 			c.tenant.refused(err)
 			return nil, err
@@ -104,10 +118,103 @@ func (c *Collection[T]) list(ctx context.Context, probe bool) error {
 		c.take(items, began)
 		c.mutex.Lock()
 		defer c.mutex.Unlock()
-		c.asked = asked
+		c.asked, c.read = asked, c.tenant.now()
 		return nil, nil
 	})
 	return err
+}
+
+// fetch asks for the list.
+func (c *Collection[T]) fetch(ctx context.Context, probe bool) (items []T, w weight, err error) {
+	if c.decode == nil {
+		answer := weighed{out: &items}
+		err = c.tenant.ask(ctx, probe, http.MethodGet, c.label, c.path, nil, &answer)
+		return items, answer.weight, err
+	}
+	answer := stream(func(body io.Reader) (err error) {
+		items, w, err = c.decode(body)
+		return err
+	})
+	err = c.tenant.ask(ctx, probe, http.MethodGet, c.label, c.path, nil, answer)
+	return items, w, err
+}
+
+const (
+	// confirmPause is how long after a list that lacks most of what is known another one
+	// confirms it.
+	confirmPause = 10 * time.Second
+	// confirmFrom is how many items are few enough for most of them to be deleted at once,
+	// unless all are.
+	confirmFrom = 4
+)
+
+// confirm refuses a list that lacks all or most of the items that are known, until another
+// list lacks them a while later: otherwise, one wrong answer would create them all again.
+func (c *Collection[T]) confirm(list []T) error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	left := 0
+	for _, item := range list {
+		if _, known := c.items[c.id(item)]; known {
+			left++
+		}
+	}
+	known := len(c.items)
+	if known == 0 || left > 0 && (known < confirmFrom || left*2 >= known) {
+		c.shrunk = time.Time{}
+		return nil
+	}
+	now := c.tenant.now()
+	if c.shrunk.IsZero() {
+		c.shrunk = now
+	}
+	if now.Sub(c.shrunk) >= confirmPause {
+		c.shrunk = time.Time{}
+		return nil
+	}
+	c.tenant.refreshSoon(confirmPause)
+	return &Error{Cause: ServerError, Asked: "GET /api" + c.path, Code: http.StatusOK, Message: fmt.Sprintf(
+		"the list has %d of the %d items that the server had before; nothing is changed until another list, %s later, confirms it", left, known, confirmPause)}
+}
+
+// Confirm finds the item of an ID. An item that the list lacks is read by its ID, before
+// anything is created in its place.
+func (c *Collection[T]) Confirm(ctx context.Context, id string) (item T, found bool, err error) {
+	if item, found = c.Get(id); found || id == "" {
+		return item, found, nil
+	}
+	item, err = c.Read(ctx, id)
+	if Is(err, NotFound) {
+		return item, false, nil
+	}
+	return item, err == nil, err
+}
+
+// maxMissed limits the names of which is known that the server does not have them.
+const maxMissed = 4096
+
+// Missed lists the collection again for names that it lacks, once for each name.
+func (c *Collection[T]) Missed(ctx context.Context, names ...string) error {
+	c.mutex.Lock()
+	fresh := slices.ContainsFunc(names, func(name string) bool { return !c.missed[name] })
+	c.mutex.Unlock()
+	if !fresh {
+		return nil
+	}
+	if err := c.list(ctx, false); err != nil {
+		return err
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.missed == nil || len(c.missed) > maxMissed {
+		c.missed = map[string]bool{}
+	}
+	for _, name := range names {
+		if _, has := c.items[name]; !has && len(c.names[name]) == 0 {
+			c.missed[name] = true
+		}
+	}
+	return nil
 }
 
 // take has a list be what is known, but for what was written since it was asked for.
@@ -134,6 +241,10 @@ func (c *Collection[T]) take(list []T, began uint64) {
 	for id, item := range next {
 		c.names[c.name(item)] = append(c.names[c.name(item)], id)
 	}
+	maps.DeleteFunc(c.missed, func(name string, _ bool) bool {
+		_, has := next[name]
+		return has || len(c.names[name]) > 0
+	})
 	for _, ids := range c.names {
 		slices.Sort(ids)
 	}
@@ -144,6 +255,13 @@ func (c *Collection[T]) isUsed() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.items != nil
+}
+
+// lastRead is when the collection was last listed: zero for never.
+func (c *Collection[T]) lastRead() time.Time {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.read
 }
 
 // Forget has the collection listed again before it is next used: somebody else has written
@@ -293,8 +411,8 @@ func (c *Collection[T]) unname(id string) {
 // identity is a matters of items that differ in anything.
 func identity[T any](item T) any { return item }
 
-// sortedIDs are those of references.
-func sortedIDs(references []Reference) (ids []string) {
+// IDs are those of references, sorted.
+func IDs(references []Reference) (ids []string) {
 	for _, r := range references {
 		ids = append(ids, r.ID)
 	}
@@ -304,5 +422,5 @@ func sortedIDs(references []Reference) (ids []string) {
 
 // SameIDs says whether references are to these IDs, in whatever order.
 func SameIDs(references []Reference, ids []string) bool {
-	return slices.Equal(sortedIDs(references), slices.Sorted(slices.Values(ids)))
+	return slices.Equal(IDs(references), slices.Sorted(slices.Values(ids)))
 }

@@ -90,7 +90,7 @@ const (
 )
 
 // failure reads an answer that is none of success. key is left out of it.
-func failure(asked string, answer *http.Response, body []byte, key string) *Error {
+func failure(asked string, answer *http.Response, body []byte, key string, quoted bool) *Error {
 	message, told := wordsOf(body)
 	e := &Error{Asked: asked, Code: answer.StatusCode}
 	switch code := answer.StatusCode; {
@@ -115,8 +115,11 @@ func failure(asked string, answer *http.Response, body []byte, key string) *Erro
 	default:
 		e.Cause = Unavailable
 	}
-	if !told {
-		message = notJSON(answer)
+	switch {
+	case !told:
+		message = notJSON(answer, quoted)
+	case !quoted:
+		message = http.StatusText(answer.StatusCode) + "; the message of the server is left out, because it is not the one of --openzro-management-url"
 	}
 	e.Message = without(message, key)
 	return e
@@ -134,9 +137,12 @@ func wordsOf(body []byte) (message string, told bool) {
 	return *said.Message, true
 }
 
-func notJSON(answer *http.Response) string {
+func notJSON(answer *http.Response, quoted bool) string {
 	if location := answer.Header.Get("Location"); location != "" && answer.StatusCode/100 == 3 {
 		return "redirects elsewhere, which is not followed; give the address that it leads to as managementURL"
+	}
+	if !quoted {
+		return "the answer is none of a management server; check managementURL"
 	}
 	kind := answer.Header.Get("Content-Type")
 	if kind == "" {

@@ -33,6 +33,9 @@ type Tenant struct {
 	now    func() time.Time
 	began  time.Time
 
+	// joined is when the first of the present members came.
+	joined time.Time
+
 	Groups    *Collection[Group]
 	Policies  *Collection[Policy]
 	SetupKeys *Collection[SetupKey]
@@ -48,6 +51,8 @@ type Tenant struct {
 	// suffered says that there was an outage of which Refresh has not told the end.
 	suffered  bool
 	refreshed time.Time
+	// soon is when the tenant is refreshed before its interval is over, if that is not zero.
+	soon time.Time
 	// wrote is when something was last written, as far as is known.
 	wrote  time.Time
 	served map[string]served // by path
@@ -68,6 +73,7 @@ func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, e
 	t.Groups = newCollection(t, "/groups", "groups",
 		func(g Group) string { return g.ID }, func(g Group) string { return g.Name },
 		func(g Group) any { return g.Name }) // who is in a group changes all the time, and is nobody's here
+	t.Groups.decode, t.Groups.forget = decodeGroups, withoutMembers
 	t.Policies = newCollection(t, "/policies", "policies", func(p Policy) string { return p.ID }, func(p Policy) string { return p.Name }, identity)
 	t.SetupKeys = newCollection(t, "/setup-keys", "setup-keys",
 		func(k SetupKey) string { return k.ID }, func(k SetupKey) string { return k.Name },
@@ -199,6 +205,57 @@ func (t *Tenant) leaveAlone(e *Error) {
 	t.suffered, t.outage, t.until = true, e, t.now().Add(max(e.RetryAfter, pauses.Pause(t.failures)))
 }
 
+// maxAccountID is how long the ID of an account may be, in bytes.
+const maxAccountID = 128
+
+// Account is the ID of the account that the key leads to.
+func (t *Tenant) Account(ctx context.Context) (id string, err error) {
+	if err := t.Accounts.Load(ctx); err != nil {
+		return "", err
+	}
+	all := t.Accounts.All()
+	if len(all) != 1 || all[0].ID == "" || len(all[0].ID) > maxAccountID {
+		return "", &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: fmt.Sprintf("the server lists %d accounts for this key instead of one with an ID; check managementURL", len(all))}
+	}
+	return all[0].ID, nil
+}
+
+// UnreadSince is the time of the last read of the collection in use that was read longest
+// ago: zero if nothing is to be read.
+func (t *Tenant) UnreadSince() (oldest time.Time) {
+	used := t.inUse()
+	for _, c := range used {
+		if at := c.lastRead(); oldest.IsZero() || !at.IsZero() && at.Before(oldest) {
+			oldest = at
+		}
+	}
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if len(used) == 0 && t.outage == nil {
+		return oldest
+	}
+	if t.joined.After(oldest) {
+		return t.joined // without members, nothing was read
+	}
+	return oldest
+}
+
+// Enter is that of the queue, and notes when the first member came.
+func (t *Tenant) Enter(object Object) bool {
+	if !t.isUsed() {
+		t.mutex.Lock()
+		t.joined = t.now()
+		t.mutex.Unlock()
+	}
+	return t.queue.Enter(object)
+}
+
+// IsStale reports whether a collection in use was not read for a time.
+func (t *Tenant) IsStale(after time.Duration) bool {
+	since := t.UnreadSince()
+	return !since.IsZero() && t.now().Sub(since) >= after
+}
+
 // Outage is why the server cannot be used: nil where it can.
 func (t *Tenant) Outage() *Error {
 	t.mutex.Lock()
@@ -231,12 +288,25 @@ func (t *Tenant) Due(interval time.Duration) time.Time {
 	if t.refreshed.After(last) {
 		last = t.refreshed
 	}
-	return last.Add(interval)
+	if due := last.Add(interval); t.soon.IsZero() || due.Before(t.soon) {
+		return due
+	}
+	return t.soon
+}
+
+// refreshSoon has the tenant refreshed after a pause, unless it is so before.
+func (t *Tenant) refreshSoon(pause time.Duration) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if at := t.now().Add(pause); t.soon.IsZero() || t.soon.Before(t.now()) {
+		t.soon = at
+	}
 }
 
 // refresher is a Collection of whatever items.
 type refresher interface {
 	isUsed() bool
+	lastRead() time.Time
 	forgetUntil(time.Time)
 	Refresh(context.Context) (bool, error)
 }
@@ -244,6 +314,9 @@ type refresher interface {
 // Refresh lists again what was listed before, and says whether anything has changed behind
 // our back, or the server can be used again.
 func (t *Tenant) Refresh(ctx context.Context) (changed bool, err error) {
+	t.mutex.Lock()
+	t.soon = time.Time{}
+	t.mutex.Unlock()
 	collections := t.inUse()
 	if len(collections) == 0 && t.Outage() != nil {
 		collections = []refresher{t.Groups} // any would do
@@ -385,3 +458,13 @@ func (t *Tenant) exempted(ctx context.Context) (account, []string, error) {
 
 // Close ends the connections that are kept.
 func (t *Tenant) Close() { t.client.http.CloseIdleConnections() }
+
+// SharesAccount reports whether two tenants are known to have one account at one server.
+// Another server that names the account does not share it.
+func (t *Tenant) SharesAccount(other *Tenant) bool {
+	if t == other {
+		return true
+	}
+	mine, theirs := t.Accounts.All(), other.Accounts.All()
+	return t.client.base == other.client.base && len(mine) == 1 && len(theirs) == 1 && mine[0].ID == theirs[0].ID
+}

@@ -90,8 +90,13 @@ type PolicyRuleRequest struct {
 	Bidirectional bool     `json:"bidirectional"`
 	Protocol      string   `json:"protocol"`
 	Ports         []string `json:"ports,omitempty"`
-	Sources       []string `json:"sources"`
-	Destinations  []string `json:"destinations"`
+	// Sources and SourceResource exclude each other, as do Destinations and
+	// DestinationResource.
+	Sources             []string    `json:"sources"`
+	Destinations        []string    `json:"destinations"`
+	PortRanges          []PortRange `json:"port_ranges,omitempty"`
+	SourceResource      *Member     `json:"sourceResource,omitempty"`
+	DestinationResource *Member     `json:"destinationResource,omitempty"`
 }
 
 // Network has resources, and routers that lead to them.

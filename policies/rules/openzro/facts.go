@@ -115,7 +115,7 @@ func readiness(key *v1.OZSetupKey) (ready bool, reason, message string) {
 		return false, "Deleted", "it is being deleted"
 	case condition == nil || condition.ObservedGeneration < key.Generation:
 		return false, "Pending", "nothing has been made yet of what it says"
-	case condition.Status != "True":
+	case condition.Status != "True" && condition.Reason != v1.ReasonServerUnavailable: // peers enrol at a server that answers them
 		return false, condition.Reason, condition.Message
 	case key.Status.State != "" && key.Status.State != v1.KeyStateValid:
 		return false, v1.ReasonInvalidSetupKey, "the server says that the key is " + string(key.Status.State)

@@ -1,0 +1,108 @@
+package openzro
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/test/openzro"
+)
+
+// TestATokenOfAnotherAccount stops everything until it is acknowledged: neither account is
+// written to. After it, objects are created in the new account, and returning finds them.
+func TestATokenOfAnotherAccount(t *testing.T) {
+	s := newSite(t)
+	objects := []v1.Object{ozgroup("dev", "Developers"), ozgroup("srv", "Servers"), web(80), ozkey("laptops", v1.OZSetupKeySpec{})}
+	for _, o := range objects {
+		s.apply(o)
+	}
+	s.settle()
+	s.requireReconciled(objects...)
+	before := s.state()
+	second := s.server.AddAccount("umbrella")
+	s.server.ForgetCalls()
+	s.key(team, second.Token)
+	s.settle()
+	for _, o := range objects {
+		s.requireReason(o, v1.ReasonAccountChanged, s.account.ID, second.ID, remoteIDs(o)[0], v1.AccountAnnotation+"="+second.ID)
+		require.Equal(t, s.account.ID, o.CommonStatus().Account)
+	}
+	require.Zero(t, s.server.Writes(openzro.Call{}))
+	require.Len(t, second.Groups(), 1)
+
+	s.delete(objects[0])
+	s.settle()
+	s.requireReason(objects[0], v1.ReasonAccountChanged, "openzro.io/deletion-policy=Retain")
+	s.acknowledge(second.ID)
+	s.settle()
+	require.True(t, s.isGone(objects[0]))
+	s.apply(ozgroup("dev", "Developers"))
+	s.settle()
+	s.requireReconciled(objects[1:]...)
+	require.Len(t, second.Policies(), 2)
+	require.Contains(t, s.told(), "LeftBehind in account "+s.account.ID+" stay group")
+	require.Len(t, get(s, web(80)).Status.LeftBehind, 2)
+	require.Equal(t, before, s.state(), "the first account is as it was")
+	_, err := second.Enrol(s.stored("laptops-key", "setupKey"), "laptop")
+	require.NoError(t, err)
+
+	s.key(team, s.account.Token)
+	s.settle()
+	s.requireReason(objects[2], v1.ReasonAccountChanged)
+	s.acknowledge(s.account.ID)
+	s.settle()
+	s.requireReconciled(objects[1:]...)
+	require.Equal(t, before[0:2], s.state()[0:2], "they are found again")
+}
+
+// acknowledge annotates the Secret with the ID of an account.
+func (s *site) acknowledge(account string) {
+	s.t.Helper()
+	secret := get(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: v1.APIKeySecret}})
+	secret.Annotations = map[string]string{v1.AccountAnnotation: account}
+	require.NoError(s.t, s.client.Update(s.t.Context(), secret))
+}
+
+// TestAnOutageIsReported once the server has not been read for two intervals, with the time,
+// and no longer once it answers. Objects of an earlier version have no account yet.
+func TestAnOutageIsReported(t *testing.T) {
+	for name, broken := range map[string]openzro.Misbehaviour{
+		"an outage":             openzro.Failure(http.StatusServiceUnavailable),
+		"a single collection":   openzro.Failure(http.StatusInternalServerError),
+		"a page of a proxy":     openzro.HTML(http.StatusOK),
+		"an expired key":        openzro.Failure(http.StatusUnauthorized),
+		"a user without rights": openzro.Failure(http.StatusForbidden),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			dev, key := ozgroup("dev", "Developers"), ozkey("laptops", v1.OZSetupKeySpec{})
+			s.apply(dev, key)
+			s.settle()
+			s.requireReconciled(dev, key)
+			since := s.clock
+			end := s.server.Fault(openzro.Call{Method: http.MethodGet, Route: "groups"}, 0, broken)
+			for range 3 {
+				s.look()
+			}
+			for _, o := range []v1.Object{dev, key} {
+				condition := meta.FindStatusCondition(get(s, o).CommonStatus().Conditions, v1.ConditionServerUnavailable)
+				require.NotNil(t, condition)
+				require.Contains(t, condition.Message, since.UTC().Format("2006-01-02T15:04:05Z"))
+				require.NotEqual(t, v1.ReasonReconciled, s.ready(o).Reason)
+			}
+			statuses := s.statuses.Load()
+			require.NoError(t, s.once())
+			require.Equal(t, statuses, s.statuses.Load(), "it is written once")
+			end()
+			s.look()
+			s.requireReconciled(dev, key)
+			require.Nil(t, meta.FindStatusCondition(dev.Status.Conditions, v1.ConditionServerUnavailable))
+			s.atRest()
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package openzro
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
+	"github.com/lintel-policy/lintel/test/openzro"
+)
+
+// TestAutoGroupsNeedAGrant in an account that namespaces share: by the default key, or by keys
+// of their own. Groups that the namespace created need none.
+func TestAutoGroupsNeedAGrant(t *testing.T) {
+	for name, share := range map[string]func(s *site){
+		"by the default key": func(s *site) { s.fallback(s.account.Token) },
+		"by tokens of one account": func(s *site) {
+			s.key("any", s.account.AddToken(openzro.RoleAdmin, true))
+			s.apply(in("any", ozgroup("any", "Any")))
+			s.settle()
+		},
+		"by one token": func(s *site) {
+			s.key("any", s.account.Token)
+			s.apply(in("any", ozgroup("any", "Any")))
+			s.settle()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			_, err := s.other(s.account.Token).Groups.Create(t.Context(), management.GroupRequest{Name: "Admins"})
+			require.NoError(t, err)
+			share(s)
+			key := in("any", ozkey("laptops", v1.OZSetupKeySpec{AutoGroups: []string{"Admins", "Own"}}))
+			s.apply(in("any", ozgroup("own", "Own")), key)
+			s.apply(ozgroup("team", "Team"))
+			s.settle()
+			s.requireReason(key, v1.ReasonNotGranted, `no grant for the group "Admins"`, `--openzro-auto-groups="any=Admins"`)
+			require.Empty(t, s.account.SetupKeys())
+
+			s.options.autoGroups = []string{"other=*", "an?=Admin*"}
+			s.restart()
+			s.settle()
+			s.requireReconciled(key)
+			require.Len(t, s.account.SetupKeys(), 1)
+			require.Len(t, s.account.SetupKeys()[0].AutoGroups, 2)
+		})
+	}
+}
+
+// TestAutoGroupsOfAnAccountOfOneNamespace need no grant.
+func TestAutoGroupsOfAnAccountOfOneNamespace(t *testing.T) {
+	s := newSite(t)
+	_, err := s.other(s.account.Token).Groups.Create(t.Context(), management.GroupRequest{Name: "Admins"})
+	require.NoError(t, err)
+	s.key("any", s.server.AddAccount("umbrella").Token)
+	key := ozkey("laptops", v1.OZSetupKeySpec{AutoGroups: []string{"Admins"}})
+	s.apply(key, in("any", ozgroup("any", "Any")))
+	s.settle()
+	s.requireReconciled(key)
+}
+
+// TestARoutingPeerNeedsNoGrant for its own group, also where it has adopted it.
+func TestARoutingPeerNeedsNoGrant(t *testing.T) {
+	s := newSite(t)
+	s.fallback(s.account.Token)
+	_, err := s.other(s.account.Token).Groups.Create(t.Context(), management.GroupRequest{Name: "kind-any-old"})
+	require.NoError(t, err)
+	old, fresh := in("any", adopting(ozpeer("old"))), in("any", ozpeer("fresh"))
+	s.apply(old, fresh)
+	s.settle()
+	s.requireReconciled(old, fresh)
+}

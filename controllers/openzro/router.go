@@ -1,0 +1,142 @@
+package openzro
+
+import (
+	"context"
+	"slices"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
+)
+
+// router has the clients route to the network. A router has no description that could say
+// whose it is: its creation is written into the status before.
+func (p *routingPeers) router(ctx context.Context, t *task[*v1.OZRoutingPeer], network, group string) error {
+	all := t.Routers(network)
+	if err := all.Load(ctx); err != nil {
+		return err
+	}
+	status := &t.next.Status
+	if _, _, err := all.Confirm(ctx, status.RouterID); err != nil {
+		return err
+	}
+	have, found := routerOf(all, status.RouterID, group)
+	if !found {
+		return p.createRouter(ctx, t, all, wantedRouter(group))
+	}
+	if err := p.useRouter(ctx, t, have); err != nil {
+		return err
+	}
+	if sameRouter(have, wantedRouter(group)) {
+		return nil
+	}
+	_, err := all.Update(ctx, have.ID, wantedRouter(group))
+	if err == nil {
+		t.made("update")
+	}
+	return err
+}
+
+// routerMetric is that of routers: others that an administrator has created come first.
+const routerMetric = 9999
+
+func wantedRouter(group string) management.RouterRequest {
+	return management.RouterRequest{Enabled: true, Masquerade: true, Metric: routerMetric, PeerGroups: []string{group}}
+}
+
+// useRouter notes a router in the status, and adopts one that the object did not create.
+func (p *routingPeers) useRouter(ctx context.Context, t *task[*v1.OZRoutingPeer], have management.Router) error {
+	status := &t.next.Status
+	ours := have.ID == status.RouterID || isCreating(t.next)
+	conditionsOf(t.next).Remove(v1.ConditionCreating)
+	if ours {
+		status.RouterID = have.ID
+		return nil
+	}
+	foreign := remoteItem{kind: kindRouter, id: have.ID}
+	if !v1.MayAdopt(t.object) {
+		return refuseAdoption(foreign)
+	}
+	return adopt(ctx, t, foreign, &status.RouterID, routerRequestOf(have))
+}
+
+func routerRequestOf(r management.Router) management.RouterRequest {
+	return management.RouterRequest{Enabled: r.Enabled, Masquerade: r.Masquerade, Metric: r.Metric, PeerGroups: r.PeerGroups}
+}
+
+// createRouter creates a router. Of one whose answer is lost, the status knows.
+func (p *routingPeers) createRouter(ctx context.Context, t *task[*v1.OZRoutingPeer], all *management.Collection[management.Router], request management.RouterRequest) error {
+	before := isCreating(t.next)
+	if !before {
+		conditionsOf(t.next).Set(v1.ConditionCreating, true, "Creating", "the router is being created at the server")
+		if err := t.save(ctx); err != nil {
+			return err
+		}
+	}
+	made, err := all.Create(ctx, request)
+	if err == nil {
+		t.made("create")
+		t.next.Status.RouterID = made.ID
+	}
+	if err == nil || !before && !management.Unsure(err) {
+		conditionsOf(t.next).Remove(v1.ConditionCreating)
+	}
+	return err
+}
+
+// routerOf is the router of the peers of a group, which is one object's: that of an ID, else
+// the one that has this group alone.
+func routerOf(all *management.Collection[management.Router], id, group string) (have management.Router, found bool) {
+	if have, found = all.Get(id); found {
+		return have, true
+	}
+	for _, one := range all.All() {
+		if group != "" && slices.Equal(one.PeerGroups, []string{group}) {
+			return one, true
+		}
+	}
+	return have, false
+}
+
+func sameRouter(have management.Router, wanted management.RouterRequest) bool {
+	return have.Enabled == wanted.Enabled && have.Masquerade == wanted.Masquerade && have.Metric == wanted.Metric &&
+		have.Peer == "" && slices.Equal(have.PeerGroups, wanted.PeerGroups)
+}
+
+func (p *routingPeers) removeRouter(ctx context.Context, t *task[*v1.OZRoutingPeer], network string) error {
+	all := t.Routers(network)
+	if err := all.Load(ctx); err != nil {
+		return err
+	}
+	status := &t.next.Status
+	router, found := routerOf(all, status.RouterID, status.GroupID)
+	if !found || router.ID != status.RouterID && !isCreating(t.next) {
+		return nil
+	}
+	if _, adopted := adoptionOf(t.next, router.ID); adopted {
+		return releaseRouter(ctx, t, all, router)
+	}
+	err := all.Remove(ctx, router.ID)
+	if err == nil {
+		t.made("delete")
+	}
+	return err
+}
+
+// releaseRouter restores a router that an object has adopted.
+func releaseRouter(ctx context.Context, t *task[*v1.OZRoutingPeer], all *management.Collection[management.Router], have management.Router) error {
+	former, known := formerOf[management.RouterRequest](t.next, have.ID)
+	outcome := outcomeRestored
+	if !known {
+		former, outcome = routerRequestOf(have), outcomeUnknown
+		former.Enabled = false
+	}
+	if !sameRouter(have, former) {
+		if _, err := all.Update(ctx, have.ID, former); err != nil {
+			return gone(err, all.Forget)
+		}
+		t.made("update")
+	}
+	t.next.Status.RouterID = ""
+	released(t, remoteItem{kind: kindRouter, id: have.ID}, outcome)
+	return nil
+}
