@@ -122,7 +122,7 @@ func (a *admitter) warn(mgr system.Manager, values *store.Store) {
 	if a.mapping == rules.Open {
 		logger.Info("--zopp-namespace-mapping=Open: Secrets of every Namespace without " + v1alpha1.AllowedSourcesAnnotation + " may read whatever the principal may read; Restricted, the default, permits nothing there")
 	}
-	if err := values.Check(); err != nil {
+	if err := values.CheckCredentials(); err != nil {
 		logger.Error(err, "nothing can be read from zopp until its credentials are mended")
 	}
 }

@@ -463,7 +463,7 @@ func TestARotatedPrincipalIsUsedAtOnce(t *testing.T) {
 	s := makeSite(t)
 	s.set("A", "1")
 	opened := s.open(nil)
-	require.NoError(t, opened.Check())
+	require.NoError(t, opened.CheckCredentials())
 	list(t, opened, s.Environment)
 	next, err := s.workspace.MakeReader(t.Context(), "next")
 	require.NoError(t, err)
@@ -473,7 +473,7 @@ func TestARotatedPrincipalIsUsedAtOnce(t *testing.T) {
 	require.Equal(t, map[string]string{"A": "1"}, list(t, opened, s.Environment))
 	require.Equal(t, 2, s.double().Calls("GetWorkspaceKeys"))
 	require.NoError(t, os.WriteFile(s.file, []byte("{"), 0o600))
-	require.Equal(t, store.ReasonInvalidCredentials, problemOf(t, opened.Check()).Reason)
+	require.Equal(t, store.ReasonInvalidCredentials, problemOf(t, opened.CheckCredentials()).Reason)
 }
 
 // TestTLS: by a CA of its own, which may be renewed in place.
