@@ -200,10 +200,11 @@ func (f *follower) isAnother(ctx context.Context) bool {
 	if !missing && (latest.failure != nil || f.failed.Load() > 0) {
 		return false
 	}
+	recoveries := f.hub.outage.recoveries.Load()
 	id, err := f.hub.server.Identify(ctx, f.environment)
 	if known, ok := errors.AsType[*store.Error](err); ok {
 		if known.Reason == store.ReasonUnreachable {
-			f.hub.outage.begin()
+			f.hub.outage.begin(recoveries)
 		}
 		return known.Reason == store.ReasonNotFound && !missing
 	}
@@ -311,21 +312,23 @@ func (f *follower) list(ctx context.Context, noticed time.Time) {
 		return
 	}
 	f.began = time.Now()
+	recoveries := f.hub.outage.recoveries.Load()
 	contents, err := f.hub.server.List(ctx, f.environment)
 	<-f.hub.lists
 	if ctx.Err() != nil {
 		return
 	}
 	was := f.latest.Load()
-	is := f.next(was, contents, err, noticed)
+	is := f.next(was, contents, err, noticed, recoveries)
 	f.latest.Store(is)
 	if changed(was, is) {
 		f.wake(ctx)
 	}
 }
 
-// next is what is known after a list, and notes since when lists fail. f.listing is locked.
-func (f *follower) next(was *snapshot, contents *store.Contents, err error, noticed time.Time) *snapshot {
+// next is what is known after a list, and notes since when lists fail. recoveries is how often
+// the server had returned before the list. f.listing is locked.
+func (f *follower) next(was *snapshot, contents *store.Contents, err error, noticed time.Time, recoveries uint64) *snapshot {
 	if err == nil {
 		f.failing = time.Time{}
 		f.away.Store(false)
@@ -340,7 +343,7 @@ func (f *follower) next(was *snapshot, contents *store.Contents, err error, noti
 	f.away.Store(found.isOutage() || found.reason == string(store.ReasonInvalidCredentials))
 	f.failed.Add(1)
 	if found.isOutage() {
-		f.hub.outage.begin()
+		f.hub.outage.begin(recoveries)
 	}
 	f.hub.metrics.failures.WithLabelValues(found.reason).Inc()
 	return was.failed(found, time.Now())

@@ -40,8 +40,12 @@ func newOutage(server server, recovered func()) *outage {
 	return &outage{server: server, recovered: recovered, noticed: make(chan struct{}, 1)}
 }
 
-// begin notes that the server has not answered.
-func (o *outage) begin() {
+// begin notes that the server has not answered a call. recoveries is their number before the
+// call: one that failed with a connection that was replaced says nothing about the new one.
+func (o *outage) begin(recoveries uint64) {
+	if o.recoveries.Load() != recoveries {
+		return
+	}
 	o.away.Store(true)
 	select {
 	case o.noticed <- struct{}{}:
@@ -81,12 +85,13 @@ func (o *outage) watch(ctx context.Context, inUse func() bool) {
 			continue
 		}
 		if !o.away.Load() {
+			recoveries := o.recoveries.Load()
 			err := o.server.Check(ctx)
 			if err == nil || ctx.Err() != nil {
 				continue
 			}
 			log.FromContext(ctx).Info("the zopp server does not answer", "reason", err.Error())
-			o.begin()
+			o.begin(recoveries)
 		}
 		o.probe(ctx)
 	}
