@@ -443,6 +443,16 @@ test_config_with_a_classifier if {
 	count(config.warn) == 0 with input as review(create({"spec": {"nodeClassifierRef": "foreman", "image": {"repository": "r"}}, "metadata": {"annotations": {"lintel.dev/autosign-image": "r"}}}), {})
 }
 
+test_room_for_names if {
+	facts := {"ofServer": false, "oids": {}, "claimedBy": [], "otherNames": (256 * 1024) - 20}
+	few := {"authorityRef": "main", "certname": "web"}
+	many := object.union(few, {"dnsAltNames": ["web.example.com", "web"]})
+	count(certificate.deny) == 0 with input as named("web", create({"spec": few}), facts)
+	fields(certificate.deny) == {"spec.dnsAltNames"} with input as named("web", create({"spec": many}), facts)
+	count(certificate.deny) == 0 with input as named("web", update({"spec": many}, {"spec": object.union(many, {"dnsAltNames": ["a", "web.example.com", "web"]})}), facts)
+	fields(certificate.deny) == {"spec.dnsAltNames"} with input as named("web", update({"spec": many}, {"spec": few}), facts)
+}
+
 test_name_of_the_ca if {
 	every names in [{"certname": "main-internal"}, {"dnsAltNames": ["web", "Main-Internal.ns.svc"]}] {
 		spec := object.union({"authorityRef": "main"}, names)
