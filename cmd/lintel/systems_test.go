@@ -41,9 +41,10 @@ func TestCheckAsksTheRulesOfSystems(t *testing.T) {
 			[]string{"spec.javaArgs: a heap of 3072 MiB does not fit into the memory limit of 2048 MiB"}},
 		"one certname twice": {openvox("Certificate", "one", certificate) + openvox("Certificate", "two", certificate), nil, exitDenied,
 			[]string{"Certificate ov/one: admitted", `spec.certname: Certificate "one" has "web.example.com" at CertificateAuthority "main" already`}},
-		"not the CA's server": {openvox("CertificateAuthority", "main", "{serverCertificateRef: web}") + ofServer, nil, exitDenied, []string{"only the CA's own server administers it"}},
-		"the CA is not known": {ofServer, nil, exitAllowed, []string{"Certificate ov/other: admitted with warnings"}},
-		"one host twice":      {openvox("Pool", "one", route) + openvox("Pool", "two", route), nil, exitDenied, []string{"Pool ov/one: admitted", "spec.route.hostname"}},
+		"not the CA's server":           {openvox("CertificateAuthority", "main", "{serverCertificateRef: web}") + ofServer, nil, exitDenied, []string{"only the CA's own server administers it"}},
+		"the CA is not known":           {ofServer, nil, exitAllowed, []string{"Certificate ov/other: admitted with warnings"}},
+		"one host twice":                {openvox("Pool", "one", route) + openvox("Pool", "two", route), nil, exitDenied, []string{"Pool ov/one: admitted", "spec.route.hostname"}},
+		"an address that is not listed": {"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: ov}\n" + openvox("Pool", "one", "{service: {externalIPs: [192.0.2.1]}}"), nil, exitDenied, []string{"spec.service.externalIPs[0]: namespace \"ov\" may not take the traffic to 192.0.2.1"}},
 		"two servers of a CA": {
 			openvox("Server", "one", "{configRef: c, certificateRef: x, ca: true}") + openvox("Server", "two", "{configRef: c, certificateRef: x, ca: true}") + openvox("Config", "c", "{authorityRef: main}"),
 			nil, exitDenied, []string{"Server ov/one: admitted", "spec.ca: "},
