@@ -3,6 +3,7 @@ package openvox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -35,6 +36,8 @@ type admitter struct {
 	cached   client.Client // of OpenVox's kinds
 	direct   client.Client // of Secrets, of which none is kept, of what is permitted, and of what a final answer goes by
 	snapshot *engine.Snapshot
+	// tenants finds the Namespace of a Pool, which lists the addresses that the Pool may have.
+	tenants builtin.NamespaceGetter
 	// namespaces are those whose objects are judged: all where there are none.
 	namespaces []string
 }
@@ -90,7 +93,14 @@ func (a *admitter) admitServer(ctx context.Context, object builtin.Object) (buil
 
 // admitPool asks the rules about a stored Pool. Whose host it is, its controller decides.
 func (a *admitter) admitPool(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
-	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Pool", rules.PoolFacts{})
+	namespace, err := a.tenants.Namespace(ctx, object.GetNamespace())
+	if err != nil {
+		return builtin.Verdict{}, fmt.Errorf("reading Namespace %s: %w", object.GetNamespace(), err)
+	}
+	return builtin.Ask(ctx, a.snapshot, builtin.Question{
+		Kind:     metav1.GroupVersionKind{Group: v1alpha1.GroupName, Version: v1alpha1.SchemeGroupVersion.Version, Kind: "Pool"},
+		Resource: "pools", Object: object, Facts: rules.PoolFacts{}, Namespace: namespace,
+	})
 }
 
 // admitDatabase asks the rules about a stored Database.
@@ -229,7 +239,7 @@ func (a *admitter) requestFacts(ctx context.Context, reader client.Reader, key c
 	if err != nil {
 		return facts, err
 	}
-	secrets := &secretValues{ctx: ctx, reader: a.direct, namespace: key.Namespace, read: map[string]*corev1.Secret{}}
+	secrets := &secretValues{ctx: ctx, reader: a.direct, authorities: reader, namespace: key.Namespace, read: map[string]*corev1.Secret{}}
 	facts.Authority = true
 	facts.Rendered = rules.Render(&ca, policies.Items, certificates, secrets.value)
 	return facts, secrets.failure
@@ -272,10 +282,10 @@ func (a *admitter) authorityFacts(ctx context.Context, review *admission.Review)
 
 // secretValues reads the Secrets that signing policies name, each at most once.
 type secretValues struct {
-	ctx       context.Context
-	reader    client.Reader
-	namespace string
-	read      map[string]*corev1.Secret
+	ctx                 context.Context
+	reader, authorities client.Reader
+	namespace           string
+	read                map[string]*corev1.Secret
 	// failure is that the API server gave no answer, which says nothing about a Secret.
 	failure error
 }
@@ -293,11 +303,11 @@ func (v *secretValues) value(name, key string) (string, error) {
 		}
 		v.read[name] = secret
 	}
-	value, ok := secret.Data[key]
-	if !ok {
-		return "", fmt.Errorf("the Secret %s has no key %q", name, key)
+	value, problem, err := layout.PolicyValue(v.ctx, v.authorities, secret, key)
+	if err != nil {
+		v.failure = err
 	}
-	return string(value), nil
+	return value, errors.Join(problem, err)
 }
 
 // mayReference asks whether the requester may name the signer.

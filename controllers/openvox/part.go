@@ -53,6 +53,7 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 		return nil, err
 	}
 	a.cached, a.snapshot = mgr.GetClient(), engine.NewSnapshot(admission.BuiltinResources(), set)
+	a.tenants = mgr.Namespaces(a.cached, a.direct)
 	products := a.products(on)
 	if !on {
 		return products, nil
@@ -105,7 +106,7 @@ func (a *admitter) products(on bool) []builtin.Product {
 		{Product: builtin.Product{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Rules: calledFor("certificateauthorities")}, Facts: a.authorityFacts},
 		{Product: builtin.Product{Name: "openvox-config", Entry: "vconfig.kb.io", Rules: calledFor("configs")}},
 		{Product: builtin.Product{Name: "openvox-database", Entry: "vdatabase.kb.io", Rules: calledFor("databases")}},
-		{Product: builtin.Product{Name: "openvox-pool", Entry: "vpool.kb.io", Rules: calledFor("pools")}, Facts: a.poolFacts},
+		{Product: builtin.Product{Name: "openvox-pool", Entry: "vpool.kb.io", Rules: calledFor("pools")}, Facts: a.poolFacts, Namespaces: a.tenants},
 		{Product: builtin.Product{Name: "openvox-server", Entry: "vserver.kb.io", Rules: calledFor("servers")}, Facts: a.serverFacts},
 		{Product: builtin.Product{Name: "openvox-nodeclassifier", Entry: "vnodeclassifier.kb.io", Rules: calledFor("nodeclassifiers")}},
 		{Product: builtin.Product{Name: "openvox-reportprocessor", Entry: "vreportprocessor.kb.io", Rules: calledFor("reportprocessors")}},

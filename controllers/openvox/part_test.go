@@ -2,6 +2,7 @@ package openvox
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
@@ -20,6 +21,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	"github.com/lintel-policy/lintel/policies/engine"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 	"github.com/lintel-policy/lintel/test/certificates"
 )
@@ -115,6 +117,39 @@ func TestRightsOfCertificates(t *testing.T) {
 		require.Equal(t, want == "", !said.Denied(), name)
 		require.Contains(t, said.Message(), want)
 	}
+}
+
+// tenants are Namespaces in JSON, by name.
+type tenants map[string]string
+
+func (n tenants) Namespace(_ context.Context, name string) ([]byte, error) {
+	text, ok := n[name]
+	if !ok {
+		return nil, errors.New("no answer")
+	}
+	return []byte(text), nil
+}
+
+// TestAddressesOfStoredPools: a Pool that is older than the rule, or whose permission was
+// withdrawn, is denied. Without the Namespace there is no answer, which is no denial.
+func TestAddressesOfStoredPools(t *testing.T) {
+	t.Parallel()
+	set, err := rules.Set()
+	require.NoError(t, err)
+	pool := &v1alpha1.Pool{ObjectMeta: metav1.ObjectMeta{Name: "puppet", Namespace: "ns", UID: "1"}}
+	pool.Spec.Service.ExternalIPs = []string{"192.0.2.1"}
+	s := &admitter{snapshot: engine.NewSnapshot(admission.BuiltinResources(), set)}
+	said := func(annotations string) builtin.Verdict {
+		s.tenants = tenants{"ns": `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"ns","annotations":{` + annotations + `}}}`}
+		verdict, err := s.admitPool(t.Context(), pool)
+		require.NoError(t, err)
+		return verdict
+	}
+	require.Contains(t, said("").Message(), `spec.service.externalIPs[0]: namespace "ns" may not take the traffic to 192.0.2.1; an administrator allows it by an entry in annotation openvox.voxpupuli.org/allowed-external-ips`)
+	require.False(t, said(`"`+v1alpha1.AllowedExternalIPsAnnotation+`":"192.0.2.0/24"`).Denied())
+	s.tenants = tenants{}
+	_, err = s.admitPool(t.Context(), pool)
+	require.ErrorContains(t, err, "reading Namespace ns: no answer")
 }
 
 // TestNamespacesOfOpenVox: what is elsewhere never calls out.

@@ -31,7 +31,7 @@ func (o *settings) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&o.managementURL, "openzro-management-url", "https://api.openzro.io", "base `URL` of the management server, for namespaces whose Secret openzro-mgmt-api-key names no other")
 	flags.StringVar(&o.apiKeyFile, "openzro-api-key-file", "", "`file` with the default key, a personal access token, read again when it changes; empty: every namespace needs a Secret openzro-mgmt-api-key")
 	flags.StringSliceVar(&o.defaultNamespaces, "openzro-default-namespaces", nil, "`namespaces`, or globs of them, that have the default key where they have no Secret of their own; none: no namespace")
-	flags.StringArrayVar(&o.autoGroups, "openzro-auto-groups", nil, "`namespace=group`, globs both, that permits setup keys of a namespace to put peers into a group of an account that several namespaces share; may be repeated. Groups that an OZGroup of the namespace created need none")
+	flags.StringArrayVar(&o.autoGroups, "openzro-auto-groups", nil, "a `grant`, NAMESPACE=GROUP with globs in either, that permits setup keys of a namespace to put peers into a group of an account that several namespaces share; may be repeated. Groups that an OZGroup of the namespace created need none")
 	flags.StringVar(&o.clientImage, "openzro-client-image", "openzro/openzro:latest", "`image` of the client, in routing peers and beside the containers of Pods")
 	flags.StringSliceVar(&o.namespaces, "openzro-namespaces", nil, "`namespaces` whose openZro objects and Pods are judged and carried out, for which config/rbac/openzro-namespace in each is enough; none: all")
 	flags.DurationVar(&o.interval, "openzro-interval", time.Minute, "`interval` at which what the server has is compared with the objects, and permanent errors are tried again")

@@ -101,7 +101,7 @@ func (l *lab) start(t *testing.T, args ...string) (stop func()) {
 	part, flags := Part(), pflag.NewFlagSet("", pflag.ContinueOnError)
 	part.Flags(flags)
 	require.NoError(t, flags.Parse(append([]string{
-		"--zopp-server=" + l.peer.URL, "--zopp-credentials=" + credentials, "--zopp-poll-interval=" + labPoll.String(), "--zopp-secret-syncs", "--zopp-reload",
+		"--zopp-server=" + l.peer.URL, "--zopp-credentials=" + credentials, "--zopp-poll-interval=" + labPoll.String(), "--zopp-secret-syncs", "--zopp-reload", "--zopp-namespace-mapping=Open",
 	}, args...)))
 	require.NoError(t, part.Check())
 	ctx, cancel := context.WithCancel(context.Background())

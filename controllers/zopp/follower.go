@@ -27,10 +27,14 @@ const (
 	soon = 100 * time.Millisecond
 )
 
+// identityInterval is the longest between two comparisons of an environment's ID: the server
+// reports to nobody that an environment was deleted and created again.
+const identityInterval = 4 * time.Second
+
 var (
 	reconnect = attempt.Backoff{First: time.Second, Longest: time.Minute, Jitter: 0.5}
-	// outage is shorter: while there is no connection, trying costs the server nothing.
-	outage = attempt.Backoff{First: time.Second, Longest: time.Second, Jitter: 0.5}
+	// awayRetry is shorter: while there is no connection, trying costs the server nothing.
+	awayRetry = attempt.Backoff{First: time.Second, Longest: time.Second, Jitter: 0.5}
 )
 
 // follower keeps up with one environment: it subscribes, then lists, and lists again after
@@ -44,10 +48,13 @@ type follower struct {
 	users       map[user]time.Duration // by how often they want polls; the hub's mutex is over it
 	interval    atomic.Int64           // between polls
 	sooner      chan struct{}          // says that the interval is another
+	recovered   chan struct{}          // has an element after the server's return
 	latest      atomic.Pointer[snapshot]
 	streaming   atomic.Bool
 	away        atomic.Bool  // says that the last list has not come as far as a server
 	failed      atomic.Int32 // how many lists have failed since one has not
+
+	refused bool // says that the server answered, and ended or refused the last stream; of run
 
 	listing sync.Mutex // held by the list that runs
 	began   time.Time  // of the last list
@@ -55,7 +62,7 @@ type follower struct {
 }
 
 func newFollower(h *hub, environment store.Environment) *follower {
-	f := &follower{hub: h, environment: environment, users: map[user]time.Duration{}, sooner: make(chan struct{}, 1)}
+	f := &follower{hub: h, environment: environment, users: map[user]time.Duration{}, sooner: make(chan struct{}, 1), recovered: make(chan struct{}, 1)}
 	f.ctx, f.cancel = context.WithCancel(h.ctx)
 	f.interval.Store(math.MaxInt64)
 	return f
@@ -93,6 +100,8 @@ func (f *follower) run(ctx context.Context) {
 	poll, connect := time.NewTimer(f.pause()), time.NewTimer(0)
 	defer poll.Stop()
 	defer connect.Stop()
+	identify := time.NewTimer(attempt.Jitter(identityInterval, pollJitter))
+	defer identify.Stop()
 	var open subscription
 	defer func() { open.end() }()
 	failures := 0
@@ -111,9 +120,9 @@ func (f *follower) run(ctx context.Context) {
 		case err := <-open.ended:
 			open.end()
 			err = cmp.Or(open.left, err)
-			lasted := time.Since(open.began) >= settled || errors.Is(err, errMadeAnew)
+			prompt := time.Since(open.began) >= settled || errors.Is(err, errMadeAnew) || f.isOver(open, err)
 			open = subscription{}
-			if failures++; lasted {
+			if failures++; prompt {
 				failures = 0
 			}
 			connect.Reset(f.again(failures))
@@ -123,6 +132,27 @@ func (f *follower) run(ctx context.Context) {
 		case <-poll.C:
 			f.list(ctx, time.Time{})
 			poll.Reset(f.pause())
+		case <-identify.C:
+			if f.isAnother(ctx) {
+				f.list(ctx, time.Time{})
+				poll.Reset(f.pause())
+				if f.failed.Load() == 0 && open.close == nil {
+					failures = 0
+					connect.Reset(f.again(failures))
+				}
+			}
+			identify.Reset(attempt.Jitter(identityInterval, pollJitter))
+		case <-f.recovered:
+			switch {
+			case open.close != nil:
+				if f.away.Load() {
+					f.list(ctx, time.Time{})
+					poll.Reset(f.pause())
+				}
+			case !f.refused:
+				failures = 0
+				connect.Reset(f.again(failures))
+			}
 		case <-f.sooner:
 			poll.Reset(f.pause())
 		}
@@ -151,6 +181,36 @@ func (f *follower) check(open *subscription) {
 	}
 }
 
+// isOver reports whether a stream has ended by an outage that is over since. It also notes
+// whether the server itself has refused the stream, which no recovery changes.
+func (f *follower) isOver(ended subscription, err error) bool {
+	known, ok := errors.AsType[*store.Error](err)
+	f.refused = ok && known.Permanent()
+	return !f.refused && ended.recoveries != f.hub.outage.recoveries.Load()
+}
+
+// isAnother reports whether the environment is another than the one that was listed, is
+// missing, or is there again. What cannot be read otherwise is left to the next list.
+func (f *follower) isAnother(ctx context.Context) bool {
+	latest := f.latest.Load()
+	if latest == nil || latest.contents == nil {
+		return false
+	}
+	missing := latest.failure != nil && latest.failure.reason == string(store.ReasonNotFound)
+	if !missing && (latest.failure != nil || f.failed.Load() > 0) {
+		return false
+	}
+	recoveries := f.hub.outage.recoveries.Load()
+	id, err := f.hub.server.Identify(ctx, f.environment)
+	if known, ok := errors.AsType[*store.Error](err); ok {
+		if known.Reason == store.ReasonUnreachable {
+			f.hub.outage.begin(recoveries)
+		}
+		return known.Reason == store.ReasonNotFound && !missing
+	}
+	return err == nil && (missing || id != latest.contents.ID)
+}
+
 // again is how long to wait before a stream is opened anew: hardly, if the last one was no
 // failure, and not long while there is no server.
 func (f *follower) again(failures int) time.Duration {
@@ -163,7 +223,7 @@ func (f *follower) again(failures int) time.Duration {
 // retry is how long to wait after some failures.
 func (f *follower) retry(failures int) time.Duration {
 	if f.away.Load() {
-		return outage.Pause(failures)
+		return awayRetry.Pause(failures)
 	}
 	return reconnect.Pause(failures)
 }
@@ -171,6 +231,8 @@ func (f *follower) retry(failures int) time.Duration {
 // subscription is a stream that is read. Its zero value has none.
 type subscription struct {
 	began time.Time
+	// recoveries is how often the server had returned before.
+	recoveries uint64
 	// id is the environment's, as it was known before: "" where it was not.
 	id string
 	// changes has the time of the first event that was not dealt with, and ended why there
@@ -198,7 +260,7 @@ func (s *subscription) end() {
 // subscribe opens a stream, and reads it without ever waiting for those who list: a server
 // drops the events of one who is slow. One that cannot be opened has ended.
 func (f *follower) subscribe(ctx context.Context) subscription {
-	s := subscription{began: time.Now(), changes: make(chan time.Time, 1), ended: make(chan error, 1)}
+	s := subscription{began: time.Now(), recoveries: f.hub.outage.recoveries.Load(), changes: make(chan time.Time, 1), ended: make(chan error, 1)}
 	if known := f.latest.Load(); known != nil && known.contents != nil && known.failure == nil {
 		s.id = known.contents.ID
 	}
@@ -210,6 +272,7 @@ func (f *follower) subscribe(ctx context.Context) subscription {
 		return s
 	}
 	f.streaming.Store(true)
+	f.hub.outage.end()
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		defer f.streaming.Store(false)
@@ -249,25 +312,28 @@ func (f *follower) list(ctx context.Context, noticed time.Time) {
 		return
 	}
 	f.began = time.Now()
+	recoveries := f.hub.outage.recoveries.Load()
 	contents, err := f.hub.server.List(ctx, f.environment)
 	<-f.hub.lists
 	if ctx.Err() != nil {
 		return
 	}
 	was := f.latest.Load()
-	is := f.next(was, contents, err, noticed)
+	is := f.next(was, contents, err, noticed, recoveries)
 	f.latest.Store(is)
 	if changed(was, is) {
 		f.wake(ctx)
 	}
 }
 
-// next is what is known after a list, and notes since when lists fail. f.listing is locked.
-func (f *follower) next(was *snapshot, contents *store.Contents, err error, noticed time.Time) *snapshot {
+// next is what is known after a list, and notes since when lists fail. recoveries is how often
+// the server had returned before the list. f.listing is locked.
+func (f *follower) next(was *snapshot, contents *store.Contents, err error, noticed time.Time, recoveries uint64) *snapshot {
 	if err == nil {
 		f.failing = time.Time{}
 		f.away.Store(false)
 		f.failed.Store(0)
+		f.hub.outage.end()
 		return was.read(contents, f.began, noticed)
 	}
 	if f.failing.IsZero() {
@@ -276,6 +342,9 @@ func (f *follower) next(was *snapshot, contents *store.Contents, err error, noti
 	found := failureOf(err, f.failing)
 	f.away.Store(found.isOutage() || found.reason == string(store.ReasonInvalidCredentials))
 	f.failed.Add(1)
+	if found.isOutage() {
+		f.hub.outage.begin(recoveries)
+	}
 	f.hub.metrics.failures.WithLabelValues(found.reason).Inc()
 	return was.failed(found, time.Now())
 }

@@ -14,6 +14,12 @@ import (
 type server interface {
 	List(context.Context, store.Environment) (*store.Contents, error)
 	Watch(context.Context, store.Environment) (stream, error)
+	// Identify returns the ID of an environment.
+	Identify(context.Context, store.Environment) (string, error)
+	// Check returns an error if the server does not answer.
+	Check(context.Context) error
+	// Reconnect returns nil once the server answers, and replaces connections on which it does not.
+	Reconnect(context.Context) error
 	// Forget drops the keys of an environment that nobody uses any more.
 	Forget(store.Environment)
 }
@@ -44,6 +50,7 @@ type hub struct {
 
 	lists   chan struct{} // one for each list that runs
 	running sync.WaitGroup
+	outage  *outage
 
 	mutex     sync.Mutex
 	started   chan struct{}
@@ -58,7 +65,26 @@ func newHub(server server, interval time.Duration, metrics *metrics, wake func(c
 		lists: make(chan struct{}, listsAtOnce), started: make(chan struct{}),
 		followers: map[store.Environment]*follower{}, uses: map[user][]store.Environment{},
 	}
+	h.outage = newOutage(server, h.recover)
 	return h
+}
+
+// recover wakes the followers after an outage.
+func (h *hub) recover() {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	for _, f := range h.followers {
+		select {
+		case f.recovered <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (h *hub) inUse() bool {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return len(h.followers) > 0
 }
 
 // Start implements manager.Runnable: it returns when no environment is followed any more.
@@ -67,7 +93,7 @@ func (h *hub) Start(ctx context.Context) error {
 	h.ctx = ctx
 	close(h.started)
 	h.mutex.Unlock()
-	<-ctx.Done()
+	h.outage.watch(ctx, h.inUse)
 	h.mutex.Lock() // who has it after this begins to follow nothing
 	clear(h.followers)
 	h.mutex.Unlock()

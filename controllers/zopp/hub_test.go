@@ -105,6 +105,23 @@ func (s *scripted) Watch(ctx context.Context, environment store.Environment) (st
 	return opened, nil
 }
 
+func (s *scripted) Identify(_ context.Context, environment store.Environment) (string, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.ids[environment], s.failure
+}
+
+func (s *scripted) Check(context.Context) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if errors.Is(s.failure, unreachable) {
+		return s.failure
+	}
+	return nil
+}
+
+func (s *scripted) Reconnect(ctx context.Context) error { return s.Check(ctx) }
+
 func (s *scripted) Forget(environment store.Environment) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

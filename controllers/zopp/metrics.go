@@ -45,7 +45,7 @@ func (m *metrics) follow(registry prometheus.Registerer, h *hub) {
 	})
 	of("lintel_zopp_environments_failing", "Environments in use that cannot be read at present.", func(f *follower) int {
 		s := f.latest.Load()
-		return count(s != nil && s.failure != nil)
+		return count(f.failed.Load() > 0 || s != nil && s.failure != nil)
 	})
 	of("lintel_zopp_undecryptable_values", "Values of environments in use that cannot be decrypted.", func(f *follower) int {
 		return f.latest.Load().unreadable()

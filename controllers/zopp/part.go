@@ -37,7 +37,7 @@ func (s *settings) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&s.server, "zopp-server", "", "`URL` of the zopp server; the default is "+defaultServer+" ($ZOPP_SERVER)")
 	flags.StringVar(&s.caFile, "zopp-tls-ca-cert", "", "`file` with the certificates, in PEM, that sign the server's; none: those of the system ($ZOPP_TLS_CA_CERT)")
 	flags.StringVar(&s.credentials, "zopp-credentials", "", "`file` with the service principal's keys; the default is ~/.zopp/credentials.json, or ~/.zopp/config.json where there is none ($ZOPP_CREDENTIALS). It is not read where $ZOPP_PRINCIPAL_ID is set")
-	flags.StringVar(&s.mapping, "zopp-namespace-mapping", "", "`mode` for Namespaces without zopp.dev/allowed-sources: Open (the default), where their Secrets may read everything that the principal may, or Restricted, where they may read nothing ($ZOPP_NAMESPACE_MAPPING)")
+	flags.StringVar(&s.mapping, "zopp-namespace-mapping", "", "`mode` for Namespaces without zopp.dev/allowed-sources: Restricted (the default), where their Secrets may read nothing, or Open, where they may read everything that the principal may ($ZOPP_NAMESPACE_MAPPING)")
 	flags.DurationVar(&s.pollInterval, "zopp-poll-interval", time.Minute, "`interval` at which each environment is listed, beside its stream")
 	flags.StringSliceVar(&s.namespaces, "zopp-namespaces", nil, "`namespaces` whose Secrets are judged and synced, for which config/rbac/zopp-namespace in each is enough; none: all ($ZOPP_NAMESPACE)")
 	flags.BoolVar(&s.secretSyncs, "zopp-secret-syncs", false, "carry out ZoppSecretSyncs, too; needs config/crd/zopp and config/rbac/zopp-secret-syncs")
@@ -68,7 +68,7 @@ func (s settings) complete() (settings, rules.Mapping, error) {
 	if s.pollInterval <= 0 {
 		return s, "", errors.New("--zopp-poll-interval is above 0")
 	}
-	mapping, err := rules.ParseMapping(cmp.Or(s.mapping, string(rules.Open)))
+	mapping, err := rules.ParseMapping(cmp.Or(s.mapping, string(rules.Restricted)))
 	if err != nil {
 		return s, "", fmt.Errorf("--zopp-namespace-mapping: %w", err)
 	}
@@ -120,9 +120,9 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) (prod
 func (a *admitter) warn(mgr system.Manager, values *store.Store) {
 	logger := mgr.GetLogger().WithName("zopp")
 	if a.mapping == rules.Open {
-		logger.Info("Secrets of every Namespace may read whatever the principal may, unless the Namespace says " + v1alpha1.AllowedSourcesAnnotation + "; --zopp-namespace-mapping=Restricted permits only what is said")
+		logger.Info("--zopp-namespace-mapping=Open: Secrets of every Namespace without " + v1alpha1.AllowedSourcesAnnotation + " may read whatever the principal may read; Restricted, the default, permits nothing there")
 	}
-	if err := values.Check(); err != nil {
+	if err := values.CheckCredentials(); err != nil {
 		logger.Error(err, "nothing can be read from zopp until its credentials are mended")
 	}
 }

@@ -25,7 +25,7 @@ func TestBadSettings(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"--zopp-namespace-mapping=closed"}, `--zopp-namespace-mapping: "closed" is none of Open, Restricted`},
+		{[]string{"--zopp-namespace-mapping=closed"}, `--zopp-namespace-mapping: "closed" is none of Restricted, Open`},
 		{[]string{"--zopp-poll-interval=0s"}, "--zopp-poll-interval is above 0"},
 	} {
 		s, err := parse(t, c.args...)
@@ -48,14 +48,14 @@ func TestSettingsByDefault(t *testing.T) {
 	require.NoError(t, err)
 	s, mapping, err := s.complete()
 	require.NoError(t, err)
-	require.Equal(t, rules.Open, mapping)
+	require.Equal(t, rules.Restricted, mapping)
 	require.Equal(t, settings{server: "http://127.0.0.1:50051", pollInterval: time.Minute}, s)
 }
 
 func TestSettingsOfTheEnvironment(t *testing.T) {
 	for variable, value := range map[string]string{
 		"ZOPP_SERVER": "https://zopp", "ZOPP_TLS_CA_CERT": "ca.pem", "ZOPP_CREDENTIALS": "keys.json",
-		"ZOPP_NAMESPACE": "shop, web", "ZOPP_NAMESPACE_MAPPING": "restricted",
+		"ZOPP_NAMESPACE": "shop, web", "ZOPP_NAMESPACE_MAPPING": "open",
 	} {
 		t.Setenv(variable, value)
 	}
@@ -63,15 +63,15 @@ func TestSettingsOfTheEnvironment(t *testing.T) {
 	require.NoError(t, err)
 	s, mapping, err := s.complete()
 	require.NoError(t, err)
-	require.Equal(t, rules.Restricted, mapping)
+	require.Equal(t, rules.Open, mapping)
 	require.Equal(t, []string{"shop", "web"}, s.namespaces)
 	require.Equal(t, []string{"https://zopp", "ca.pem", "keys.json"}, []string{s.server, s.caFile, s.credentials})
 
-	s, err = parse(t, "--zopp-server=http://flag", "--zopp-namespaces=own", "--zopp-namespace-mapping=Open")
+	s, err = parse(t, "--zopp-server=http://flag", "--zopp-namespaces=own", "--zopp-namespace-mapping=Restricted")
 	require.NoError(t, err)
 	s, mapping, err = s.complete()
 	require.NoError(t, err)
 	require.Equal(t, "http://flag", s.server, "a flag beats the environment")
 	require.Equal(t, []string{"own"}, s.namespaces)
-	require.Equal(t, rules.Open, mapping)
+	require.Equal(t, rules.Restricted, mapping)
 }

@@ -59,7 +59,7 @@ func (b *bench) measureZopp(ctx context.Context) error {
 	if err := b.createNamespace(ctx, zoppNamespace); err != nil {
 		return err
 	}
-	if err := b.restart(ctx, "manager-zopp", "--systems=zopp", "--zopp-server="+z.peer.URL,
+	if err := b.restart(ctx, "manager-zopp", "--systems=zopp", "--zopp-namespace-mapping=Open", "--zopp-server="+z.peer.URL,
 		"--zopp-credentials="+credentials, "--zopp-poll-interval="+zoppPoll.String()); err != nil {
 		return err
 	}

@@ -238,14 +238,14 @@ func TestValues(t *testing.T) {
 			present: []string{"Deployment/lintel-manager", "ClusterRole/zopp-operator", "ClusterRoleBinding/zopp-operator"},
 			missing: []string{"CustomResourceDefinition/zoppsecretsyncs.zopp.dev", "ClusterRole/zopp-secret-syncs", "ClusterRole/zopp-reload", "RoleBinding/zopp-operator"},
 			text: []string{
-				"--systems=zopp\n", "--zopp-server=http://zopp-server.zopp.svc:50051", "--zopp-namespace-mapping=Open",
+				"--systems=zopp\n", "--zopp-server=http://zopp-server.zopp.svc:50051", "--zopp-namespace-mapping=Restricted",
 				"--zopp-credentials=/etc/zopp/credentials.json", "mountPath: /etc/zopp\n", "secretName: zopp-credentials", "optional: true",
 			},
 		},
 		{
-			name: "all of zopp", values: `{systems: {zopp: {enabled: true, secretSyncs: true, reload: true, server: "https://zopp:50051", caSecretName: zopp-ca, credentialsSecretName: keys, namespaceMapping: Restricted}}}`,
+			name: "all of zopp", values: `{systems: {zopp: {enabled: true, secretSyncs: true, reload: true, server: "https://zopp:50051", caSecretName: zopp-ca, credentialsSecretName: keys, namespaceMapping: Open}}}`,
 			present: []string{"Deployment/lintel-manager", "CustomResourceDefinition/zoppsecretsyncs.zopp.dev", "ClusterRoleBinding/zopp-secret-syncs", "ClusterRoleBinding/zopp-reload"},
-			text:    []string{"--zopp-secret-syncs", "--zopp-reload", "--zopp-tls-ca-cert=/etc/zopp-ca/ca.crt", "secretName: zopp-ca", "secretName: keys", "--zopp-namespace-mapping=Restricted"},
+			text:    []string{"--zopp-secret-syncs", "--zopp-reload", "--zopp-tls-ca-cert=/etc/zopp-ca/ca.crt", "secretName: zopp-ca", "secretName: keys", "--zopp-namespace-mapping=Open"},
 		},
 		{
 			name: "zopp in namespaces", values: `{systems: {zopp: {enabled: true, reload: true, namespaces: [a, b]}}}`,
@@ -387,6 +387,17 @@ func TestNotesNameSystemsThatMakeAnAdministrator(t *testing.T) {
 		} else {
 			assert.Contains(t, installed.Info.Notes, tt.want)
 		}
+	}
+}
+
+func TestNotesSayWhoMayReadZopp(t *testing.T) {
+	for _, tt := range []struct{ values, want string }{
+		{`{systems: {zopp: {enabled: true}}}`, "kubectl annotate namespace NAMESPACE zopp.dev/allowed-sources="},
+		{`{systems: {zopp: {enabled: true, namespaceMapping: Open}}}`, "systems.zopp.namespaceMapping is Open"},
+	} {
+		installed, err := dryRun(t, folder, namespace, tt.values)
+		require.NoError(t, err)
+		assert.Contains(t, installed.Info.Notes, tt.want)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestZoppSamples(t *testing.T) {
 // TestZoppClaims: of two that fill one Secret the later is refused, whichever it is.
 func TestZoppClaims(t *testing.T) {
 	t.Parallel()
-	namespace, environment := newNamespace(t), zoppEnvironment(t, "claims", "production")
+	namespace, environment := zoppNamespace(t), zoppEnvironment(t, "claims", "production")
 	setZopp(t, environment, "KEY", "value")
 	sync := func(name, target string) string {
 		return asJSON(map[string]any{
@@ -77,7 +77,7 @@ func TestZoppClaims(t *testing.T) {
 // TestZoppBadAnnotations are refused with what to write instead.
 func TestZoppBadAnnotations(t *testing.T) {
 	t.Parallel()
-	namespace, environment := newNamespace(t), zoppEnvironment(t, "bad", "production")
+	namespace, environment := zoppNamespace(t), zoppEnvironment(t, "bad", "production")
 	for says, more := range map[string]map[string]string{
 		`"a:b" has a colon`:         {"zopp.dev/workspace": "a:b"},
 		"it is empty":               {"zopp.dev/project": ""},

@@ -94,6 +94,20 @@ func zoppEnvironment(t *testing.T, project, name string) *zopp.Environment {
 	return environment
 }
 
+// zoppNamespace is a new namespace whose Secrets may read all of acme.
+func zoppNamespace(t *testing.T) string {
+	t.Helper()
+	namespace := newNamespace(t)
+	permitZopp(t, namespace, "acme/*/*")
+	return namespace
+}
+
+// permitZopp lists the sources that the Secrets of a namespace may read.
+func permitZopp(t *testing.T, namespace, sources string) {
+	t.Helper()
+	mustKubectl(t, "", "annotate", "--overwrite", "namespace", namespace, "zopp.dev/allowed-sources="+sources)
+}
+
 func setZopp(t *testing.T, e *zopp.Environment, key, value string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return e.Set(t.Context(), key, value) == nil }, time.Minute, 10*time.Millisecond, "the server to take %s", key)
@@ -136,6 +150,10 @@ func TestZoppExampleIsFilled(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = cluster.Kubectl(context.Background(), "", "delete", "secret", "app-secrets", "-n", "default", "--ignore-not-found")
 	})
+	permitZopp(t, "default", "acme/backend/production")
+	t.Cleanup(func() {
+		_, _ = cluster.Kubectl(context.Background(), "", "annotate", "namespace", "default", "zopp.dev/allowed-sources-")
+	})
 	mustKubectl(t, zoppExample, "apply", "-f", "-")
 	waitData(t, "default", "app-secrets", map[string]string{"DATABASE_URL": "postgres://db"})
 	setZopp(t, production, "DATABASE_URL", "postgres://other")
@@ -159,7 +177,7 @@ func TestZoppExampleIsFilled(t *testing.T) {
 // TestZoppServerIsAway changes a value while the server is down, and has the manager ready
 // meanwhile.
 func TestZoppServerIsAway(t *testing.T) {
-	namespace := newNamespace(t)
+	namespace := zoppNamespace(t)
 	environment := zoppEnvironment(t, "away", "production")
 	setZopp(t, environment, "KEY", "before")
 	mustKubectl(t, zoppSecret(namespace, "app", environment, nil), "apply", "-f", "-")
@@ -192,7 +210,10 @@ func TestZoppRedirectIsRefused(t *testing.T) {
 	environment, foreign := zoppEnvironment(t, "shop", "production"), zoppEnvironment(t, "payroll", "production")
 	setZopp(t, environment, "KEY", "own")
 	setZopp(t, foreign, "KEY", "of payroll")
-	mustKubectl(t, "", "annotate", "namespace", namespace, "zopp.dev/allowed-sources=acme/shop/*")
+	refused, ok := kubectl(t, zoppSecret(namespace, "app", environment, nil), "apply", "-f", "-")
+	require.False(t, ok, "a Namespace without a list permits nothing")
+	require.Contains(t, refused, "kubectl annotate --overwrite namespace "+namespace+" 'zopp.dev/allowed-sources=acme/shop/production'")
+	permitZopp(t, namespace, "acme/shop/*")
 	mustKubectl(t, zoppSecret(namespace, "app", environment, nil), "apply", "-f", "-")
 	waitData(t, namespace, "app", map[string]string{"KEY": "own"})
 	var output string
@@ -203,24 +224,24 @@ func TestZoppRedirectIsRefused(t *testing.T) {
 	}, "the redirect to be refused")
 	t.Log(output)
 	require.Contains(t, output, "acme/payroll/production")
-	_, ok := kubectl(t, "", "annotate", "--overwrite", "secret", "app", "-n", namespace, "zopp.dev/project=payroll")
+	_, ok = kubectl(t, "", "annotate", "--overwrite", "secret", "app", "-n", namespace, "zopp.dev/project=payroll")
 	require.False(t, ok)
 	require.Equal(t, map[string]string{"KEY": "own"}, zoppData(t, namespace, "app"))
 
 	// A permission that is withdrawn ends the sync of a Secret that was there before.
-	mustKubectl(t, "", "annotate", "--overwrite", "namespace", namespace, "zopp.dev/allowed-sources=acme/other/*")
+	permitZopp(t, namespace, "acme/other/*")
 	eventually(t, func() bool {
 		return read[corev1.Secret](t, namespace, "secret/app").Annotations["zopp.dev/status"] == "Denied"
 	}, "the Secret to be denied")
 	setZopp(t, environment, "KEY", "not for them")
-	mustKubectl(t, "", "annotate", "--overwrite", "namespace", namespace, "zopp.dev/allowed-sources=acme/*/*")
+	permitZopp(t, namespace, "acme/*/*")
 	waitData(t, namespace, "app", map[string]string{"KEY": "not for them"})
 }
 
 // TestZoppBurst changes values a hundred times as fast as the server takes them: the last of
 // each key arrives, and nothing is written after that.
 func TestZoppBurst(t *testing.T) {
-	namespace := newNamespace(t)
+	namespace := zoppNamespace(t)
 	environment := zoppEnvironment(t, "burst", "production")
 	mustKubectl(t, zoppSecret(namespace, "app", environment, nil), "apply", "-f", "-")
 	eventually(t, func() bool {
@@ -244,7 +265,7 @@ func TestZoppBurst(t *testing.T) {
 
 // TestZoppSecretSync has a Deployment rolled once for a change, too.
 func TestZoppSecretSync(t *testing.T) {
-	namespace := newNamespace(t)
+	namespace := zoppNamespace(t)
 	environment := zoppEnvironment(t, "synced", "production")
 	setZopp(t, environment, "KEY", "one")
 	mustKubectl(t, asJSON(map[string]any{
@@ -293,7 +314,7 @@ func TestZoppSecretSync(t *testing.T) {
 // TestZoppTellsNoValue has values stand nowhere but in the data of Secrets.
 func TestZoppTellsNoValue(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
+	namespace := zoppNamespace(t)
 	environment := zoppEnvironment(t, "quiet", "production")
 	const value = "hunter2-e2e-hunter2"
 	setZopp(t, environment, "KEY", value)

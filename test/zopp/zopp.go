@@ -7,6 +7,7 @@
 package zopp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -32,6 +33,8 @@ type Double struct {
 
 	// Now is its clock.
 	Now func() time.Time
+	// StreamLimit is how many streams it takes on a connection: StreamsEach when 0.
+	StreamLimit uint32
 
 	mutex      sync.Mutex
 	principals map[string]*principal
@@ -81,7 +84,7 @@ func (d *Double) Start() error {
 		grpc.UnaryInterceptor(d.unary),
 		grpc.StreamInterceptor(d.streaming),
 		grpc.StatsHandler(counting{d}),
-		grpc.MaxConcurrentStreams(StreamsEach),
+		grpc.MaxConcurrentStreams(cmp.Or(d.StreamLimit, StreamsEach)),
 		// Real servers mind no pings.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 	}

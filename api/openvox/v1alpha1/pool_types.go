@@ -5,6 +5,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// AllowedExternalIPsAnnotation of a Namespace lists the addresses and CIDRs, with commas
+// between, whose traffic its Pools may take with spec.service.externalIPs.
+const AllowedExternalIPsAnnotation = GroupName + "/allowed-external-ips"
+
 // Pool is how the Servers that name it are reached: a Service, and a TLSRoute where asked.
 //
 // +kubebuilder:object:root=true

@@ -81,7 +81,7 @@ Exit codes:
 			if o.mapping, err = orloj.ParseMapping(cmp.Or(mapping, string(orloj.Restricted))); err != nil {
 				return fmt.Errorf("--orloj-namespace-mapping: %w", err)
 			}
-			if o.zopp, err = zopp.ParseMapping(cmp.Or(zoppMapping, string(zopp.Open))); err != nil {
+			if o.zopp, err = zopp.ParseMapping(cmp.Or(zoppMapping, string(zopp.Restricted))); err != nil {
 				return fmt.Errorf("--zopp-namespace-mapping: %w", err)
 			}
 			return check(cmd, o)
@@ -90,8 +90,8 @@ Exit codes:
 	o.addFlags(cmd, &cluster.Options{}, "text", "json", "sarif", "junit")
 	cmd.Flags().StringVar(&mapping, "orloj-namespace-mapping", string(orloj.Restricted), "`mode` of the cluster: Restricted or Open")
 	usage.CompleteFlag(cmd, "orloj-namespace-mapping", string(orloj.Restricted), string(orloj.Open))
-	cmd.Flags().StringVar(&zoppMapping, "zopp-namespace-mapping", string(zopp.Open), "`mode` of the cluster: Open or Restricted")
-	usage.CompleteFlag(cmd, "zopp-namespace-mapping", string(zopp.Open), string(zopp.Restricted))
+	cmd.Flags().StringVar(&zoppMapping, "zopp-namespace-mapping", string(zopp.Restricted), "`mode` of the cluster: Restricted or Open")
+	usage.CompleteFlag(cmd, "zopp-namespace-mapping", string(zopp.Restricted), string(zopp.Open))
 	return cmd
 }
 

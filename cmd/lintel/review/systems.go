@@ -99,13 +99,26 @@ func (c *checker) askSystem(ctx context.Context, group string, a arrival) (outco
 			return outcome{}, fmt.Errorf("%s: %w", a.object.Origin, err)
 		}
 	}
-	if group == zoppv1alpha1.GroupName && c.options.zopp == zopp.Open && options.Namespace.IsZero() {
-		// It would permit what is permitted everywhere.
+	permitted, err := c.needsNoGrant(group, a.object)
+	if err != nil {
+		return outcome{}, err
+	}
+	if permitted && options.Namespace.IsZero() {
 		if options.Namespace, err = engine.ReadNamespace([]byte("{}")); err != nil {
 			return outcome{}, err
 		}
 	}
 	return decide(ctx, c.systems[group], a.object, a.review, options, nil)
+}
+
+// needsNoGrant reports whether a system's rules permit an object whatever its Namespace lists.
+func (c *checker) needsNoGrant(group string, o manifests.Object) (bool, error) {
+	if o.Kind.GroupKind() == (schema.GroupKind{Group: openvoxv1alpha1.GroupName, Kind: "Pool"}) {
+		pool, err := typed[openvoxv1alpha1.Pool](o)
+		return err == nil && len(pool.Spec.Service.ExternalIPs) == 0, err
+	}
+	// A Namespace without a list would permit what is permitted everywhere.
+	return group == zoppv1alpha1.GroupName && c.options.zopp == zopp.Open, nil
 }
 
 // typed is an object as one of its Go type.

@@ -19,6 +19,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 func newAuthority(url string) *v1alpha1.CertificateAuthority {
@@ -66,6 +67,25 @@ func TestPolicies(t *testing.T) {
 	require.Contains(t, again, "value: s3cret")
 	require.Equal(t, "Active the policy is rendered for the CA's autosign hook", phase("bad"))
 	require.Equal(t, again, reconciled("main"))
+
+	external := newAuthority("https://other.example.com:8140")
+	external.Name, external.Spec.External.TLSSecretRef = "other", "keys"
+	require.NoError(t, c.Create(t.Context(), external))
+	for says, change := range map[string]func(*corev1.Secret){
+		"is OpenVox's own":                             func(s *corev1.Secret) { s.Labels = map[string]string{layout.ManagedByLabel: layout.ManagedBy} },
+		"is marked for a CA":                           func(s *corev1.Secret) { s.Annotations = map[string]string{rules.IntermediateAnnotation: "company"} },
+		"has the key of a certificate":                 func(s *corev1.Secret) { s.Type = corev1.SecretTypeTLS },
+		"has the token of a ServiceAccount":            func(s *corev1.Secret) { s.Type = corev1.SecretTypeServiceAccountToken },
+		"is by what CertificateAuthority other is adm": func(*corev1.Secret) {},
+	} {
+		secret := openvoxtest.MakeSecret("keys", map[string][]byte{"psk": []byte("s3cret")})
+		require.NoError(t, c.Delete(t.Context(), openvoxtest.MakeSecret("keys", nil)))
+		change(secret)
+		require.NoError(t, c.Create(t.Context(), secret))
+		require.NotContains(t, reconciled("main"), "s3cret", says)
+		require.Contains(t, phase("bad"), "the Secret keys "+says)
+		require.Contains(t, phase("bad"), "no policy may copy it; name a Secret that is created for this")
+	}
 
 	good := &v1alpha1.SigningPolicy{}
 	require.NoError(t, c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "good"}, good))

@@ -330,6 +330,11 @@ func (r *InitializeReconciler) judgeServer(ctx context.Context, s setup) (progre
 }
 
 func (r *InitializeReconciler) runJob(ctx context.Context, s setup) (progress, error) {
+	var pods corev1.PodList
+	if err := r.client.List(ctx, &pods, client.InNamespace(s.ca.Namespace), client.MatchingLabels{layout.CALabel: s.ca.Name, layout.CAServerLabel: "true"}); err != nil {
+		return progress{}, fmt.Errorf("listing the Pods of the CA's server: %w", err)
+	}
+	s.node = serverNode(pods.Items)
 	want, have := s.job(), &batchv1.Job{}
 	running := progress{reason: reasonSettingUp, message: "Job " + want.Name + " sets the CA up"}
 	exists, err := r.applier.Find(ctx, ours(s.ca), client.ObjectKeyFromObject(want), have)
@@ -348,6 +353,9 @@ func (r *InitializeReconciler) runJob(ctx context.Context, s setup) (progress, e
 	switch {
 	// Its Pod is of what was wanted then, and cannot be changed.
 	case have.Annotations[setupHash] != want.Annotations[setupHash]:
+		running.wait = time.Second
+	// The server, and the volume with it, is on another node now.
+	case ended.IsZero() && failed == "" && have.Annotations[setupNode] != s.node && ptr.Deref(have.Status.Ready, 0) == 0:
 		running.wait = time.Second
 	case failed != "":
 		return progress{reason: reasonSetupFailed, message: fmt.Sprintf("Job %s has failed: %s. See kubectl logs job/%s, and delete the Job to have it run again", want.Name, failed, want.Name)}, nil

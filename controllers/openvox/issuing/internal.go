@@ -93,6 +93,8 @@ type setup struct {
 	optional   []string
 	// rescue has the Job make another pair that signs, for there is none left.
 	rescue bool
+	// node is where the CA's server has the volume: empty for none.
+	node string
 	// fsGroup is nil where the cluster gives each namespace its own group.
 	fsGroup *int64
 }
@@ -240,7 +242,29 @@ func (s setup) job() *batchv1.Job {
 		},
 	}
 	job.Annotations = map[string]string{setupHash: s.hash()}
+	if s.node != "" {
+		// The volume is for one node at a time. The field is the node's name: its label may differ.
+		job.Annotations[setupNode] = s.node
+		job.Spec.Template.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+				{MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{s.node}}}},
+			}},
+		}}
+	}
 	return job
+}
+
+// setupNode is the annotation of a setup Job with the node that its Pod is for.
+const setupNode = v1alpha1.GroupName + "/setup-node"
+
+// serverNode returns the node on which the server of a CA has the CA's volume: empty for none.
+func serverNode(pods []corev1.Pod) string {
+	for i := range pods {
+		if phase := pods[i].Status.Phase; pods[i].Spec.NodeName != "" && phase != corev1.PodSucceeded && phase != corev1.PodFailed {
+			return pods[i].Spec.NodeName
+		}
+	}
+	return ""
 }
 
 // hash is of what a setup Job is made of. That there is a CA is not part of it, nor that

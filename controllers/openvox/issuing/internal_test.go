@@ -197,6 +197,44 @@ func (s *site) fill(ca *openvoxtest.CA, certname string, names ...string) (pair 
 	return pair
 }
 
+// TestSetupJobFollowsTheVolume: which is for one node at a time. A Job that has not started is
+// created again where the server has moved meanwhile, and one that runs is left alone.
+func TestSetupJobFollowsTheVolume(t *testing.T) {
+	t.Parallel()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "ca-0", Namespace: "ns", Labels: map[string]string{layout.CALabel: "main", layout.CAServerLabel: "true"}},
+		Spec:       corev1.PodSpec{NodeName: "one"},
+	}
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"), pod)
+	node := func() string {
+		for range 2 { // it is deleted, and created
+			s.reconcile()
+		}
+		job := &batchv1.Job{}
+		require.True(t, s.Get("main-ca-setup", job))
+		affinity := job.Spec.Template.Spec.Affinity
+		if affinity == nil {
+			return ""
+		}
+		field := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0]
+		require.Equal(t, "metadata.name", field.Key)
+		return field.Values[0]
+	}
+	require.Equal(t, "one", node())
+	pod.Spec.NodeName = "two"
+	require.NoError(t, s.Client.Update(t.Context(), pod))
+	require.Equal(t, "two", node())
+	job := &batchv1.Job{}
+	require.True(t, s.Get("main-ca-setup", job))
+	job.Status.Ready = new(int32(1))
+	require.NoError(t, s.Client.Status().Update(t.Context(), job))
+	require.NoError(t, s.Client.Delete(t.Context(), pod))
+	require.Equal(t, "two", node())
+	job.Status.Ready = nil
+	require.NoError(t, s.Client.Status().Update(t.Context(), job))
+	require.Empty(t, node(), "without a server any node will do")
+}
+
 func (s *site) endJob(kind batchv1.JobConditionType) {
 	s.T.Helper()
 	job := &batchv1.Job{}

@@ -84,8 +84,15 @@ func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateA
 		return err
 	}
 	rendered := rules.Render(ca, policies, certificates, func(name, key string) (string, error) {
-		value, err := r.secrets.value(ctx, ca.Namespace, name, key)
-		return string(value), err
+		secret, err := r.secrets.read(ctx, ca.Namespace, name)
+		if err != nil {
+			return "", err
+		}
+		if secret == nil {
+			return "", fmt.Errorf("there is no Secret %s; make it, with the key %q", name, key)
+		}
+		value, problem, err := layout.PolicyValue(ctx, r.client, secret, key)
+		return value, errors.Join(problem, err)
 	})
 	for _, policy := range rendered.Policies {
 		problems[policy.Name] = policy.Error

@@ -35,7 +35,10 @@ func (w watches) setupSources(c, all cluster.Cluster, externalOnly bool) []sourc
 	for _, kind := range Kinds() {
 		list = append(list, object.Mapped(c, kind, labelled))
 	}
-	return append(list, object.Mapped(c, &v1alpha1.Server{}, w.authorityOfServer))
+	return append(list,
+		object.Mapped(c, &corev1.Pod{}, func(ctx context.Context, p *corev1.Pod) []reconcile.Request { return labelled(ctx, p) },
+			object.Updates(func(before, after *corev1.Pod) bool { return before.Spec.NodeName != after.Spec.NodeName })),
+		object.Mapped(c, &v1alpha1.Server{}, w.authorityOfServer))
 }
 
 func authorityOfConfig(_ context.Context, c *v1alpha1.Config) []reconcile.Request {

@@ -15,7 +15,6 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/endpoints"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
-	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 // unrendered is why an object cannot be rendered that somebody has to mend: it, or what it
@@ -59,7 +58,7 @@ func (r references) credential(ctx context.Context, field, name, key string) (st
 	if err != nil {
 		return "", err
 	}
-	what, err := r.key(ctx, secret)
+	what, err := layout.KeyIn(ctx, r.secrets.client, secret)
 	if err != nil {
 		return "", err
 	}
@@ -67,28 +66,6 @@ func (r references) credential(ctx context.Context, field, name, key string) (st
 		return "", &unrendered{fmt.Sprintf("%s: Secret %s %s, and is sent to nobody; name one that is made for this", field, name, what)}
 	}
 	return found(field, "Secret "+name, key, string(secret.Data[key]))
-}
-
-// key says of a Secret whose key it is: "" where it is none that is known.
-func (r references) key(ctx context.Context, secret *corev1.Secret) (string, error) {
-	switch {
-	case secret.Labels[layout.ManagedByLabel] == layout.ManagedBy:
-		return "is OpenVox's own", nil
-	case secret.Annotations[rules.IntermediateAnnotation] != "":
-		return "is marked for a CA", nil
-	case secret.Type == corev1.SecretTypeTLS:
-		return "has the key of a certificate", nil
-	}
-	var list v1alpha1.CertificateAuthorityList
-	if err := r.secrets.client.List(ctx, &list, client.InNamespace(r.namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return "", fmt.Errorf("listing the CertificateAuthorities of %s: %w", r.namespace, err)
-	}
-	for i := range list.Items {
-		if external := list.Items[i].Spec.External; external != nil && external.TLSSecretRef == secret.Name {
-			return "is by what CertificateAuthority " + list.Items[i].Name + " is administered", nil
-		}
-	}
-	return "", nil
 }
 
 // authorities are certificates of CAs, and nothing else that the Secret may hold: they are

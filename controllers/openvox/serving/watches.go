@@ -103,8 +103,17 @@ func (w watches) poolSources(c cluster.Cluster, externalOnly bool) []source.Sour
 		object.Mapped(c, &discoveryv1.EndpointSlice{}, func(_ context.Context, s *discoveryv1.EndpointSlice) []reconcile.Request {
 			return object.Request(s.Namespace, s.Labels[discoveryv1.LabelServiceName])
 		}),
+		// The addresses that a Pool may have are listed, or no longer.
+		object.Mapped(c, &corev1.Namespace{}, w.poolsIn, object.Updates(func(before, after *corev1.Namespace) bool {
+			return before.Annotations[v1alpha1.AllowedExternalIPsAnnotation] != after.Annotations[v1alpha1.AllowedExternalIPsAnnotation]
+		})),
 		// One that goes may leave its host name to another.
 		object.Mapped(c, &v1alpha1.Pool{}, w.poolsBeside, predicate.TypedGenerationChangedPredicate[*v1alpha1.Pool]{}))
+}
+
+// poolsIn are the Pools of a Namespace.
+func (w watches) poolsIn(ctx context.Context, namespace *corev1.Namespace) []reconcile.Request {
+	return object.Requests(ctx, w.reader, &v1alpha1.PoolList{}, func(*v1alpha1.Pool) bool { return true }, client.InNamespace(namespace.Name))
 }
 
 // databasesOfSecret are those that name a Secret, and those whose pair or CA it is.

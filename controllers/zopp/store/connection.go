@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/stats"
 
 	"github.com/lintel-policy/lintel/policies/source/roots"
 )
@@ -35,7 +34,7 @@ const (
 const maxAnswerBytes = 32 << 20
 
 // connect returns a connection that is made by its first use.
-func connect(server, caFile string, handler stats.Handler) (*grpc.ClientConn, error) {
+func connect(server, caFile string, on *line) (*grpc.ClientConn, error) {
 	address, secure, err := parseServer(server)
 	if err != nil {
 		return nil, err
@@ -47,9 +46,9 @@ func connect(server, caFile string, handler stats.Handler) (*grpc.ClientConn, er
 	retry := backoff.DefaultConfig
 	retry.BaseDelay, retry.MaxDelay = reconnect, reconnectMost
 	return grpc.NewClient("dns:///"+address,
-		grpc.WithTransportCredentials(transport),
+		grpc.WithTransportCredentials(limitReader{transport, on}),
 		grpc.WithDisableServiceConfig(),
-		grpc.WithStatsHandler(handler),
+		grpc.WithStatsHandler(on),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: retry, MinConnectTimeout: defaultTimeout}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingInterval, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswerBytes)))

@@ -11,9 +11,8 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// streamsEach is how many streams share a connection. Servers know no limit, but proxies
-// before them do: 100 is a usual one, and calls wait for ever where streams have taken it
-// all.
+// streamsEach is the most streams that share a connection. Servers know no limit by
+// themselves, but proxies in front of them do: 100 is a usual one.
 const streamsEach = 80
 
 // line is a connection, and how many streams are on it. It is also the connection's
@@ -23,6 +22,10 @@ type line struct {
 	connection *grpc.ClientConn
 	streams    int
 	newest     atomic.Value // string
+	// limit is how many streams the server takes on the newest transport: 0 for any number.
+	limit atomic.Uint32
+	// replaced reports that the server no longer answered here, and did on another line.
+	replaced atomic.Bool
 }
 
 // TagConn implements stats.Handler.
@@ -45,31 +48,91 @@ func (l *line) carries(local string) bool {
 	return l.newest.Load() == any(local) && l.connection.GetState() == connectivity.Ready
 }
 
-// lines are connections to one server. The first is for calls, too.
+// capacity is how many streams the line carries. A fifth of the server's limit is left for
+// calls, and at least one.
+func (l *line) capacity() int {
+	limit := int(l.limit.Load())
+	if limit == 0 {
+		return streamsEach
+	}
+	return min(streamsEach, limit-max(1, limit/5))
+}
+
+// settle waits until the connection is ready, when the server's limit is known, or cannot be
+// made for now.
+func (l *line) settle(ctx context.Context) {
+	l.connection.Connect()
+	for state := l.connection.GetState(); state == connectivity.Idle || state == connectivity.Connecting; state = l.connection.GetState() {
+		if !l.connection.WaitForStateChange(ctx, state) {
+			return
+		}
+	}
+}
+
+// lines are connections to one server. Calls use the first.
 type lines struct {
-	connect func(stats.Handler) (*grpc.ClientConn, error)
+	connect func(*line) (*grpc.ClientConn, error)
 
 	mutex sync.Mutex
 	all   []*line
 }
 
-// take is a place for a stream.
-func (l *lines) take() (*line, error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	for _, known := range l.all {
-		if known.streams < streamsEach {
-			known.streams++
-			return known, nil
-		}
-	}
-	added := &line{streams: 1}
-	var err error
-	if added.connection, err = l.connect(added); err != nil {
-		return nil, err
+// add adds a line.
+func (l *lines) add() error {
+	added, err := l.dial()
+	if err != nil {
+		return err
 	}
 	l.all = append(l.all, added)
-	return added, nil
+	return nil
+}
+
+// dial returns a line that is not among the others.
+func (l *lines) dial() (*line, error) {
+	added := &line{}
+	var err error
+	added.connection, err = l.connect(added)
+	return added, err
+}
+
+// take returns a line for a stream, which is counted. It connects a line before it counts on
+// it, because only then the server's limit is known.
+func (l *lines) take(ctx context.Context) (*line, error) {
+	for at := 0; ; at++ {
+		candidate, err := l.at(at)
+		if err != nil {
+			return nil, err
+		}
+		candidate.settle(ctx)
+		if l.count(candidate, at > 0) {
+			return candidate, nil
+		}
+	}
+}
+
+// at returns a line by index. The one after the last is added.
+func (l *lines) at(index int) (*line, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if index >= len(l.all) {
+		if err := l.add(); err != nil {
+			return nil, err
+		}
+		index = len(l.all) - 1
+	}
+	return l.all[index], nil
+}
+
+// count adds a stream to a line that has room. A line without other streams has room unless
+// it is the first, which calls use: some servers take one stream on each connection.
+func (l *lines) count(on *line, further bool) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if on.streams >= on.capacity() && (on.streams > 0 || !further) || !slices.Contains(l.all, on) {
+		return false
+	}
+	on.streams++
+	return true
 }
 
 // leave gives the place back. A further connection that has no streams is closed.
@@ -83,10 +146,42 @@ func (l *lines) leave(from *line) {
 	l.all = slices.DeleteFunc(l.all, func(known *line) bool { return known == from })
 }
 
-func (l *lines) close() {
+// current returns the lines as they are.
+func (l *lines) current() []*line {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	for _, known := range l.all {
+	return slices.Clone(l.all)
+}
+
+// replace closes lines, which ends their calls and streams. The fresh line becomes the first
+// if that one is among them, and is closed otherwise.
+func (l *lines) replace(dead []*line, fresh *line) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if slices.Contains(dead, l.all[0]) {
+		l.all = append([]*line{fresh}, l.all...)
+	} else {
+		_ = fresh.connection.Close()
+	}
+	l.all = slices.DeleteFunc(l.all, func(known *line) bool { return slices.Contains(dead, known) })
+	for _, each := range dead {
+		each.replaced.Store(true)
+		_ = each.connection.Close()
+	}
+}
+
+func (l *lines) close() {
+	for _, known := range l.current() {
 		_ = known.connection.Close()
 	}
+}
+
+// Invoke implements grpc.ClientConnInterface, by the first line.
+func (l *lines) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
+	return l.current()[0].connection.Invoke(ctx, method, args, reply, options...)
+}
+
+// NewStream implements grpc.ClientConnInterface, by the first line.
+func (l *lines) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, options ...grpc.CallOption) (grpc.ClientStream, error) {
+	return l.current()[0].connection.NewStream(ctx, desc, method, options...)
 }

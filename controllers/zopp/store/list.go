@@ -53,6 +53,17 @@ func (s *Store) read(ctx context.Context, q question) (*Contents, *wire.Environm
 	return &Contents{ID: sealed.GetId(), Version: list.GetVersion(), Values: values(key, q.environment, list.GetSecrets())}, sealed, nil
 }
 
+// Identify returns the ID of an environment. One that is deleted and created again has
+// another. Its error is an *Error, unless the context is done.
+func (s *Store) Identify(ctx context.Context, environment Environment) (string, error) {
+	q, err := s.question(environment)
+	if err != nil {
+		return "", err
+	}
+	sealed, err := s.sealed(ctx, q)
+	return sealed.GetId(), err
+}
+
 func (s *Store) sealed(ctx context.Context, q question) (*wire.Environment, error) {
 	return call(ctx, s, q, wire.ZoppService_GetEnvironment_FullMethodName, &wire.GetEnvironmentRequest{
 		WorkspaceName: q.environment.Workspace, ProjectName: q.environment.Project, EnvironmentName: q.environment.Name,

@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/stats"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
@@ -31,8 +30,8 @@ type Options struct {
 const defaultTimeout = 10 * time.Second
 
 // Store reads a server. It has one connection, however many Secrets want what is read, and
-// another for each further streamsEach environments that are watched. It may be used by
-// many goroutines.
+// others for environments that are watched beyond what the server, or this package, takes on
+// one. It may be used by many goroutines.
 type Store struct {
 	options Options
 	lines   lines
@@ -51,21 +50,19 @@ func New(options Options) (*Store, error) {
 		options.Timeout = defaultTimeout
 	}
 	s := &Store{options: options, keys: map[Environment]*environmentKey{}}
-	s.lines.connect = func(handler stats.Handler) (*grpc.ClientConn, error) {
-		return connect(options.Server, options.CAFile, handler)
+	s.lines.connect = func(on *line) (*grpc.ClientConn, error) {
+		return connect(options.Server, options.CAFile, on)
 	}
-	first, err := s.lines.take()
-	if err != nil {
+	if err := s.lines.add(); err != nil {
 		return nil, err
 	}
-	s.lines.leave(first)
-	s.client = wire.NewZoppServiceClient(first.connection)
+	s.client = wire.NewZoppServiceClient(&s.lines)
 	return s, nil
 }
 
-// Check says what is wrong with the credentials as they are now, without asking the
-// server. It is for the log at the start: what is wrong may be mended later.
-func (s *Store) Check() error {
+// CheckCredentials returns what is wrong with the credentials as they are now, without asking
+// the server. It is for the log at the start: they may be mended later.
+func (s *Store) CheckCredentials() error {
 	_, err := s.options.Credentials.Principal()
 	return err
 }

@@ -458,12 +458,53 @@ func TestManyStreamsShareAConnection(t *testing.T) {
 	require.Eventually(t, func() bool { return connections() == 0 }, 2*time.Minute, 10*time.Millisecond)
 }
 
+// TestServersLimitTheStreamsOfAConnection: those beyond it use others, also where all are
+// opened at the same time, and calls always find room.
+func TestServersLimitTheStreamsOfAConnection(t *testing.T) {
+	t.Parallel()
+	s := makeSite(t)
+	var environments []store.Environment
+	for i := range 21 {
+		e, err := s.workspace.MakeEnvironment(t.Context(), "limited", fmt.Sprint(i))
+		require.NoError(t, err)
+		environments = append(environments, e.Environment)
+	}
+	for limit, connections := range map[uint32]int{10: 3, 1: 22} {
+		s.double().Stop()
+		s.double().StreamLimit = limit
+		require.NoError(t, s.double().Start())
+		opened := s.open(nil)
+		var opening sync.WaitGroup
+		errs := make(chan error, len(environments))
+		for _, e := range environments {
+			opening.Go(func() {
+				watch, err := opened.Watch(t.Context(), e)
+				if err == nil {
+					t.Cleanup(watch.Close)
+				}
+				errs <- err
+			})
+		}
+		opening.Wait()
+		for range environments {
+			require.NoError(t, <-errs)
+		}
+		require.Equal(t, len(environments), s.double().Streams())
+		require.Equal(t, connections, s.double().Connections(), "limit %d", limit)
+		require.NoError(t, opened.Check(t.Context()))
+		require.NoError(t, opened.Reconnect(t.Context()))
+		require.Equal(t, len(environments), s.double().Streams(), "connections that answer are kept")
+		list(t, opened, s.Environment)
+		opened.Close()
+	}
+}
+
 // TestARotatedPrincipalIsUsedAtOnce: and the key is unwrapped by it.
 func TestARotatedPrincipalIsUsedAtOnce(t *testing.T) {
 	s := makeSite(t)
 	s.set("A", "1")
 	opened := s.open(nil)
-	require.NoError(t, opened.Check())
+	require.NoError(t, opened.CheckCredentials())
 	list(t, opened, s.Environment)
 	next, err := s.workspace.MakeReader(t.Context(), "next")
 	require.NoError(t, err)
@@ -473,7 +514,7 @@ func TestARotatedPrincipalIsUsedAtOnce(t *testing.T) {
 	require.Equal(t, map[string]string{"A": "1"}, list(t, opened, s.Environment))
 	require.Equal(t, 2, s.double().Calls("GetWorkspaceKeys"))
 	require.NoError(t, os.WriteFile(s.file, []byte("{"), 0o600))
-	require.Equal(t, store.ReasonInvalidCredentials, problemOf(t, opened.Check()).Reason)
+	require.Equal(t, store.ReasonInvalidCredentials, problemOf(t, opened.CheckCredentials()).Reason)
 }
 
 // TestTLS: by a CA of its own, which may be renewed in place.

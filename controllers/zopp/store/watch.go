@@ -30,6 +30,7 @@ type Watch struct {
 	// ctx is the caller's; cancel ends the stream.
 	ctx    context.Context
 	cancel context.CancelFunc
+	on     *line
 	stream grpc.ServerStreamingClient[wire.WatchSecretsResponse]
 	// late says that the server has not accepted in time, and drained that it takes nothing
 	// more on this connection.
@@ -51,11 +52,13 @@ func (s *Store) Watch(ctx context.Context, environment Environment) (*Watch, err
 	if err != nil {
 		return nil, s.problem(q, err)
 	}
-	on, err := s.lines.take()
+	settled, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	defer cancel()
+	on, err := s.lines.take(settled)
 	if err != nil {
 		return nil, err
 	}
-	w := &Watch{store: s, asked: q, ctx: ctx}
+	w := &Watch{store: s, asked: q, ctx: ctx, on: on}
 	signed, w.cancel = context.WithCancel(signed)
 	context.AfterFunc(signed, func() { s.lines.leave(on) })
 	if err := w.open(signed, on, request); err != nil {
@@ -151,6 +154,8 @@ func (w *Watch) problem(err error) error {
 		return w.store.problem(w.asked, context.DeadlineExceeded)
 	case w.drained.Load() && status.Code(err) == codes.Canceled:
 		return &Error{Reason: ReasonEnded, Message: "the zopp server takes nothing more on its connection, as when it is told to end: the stream of changes of " + w.asked.environment.String() + " is opened anew", Cause: err}
+	case w.on.replaced.Load() && status.Code(err) == codes.Canceled:
+		return &Error{Reason: ReasonEnded, Message: "the zopp server no longer answers on its connection, and answers on a new one: the stream of changes of " + w.asked.environment.String() + " is opened again", Cause: err}
 	case errors.Is(err, io.EOF):
 		return &Error{Reason: ReasonEnded, Message: "the zopp server has ended the stream of changes of " + w.asked.environment.String(), Cause: err}
 	}

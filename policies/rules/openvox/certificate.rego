@@ -69,6 +69,32 @@ deny contains {"msg": msg, "field": "spec.certname"} if {
 	msg := sprintf("spec.certname: Certificate %q has %q at CertificateAuthority %q already; take another, or delete that one", [name, certname, spec.authorityRef])
 }
 
+# The names of all Certificates are rendered next to the policies of their CA, into one Secret
+# of 1 MiB at most. This part is for names, the rest for policies, so that Certificates never
+# keep a policy from being in force.
+room := 256 * 1024
+
+deny contains {"msg": msg, "field": "spec.dnsAltNames"} if {
+	others := object.get(input.facts, "otherNames", 0)
+	own := names_bytes(spec)
+	others + own > room
+	not fewer(own)
+	msg := sprintf("spec.dnsAltNames: the names of the Certificates at CertificateAuthority %q take up %d bytes with these, and may take up %d; leave some out, or delete other Certificates", [spec.authorityRef, others + own, room])
+}
+
+# An edit that leaves names out is admitted.
+fewer(own) if {
+	before := input.request.oldObject.spec
+	before.authorityRef == spec.authorityRef
+	own <= names_bytes(before)
+}
+
+# Each name has a line of its own.
+names_bytes(of) := sum([bytes |
+	some name in array.concat([object.get(of, "certname", "puppet")], object.get(of, "dnsAltNames", []))
+	bytes := count(name) + 3
+])
+
 # What is stored can still be edited, or deleted.
 unchanged if {
 	before := input.request.oldObject.spec

@@ -48,6 +48,9 @@ type CertificateFacts struct {
 	PolicyFacts
 	// ClaimedBy are other Certificates with its certname at its CertificateAuthority.
 	ClaimedBy []string `json:"claimedBy"`
+	// OtherNames is how many bytes the names of other Certificates at its CertificateAuthority
+	// take up where they are rendered.
+	OtherNames int `json:"otherNames"`
 	// OfServer says whether it is that of the CA's own server: nil where the
 	// CertificateAuthority is not known yet.
 	OfServer *bool `json:"ofServer,omitempty"`
@@ -76,13 +79,25 @@ func Claims(certificate *v1alpha1.Certificate, all []v1alpha1.Certificate) Certi
 	facts := CertificateFacts{PolicyFacts: KnownNames(), ClaimedBy: []string{}}
 	for i := range all {
 		other := &all[i]
-		if other.Name != certificate.Name && other.DeletionTimestamp.IsZero() &&
-			other.Spec.AuthorityRef == certificate.Spec.AuthorityRef && other.Spec.Certname == certificate.Spec.Certname {
+		if other.Name == certificate.Name || !other.DeletionTimestamp.IsZero() || other.Spec.AuthorityRef != certificate.Spec.AuthorityRef {
+			continue
+		}
+		facts.OtherNames += namesBytes(other)
+		if other.Spec.Certname == certificate.Spec.Certname {
 			facts.ClaimedBy = append(facts.ClaimedBy, other.Name)
 		}
 	}
 	slices.Sort(facts.ClaimedBy)
 	return facts
+}
+
+// namesBytes is how much room the names of a Certificate take up: each with a line of its own.
+func namesBytes(certificate *v1alpha1.Certificate) (n int) {
+	const line = len("- \n")
+	for _, name := range append([]string{certificate.Spec.Certname}, certificate.Spec.DNSAltNames...) {
+		n += len(name) + line
+	}
+	return n
 }
 
 // OlderClaims are the facts about a Certificate that is stored: of two that were made at

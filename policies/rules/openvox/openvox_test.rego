@@ -393,12 +393,11 @@ pool_denials(spec) := fields(found) if found := pool.deny with input as named("p
 routed(host) := {"route": {"enabled": true, "hostname": host}}
 
 test_pool if {
-	pool_denials({"service": {"type": "NodePort", "nodePort": 30140, "externalIPs": ["10.0.0.1"], "labels": {"a": "b"}}}) == set()
+	pool_denials({"service": {"type": "NodePort", "nodePort": 30140, "labels": {"a": "b"}}}) == set()
 	pool_denials({"service": {"type": "LoadBalancer", "nodePort": 0}}) == set()
 	pool_denials({"service": {"nodePort": 30140}}) == {"spec.service.nodePort"}
-	pool_denials({"service": {"externalIPs": ["10.0.0.1", "a"]}}) == {"spec.service.externalIPs[1]"}
 	pool_denials({"service": {"labels": {"openvox.voxpupuli.org/pool-other": "true"}}}) == {"spec.service.labels.openvox.voxpupuli.org/pool-other"}
-	every name in ["1a", "A", "a.b", "a2345678901234567890123456789012345678901234567890123456789"] {
+	every name in ["main-internal", "1a", "A", "a.b", "a2345678901234567890123456789012345678901234567890123456789"] {
 		fields(pool.deny) == {"metadata.name"} with input as named(name, create({}), {})
 	}
 	pool_denials(routed("puppet.example.com")) == set()
@@ -414,6 +413,24 @@ test_pool if {
 	fields(pool.deny) == {"spec.route.hostname"} with input as named("puppet", update({"spec": routed("b.example.com")}, {"spec": routed("a.example.com")}), taken)
 }
 
+pool_addresses(addresses, annotations) := fields(found) if {
+	asked := object.union(named("puppet", create({"spec": {"service": {"externalIPs": addresses}}}), {"hostTakenBy": ""}), {"namespace": {"metadata": {"annotations": annotations}}})
+	found := pool.deny with input as asked
+}
+
+test_pool_external_ips if {
+	pool_addresses(["10.0.0.1", "a"], {}) == {"spec.service.externalIPs[0]", "spec.service.externalIPs[1]"}
+	every text in ["10.0.0.1", " 192.0.2.1 , 10.0.0.0/24", "0.0.0.0/0, x"] {
+		pool_addresses(["10.0.0.1"], {"openvox.voxpupuli.org/allowed-external-ips": text}) == set()
+	}
+	every text in ["", "*", "10.0.0.2", "10.0.0", "10.0.0.1/", "2001:db8::/32"] {
+		pool_addresses(["10.0.0.1"], {"openvox.voxpupuli.org/allowed-external-ips": text}) == {"spec.service.externalIPs[0]"}
+	}
+	every text in ["2001:db8::1", "2001:db8::/64"] {
+		pool_addresses(["2001:db8::1"], {"openvox.voxpupuli.org/allowed-external-ips": text}) == set()
+	}
+}
+
 test_config_with_a_classifier if {
 	settings := {"server": {"node_terminus": "plain", "External_Nodes": "/x", "strict": "error"}, "main": {"node_terminus": "plain"}}
 	spec := {"puppet": {"extraConfig": settings}}
@@ -424,6 +441,16 @@ test_config_with_a_classifier if {
 	some msg in config.warn with input as review(create({"spec": {"nodeClassifierRef": "foreman", "image": {"repository": "r"}}}), {})
 	contains(msg, "nothing says that r has /usr/local/bin/lintel-openvox-enc")
 	count(config.warn) == 0 with input as review(create({"spec": {"nodeClassifierRef": "foreman", "image": {"repository": "r"}}, "metadata": {"annotations": {"lintel.dev/autosign-image": "r"}}}), {})
+}
+
+test_room_for_names if {
+	facts := {"ofServer": false, "oids": {}, "claimedBy": [], "otherNames": (256 * 1024) - 20}
+	few := {"authorityRef": "main", "certname": "web"}
+	many := object.union(few, {"dnsAltNames": ["web.example.com", "web"]})
+	count(certificate.deny) == 0 with input as named("web", create({"spec": few}), facts)
+	fields(certificate.deny) == {"spec.dnsAltNames"} with input as named("web", create({"spec": many}), facts)
+	count(certificate.deny) == 0 with input as named("web", update({"spec": many}, {"spec": object.union(many, {"dnsAltNames": ["a", "web.example.com", "web"]})}), facts)
+	fields(certificate.deny) == {"spec.dnsAltNames"} with input as named("web", update({"spec": many}, {"spec": few}), facts)
 }
 
 test_name_of_the_ca if {

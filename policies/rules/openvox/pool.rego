@@ -20,6 +20,12 @@ deny contains {"msg": msg, "field": "metadata.name"} if {
 	msg := sprintf("metadata.name: %q becomes the name of a Service and part of a label: at most 58 of a-z, 0-9 and -, beginning with a letter", [input.name])
 }
 
+# The operator sends a CA's requests to the Service of this name.
+deny contains {"msg": msg, "field": "metadata.name"} if {
+	endswith(input.name, "-internal")
+	msg := sprintf("metadata.name: %q is the name of a CA's Service, or may become one; take another", [input.name])
+}
+
 deny contains {"msg": msg, "field": "spec.service.nodePort"} if {
 	port := object.get(spec, ["service", "nodePort"], 0)
 	port != 0
@@ -32,6 +38,34 @@ deny contains {"msg": msg, "field": field} if {
 	not ip(address)
 	field := sprintf("spec.service.externalIPs[%d]", [i])
 	msg := sprintf("%s: %q is no IP address", [field, address])
+}
+
+# A Service with an external address takes the traffic that nodes send there, whosever it is.
+deny contains {"msg": msg, "field": field} if {
+	some i, address in spec.service.externalIPs
+	ip(address)
+	not granted(address)
+	field := sprintf("spec.service.externalIPs[%d]", [i])
+	msg := sprintf("%s: namespace %q may not take the traffic to %s; an administrator allows it by an entry in annotation openvox.voxpupuli.org/allowed-external-ips of the Namespace, which lists addresses and CIDRs", [field, input.request.namespace, address])
+}
+
+granted(address) if {
+	some text in split(object.get(input.namespace, ["metadata", "annotations", "openvox.voxpupuli.org/allowed-external-ips"], ""), ",")
+	block := cidr(trim_space(text))
+	net.cidr_is_valid(block)
+	net.cidr_contains(block, address)
+}
+
+cidr(text) := text if contains(text, "/")
+
+cidr(text) := sprintf("%s/128", [text]) if {
+	not contains(text, "/")
+	contains(text, ":")
+}
+
+cidr(text) := sprintf("%s/32", [text]) if {
+	not contains(text, "/")
+	not contains(text, ":")
 }
 
 ip(text) if net.cidr_is_valid(sprintf("%s/32", [text]))

@@ -155,3 +155,16 @@ func BenchmarkSigningRequest(b *testing.B) {
 		require.Empty(b, decide(b, all, review, facts))
 	}
 }
+
+// TestNamesOfOtherCertificates counts those at the same CA that are not deleted.
+func TestNamesOfOtherCertificates(t *testing.T) {
+	t.Parallel()
+	of := func(name, ca string, names ...string) v1alpha1.Certificate {
+		return v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.CertificateSpec{AuthorityRef: ca, Certname: name, DNSAltNames: names}}
+	}
+	deleted := of("deleted", "main", "web")
+	deleted.DeletionTimestamp = new(metav1.Now())
+	own := of("own", "main", "web.example.com")
+	facts := Claims(&own, []v1alpha1.Certificate{own, of("a", "main", "bc"), of("d", "main"), of("e", "other"), deleted})
+	require.Equal(t, len("- a\n- bc\n- d\n"), facts.OtherNames)
+}

@@ -11,20 +11,20 @@ import (
 type Mapping string
 
 const (
-	// Open is everybody everything.
-	Open Mapping = "Open"
-	// Restricted is nobody anything.
+	// Restricted permits nothing. It is the default.
 	Restricted Mapping = "Restricted"
+	// Open permits everything.
+	Open Mapping = "Open"
 )
 
 // ParseMapping reads a mode.
 func ParseMapping(text string) (Mapping, error) {
-	for _, mapping := range []Mapping{Open, Restricted} {
+	for _, mapping := range []Mapping{Restricted, Open} {
 		if strings.EqualFold(text, string(mapping)) {
 			return mapping, nil
 		}
 	}
-	return "", fmt.Errorf("%q is none of %s, %s", text, Open, Restricted)
+	return "", fmt.Errorf("%q is none of %s, %s", text, Restricted, Open)
 }
 
 // How much an object may ask for, as the schema of ZoppSecretSyncs has it. Rules refuse what

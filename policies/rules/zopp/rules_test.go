@@ -268,5 +268,5 @@ func TestParseMapping(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Open, mapping)
 	_, err = ParseMapping("closed")
-	require.EqualError(t, err, `"closed" is none of Open, Restricted`)
+	require.EqualError(t, err, `"closed" is none of Restricted, Open`)
 }

@@ -1,0 +1,55 @@
+package layout
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+// KeyIn reports whose key a Secret holds, as the predicate of a sentence: "" for none that is
+// known. A user who names a Secret in a manifest need not be permitted to read it, so its
+// values are neither sent nor rendered.
+func KeyIn(ctx context.Context, reader client.Reader, secret *corev1.Secret) (string, error) {
+	switch {
+	case secret.Labels[ManagedByLabel] == ManagedBy:
+		return "is OpenVox's own", nil
+	case secret.Annotations[rules.IntermediateAnnotation] != "":
+		return "is marked for a CA", nil
+	case secret.Type == corev1.SecretTypeTLS:
+		return "has the key of a certificate", nil
+	case secret.Type == corev1.SecretTypeServiceAccountToken:
+		return "has the token of a ServiceAccount", nil
+	}
+	var list v1alpha1.CertificateAuthorityList
+	if err := reader.List(ctx, &list, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return "", fmt.Errorf("listing the CertificateAuthorities of %s: %w", secret.Namespace, err)
+	}
+	for i := range list.Items {
+		if external := list.Items[i].Spec.External; external != nil && external.TLSSecretRef == secret.Name {
+			return "is by what CertificateAuthority " + list.Items[i].Name + " is administered", nil
+		}
+	}
+	return "", nil
+}
+
+// PolicyValue returns a value that a SigningPolicy compares with. problem is what is wrong with
+// the Secret, and err that the API server has not answered.
+func PolicyValue(ctx context.Context, reader client.Reader, secret *corev1.Secret, key string) (value string, problem, err error) {
+	what, err := KeyIn(ctx, reader, secret)
+	if err != nil {
+		return "", nil, err
+	}
+	if what != "" {
+		return "", fmt.Errorf("the Secret %s %s, and no policy may copy it; name a Secret that is created for this", secret.Name, what), nil
+	}
+	text, ok := secret.Data[key]
+	if !ok || len(text) == 0 {
+		return "", fmt.Errorf("the Secret %s has no key %q", secret.Name, key), nil
+	}
+	return string(text), nil, nil
+}

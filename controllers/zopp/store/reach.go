@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	health "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	// checkTimeout is how long a server may take to answer a check.
+	checkTimeout = 2 * time.Second
+	// freshTimeout is how long a new connection may take to be made and answered.
+	freshTimeout = 5 * time.Second
+	// lastChance is how much longer a connection may take to answer than a new one.
+	lastChance = 300 * time.Millisecond
+)
+
+// Check reports whether the server answers on every connection: nil if it does. It takes
+// at most two seconds.
+func (s *Store) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	answers := checkAll(ctx, s.lines.current())
+	for range cap(answers) {
+		if answer := <-answers; answer.err != nil {
+			return answer.err
+		}
+	}
+	return nil
+}
+
+// Reconnect returns nil once the server answers. Connections on which it answers only if they
+// are made again are replaced, with their calls and streams ended: what is lost without a word
+// in the network is otherwise noticed when time has run out.
+func (s *Store) Reconnect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, freshTimeout)
+	defer cancel()
+	fresh, err := s.lines.dial()
+	if err != nil {
+		return err
+	}
+	known := s.lines.current()
+	answers := checkAll(ctx, known)
+	if err := fresh.check(ctx); err != nil {
+		_ = fresh.connection.Close()
+		return err
+	}
+	limit := time.NewTimer(lastChance)
+	defer limit.Stop()
+	dead := map[*line]bool{}
+	for _, each := range known {
+		dead[each] = true
+	}
+	for waiting := len(known); waiting > 0; waiting-- {
+		select {
+		case answer := <-answers:
+			if answer.err == nil {
+				delete(dead, answer.on)
+			}
+			continue
+		case <-limit.C:
+		}
+		break
+	}
+	var replaced []*line
+	for _, each := range known {
+		if dead[each] {
+			replaced = append(replaced, each)
+		}
+	}
+	s.lines.replace(replaced, fresh)
+	return nil
+}
+
+// answer is the outcome of a check.
+type answer struct {
+	on  *line
+	err error
+}
+
+// checkAll checks lines at the same time. The channel has room for all answers.
+func checkAll(ctx context.Context, all []*line) chan answer {
+	answers := make(chan answer, len(all))
+	for _, each := range all {
+		go func() { answers <- answer{each, each.check(ctx)} }()
+	}
+	return answers
+}
+
+// check asks for the server's health, which needs no credentials. Any answer will do, even
+// that it does not know the question. A line that has as many streams as the server takes has
+// no room for the question.
+func (l *line) check(ctx context.Context) error {
+	if l.limit.Load() == 1 {
+		return nil
+	}
+	_, err := health.NewHealthClient(l.connection).Check(ctx, &health.HealthCheckRequest{})
+	switch status.Code(err) {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
+		return err
+	}
+	return nil
+}
