@@ -43,7 +43,7 @@ func TestProduct(t *testing.T) {
 	response = f.ask(t, "/mutate/defaults", podRequest)
 	assert.False(t, response.Allowed, "a flood does not open what its failure policy would")
 	assert.EqualValues(t, http.StatusTooManyRequests, response.Result.Code)
-	assert.Equal(t, "Lintel is busy: reading takes too long; retry", response.Result.Message)
+	assert.Equal(t, "too many requests: reading takes too long; retry", response.Result.Message)
 }
 
 // TestSlowProducts: the reviews of one namespace leave room for those of others.

@@ -52,7 +52,7 @@ func (e *ReviewError) Error() string { return e.Message }
 
 // ErrBusy says that there was no room to judge a review in time: whoever asks again later
 // may be answered.
-var ErrBusy = errors.New("Lintel is busy")
+var ErrBusy = errors.New("too many requests")
 
 // DecodeReview reads an AdmissionReview. The error is a *ReviewError.
 func DecodeReview(body []byte) (*Review, error) {
