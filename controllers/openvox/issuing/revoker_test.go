@@ -100,16 +100,20 @@ func TestRevocationsAtOnce(t *testing.T) {
 	}
 	f.r.revoker.pause = 50 * time.Millisecond // in which the others come
 	var all sync.WaitGroup
+	leaves := map[string]*x509.Certificate{}
 	for i := range 12 {
 		certname := fmt.Sprintf("m%d", i)
-		leaf := f.issued(certname)
+		leaves[certname] = f.issued(certname)
+	}
+	for i := range 12 {
+		certname := fmt.Sprintf("m%d", i)
 		all.Go(func() {
 			if i > 0 {
 				<-first
 			} else {
 				close(first)
 			}
-			listed, err := f.authority.revoke(context.Background(), certname, leaf, false)
+			listed, err := f.authority.revoke(context.Background(), certname, leaves[certname], false)
 			if err != nil || !listed {
 				t.Errorf("%s: %v %v", certname, listed, err)
 			}

@@ -1,3 +1,7 @@
+//go:build !race
+
+// Nothing here runs in two goroutines: the race detector would only make it slow.
+
 package management
 
 import (
