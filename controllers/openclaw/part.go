@@ -110,7 +110,9 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 func (a *admitter) products(on bool) []builtin.Product {
 	bundle := builtin.BuiltIn{
 		Product: builtin.Product{Name: "policybundle", Entry: "policybundle.openclaw.enterprise.io", Slow: true}, Snapshot: a.snapshot,
-		Facts: func(ctx context.Context, review *admission.Review) (any, error) { return a.bundleFacts(ctx, review) },
+		Facts: func(ctx context.Context, review *admission.Review) (any, error) {
+			return a.bundleFacts(ctx, review, a.parser.Find)
+		},
 	}
 	instance := builtin.BuiltIn{
 		Product: builtin.Product{Name: "openclawinstance", Entry: "openclawinstance.openclaw.enterprise.io"}, Snapshot: a.snapshot,
@@ -128,8 +130,11 @@ func (a *admitter) instanceFacts() any {
 	return map[string]any{"registries": append([]string{}, a.imageRegistries...), "maxReplicas": a.maxReplicas}
 }
 
+// finder is Parser.Find.
+type finder func(ctx context.Context, bundle, old *rules.Bundle, others []*rules.Bundle, root string) (rules.Facts, error)
+
 // bundleFacts compares the bundle under review with all others.
-func (a *admitter) bundleFacts(ctx context.Context, review *admission.Review) (rules.Facts, error) {
+func (a *admitter) bundleFacts(ctx context.Context, review *admission.Review, find finder) (rules.Facts, error) {
 	bundle, err := system.Read[rules.Bundle](review, review.Object)
 	if err != nil {
 		return rules.Facts{}, err
@@ -153,7 +158,7 @@ func (a *admitter) bundleFacts(ctx context.Context, review *admission.Review) (r
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	return a.parser.Find(ctx, bundle, old, others, a.rootNamespace)
+	return find(ctx, bundle, old, others, a.rootNamespace)
 }
 
 // reasonExpandsParent is the reason of a stored bundle that expands beyond what broader
@@ -174,7 +179,9 @@ func (a *admitter) admit(ctx context.Context, object builtin.Object) (builtin.Ve
 		if err != nil {
 			return builtin.Verdict{}, err
 		}
-		facts, err := a.bundleFacts(ctx, review)
+		facts, err := a.bundleFacts(ctx, review, func(ctx context.Context, bundle, _ *rules.Bundle, others []*rules.Bundle, root string) (rules.Facts, error) {
+			return a.parser.FindStored(ctx, bundle, others, root)
+		})
 		if err != nil {
 			return builtin.Verdict{}, err
 		}

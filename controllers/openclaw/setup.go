@@ -114,7 +114,7 @@ func (a *admitter) addControllers(ctx context.Context, mgr system.Manager) error
 			// A Secret that is created or changed; only its metadata is watched.
 			object.Mapped(c, object.MetadataOf(object.SecretKind), w.instancesOfSecret)),
 		object.Control(mgr, bundleManager, 1, bundles,
-			object.Self(c, &v1.PolicyBundle{}),
+			ranked(w, &v1.PolicyBundle{}, 0, itself),
 			object.Owned(c, object.MetadataOf(object.ConfigMapKind), &v1.PolicyBundle{}),
 			object.Mapped(recorded, &corev1.ConfigMap{}, w.bundleOfRecord),
 			// Gateways that roll out, and instances that begin or cease to be bound.

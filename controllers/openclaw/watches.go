@@ -3,12 +3,14 @@ package openclaw
 import (
 	"context"
 	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -34,9 +36,18 @@ func specChanged[T client.Object](before, after T) bool {
 
 // delayed is object.Mapped where many changes come together, and once is enough.
 func delayed[T client.Object](w watches, kind T, concerned func(context.Context, client.Object) []reconcile.Request, predicates ...predicate.TypedPredicate[T]) source.Source {
+	return ranked(w, kind, statusDelay, concerned, predicates...)
+}
+
+// rankOfRoot is the priority in a queue of objects of the root namespace, before all others.
+const rankOfRoot = 1
+
+// ranked is object.Mapped after a delay, and puts what is of the root namespace first: the
+// changes of tenants keep no tightening waiting.
+func ranked[T client.Object](w watches, kind T, delay time.Duration, concerned func(context.Context, client.Object) []reconcile.Request, predicates ...predicate.TypedPredicate[T]) source.Source {
 	later := func(ctx context.Context, object T, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		for _, request := range concerned(ctx, object) {
-			queue.AddAfter(request, statusDelay)
+			w.enqueue(queue, request, delay)
 		}
 	}
 	return source.Kind(w.cluster.GetCache(), kind, handler.TypedFuncs[T, reconcile.Request]{
@@ -50,6 +61,19 @@ func delayed[T client.Object](w watches, kind T, concerned func(context.Context,
 			later(ctx, e.Object, queue)
 		},
 	}, predicates...)
+}
+
+func (w watches) enqueue(queue workqueue.TypedRateLimitingInterface[reconcile.Request], request reconcile.Request, delay time.Duration) {
+	prioritized, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request])
+	if !ok || !w.library.isRoot(request.Namespace) {
+		queue.AddAfter(request, delay)
+		return
+	}
+	prioritized.AddWithOpts(priorityqueue.AddOpts{After: delay, Priority: new(rankOfRoot)}, request)
+}
+
+func itself(_ context.Context, object client.Object) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(object)}}
 }
 
 // instancesOfBundle are those of its namespace, and all where it is the root's.

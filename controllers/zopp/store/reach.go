@@ -65,6 +65,10 @@ func (s *Store) Reconnect(ctx context.Context) error {
 		}
 		break
 	}
+	if err := ctx.Err(); err != nil { // then no answer says anything
+		_ = fresh.connection.Close()
+		return err
+	}
 	var replaced []*line
 	for _, each := range known {
 		if dead[each] {

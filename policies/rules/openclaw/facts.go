@@ -58,17 +58,27 @@ type Comparison struct {
 // what is not compared in time is unknown, and where what is to be compared is not read
 // in time there are no facts, and an error that says nothing about the bundle.
 func (c *Parser) Find(ctx context.Context, bundle, old *Bundle, others []*Bundle, root string) (Facts, error) {
+	leave, err := c.shares.take(ctx, bundle.Namespace)
+	if err != nil {
+		return Facts{}, slow(bundle, err)
+	}
+	defer leave()
+	return c.find(ctx, bundle, old, others, root)
+}
+
+// FindStored is Find for a bundle that is stored, and never waits for the requests of its
+// namespace: a tenant would delay what the controller does for all.
+func (c *Parser) FindStored(ctx context.Context, bundle *Bundle, others []*Bundle, root string) (Facts, error) {
+	return c.find(ctx, bundle, nil, others, root)
+}
+
+func (c *Parser) find(ctx context.Context, bundle, old *Bundle, others []*Bundle, root string) (Facts, error) {
 	facts := Facts{Changed: []int{}, Errors: []TextError{}, Comparisons: []Comparison{}, Tightened: []Comparison{}, Unordered: []string{}, RootNamespace: root}
 	for i, p := range bundle.Spec.Policies {
 		if old == nil || !unchanged(bundle, old, p) {
 			facts.Changed = append(facts.Changed, i)
 		}
 	}
-	leave, err := c.shares.take(ctx, bundle.Namespace)
-	if err != nil {
-		return Facts{}, slow(bundle, err)
-	}
-	defer leave()
 	by := asker{root, root != "" && bundle.Namespace == root}
 	own, tooMuch, err := c.readBundle(ctx, by, bundle)
 	if err != nil {

@@ -206,6 +206,8 @@ func TestNobodyWaitsForTheRequestsOfAnotherNamespace(t *testing.T) {
 	defer cancel()
 	_, err = parser.Find(ctx, bundle("flood", "b", [3]string{"team", "p", strict}), nil, nil, "")
 	require.ErrorIs(t, err, admission.ErrBusy, "its own namespace has a request")
+	_, err = parser.FindStored(t.Context(), bundle("flood", "b", [3]string{"team", "p", strict}), nil, "")
+	require.NoError(t, err, "the controller waits for no request")
 	end()
 	require.Empty(t, parser.shares.of, "namespaces without requests take no memory")
 	long := bundle("ns", "long", [3]string{"team", "p", strict + strings.Repeat("# comment\n", shortText/10)})
