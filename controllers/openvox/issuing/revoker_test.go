@@ -192,6 +192,27 @@ func TestRevokedAgain(t *testing.T) {
 	require.Empty(t, f.record(), "until it expires")
 }
 
+// TestRevokedWithoutARecord: a Secret that is not the CA's own stops no revocation.
+func TestRevokedWithoutARecord(t *testing.T) {
+	f := newRevoking(t)
+	planted := openvoxtest.MakeSecret(layout.RevocationsSecret("main"), nil)
+	require.NoError(t, f.client.Create(t.Context(), planted))
+	leaf := f.issued("web")
+	f.ca.Idle = true
+	_, err := f.authority.revoke(t.Context(), "web", leaf, true)
+	require.Error(t, err)
+	require.Equal(t, leaf, f.ca.Issued["web"], "without its file and a record, it would stay valid")
+	f.ca.Idle = false
+	listed, err := f.authority.revoke(t.Context(), "web", leaf, true)
+	require.ErrorContains(t, err, "recording the revocations: Secret main-ca-revocations is not controlled by this object")
+	require.True(t, listed)
+	require.Equal(t, leaf.SerialNumber, f.ca.Revoked[0])
+	require.Empty(t, f.ca.Issued, "the certname is free")
+	require.Contains(t, f.condition(), "False RecordUnreadable Secret main-ca-revocations is not controlled by this object and is left alone; delete it")
+	require.NoError(t, f.client.Delete(t.Context(), planted))
+	require.Contains(t, f.condition(), "True Refreshed")
+}
+
 // TestAnotherCA: serials of another CA are other certificates.
 func TestAnotherCA(t *testing.T) {
 	f := newRevoking(t)
