@@ -158,14 +158,18 @@ func (b *revocationBatch) run(ctx context.Context) error {
 // carryOut revokes the certificates, looks for them on the CRL, and cleans them.
 func (b *revocationBatch) carryOut(ctx context.Context) error {
 	for _, o := range b.orders {
-		o.err = b.revoke(ctx, o)
+		if o.err = b.revoke(ctx, o); hangs(o.err) {
+			return o.err
+		}
 	}
 	if err := b.confirm(ctx); err != nil {
 		return err
 	}
 	for _, o := range b.orders {
 		if !o.listed && !o.Forgotten && o.err == nil { // the CA has answered 200
-			o.err = b.revoke(ctx, o)
+			if o.err = b.revoke(ctx, o); hangs(o.err) {
+				return o.err
+			}
 		}
 	}
 	if !b.complete() {
@@ -175,6 +179,13 @@ func (b *revocationBatch) carryOut(ctx context.Context) error {
 	}
 	b.confirmed = true
 	return b.clean(ctx)
+}
+
+// hangs says whether a CA has not answered at all: each further call would wait for the timeout.
+// An error of a server's own may be about one certificate only.
+func hangs(err error) bool {
+	_, answered := errors.AsType[*puppet.StatusError](err)
+	return !answered && puppet.Unanswered(err)
 }
 
 // revoke revokes one certificate, if the CA has that certificate for the certname.
@@ -247,6 +258,9 @@ func (b *revocationBatch) clean(ctx context.Context) error {
 			continue
 		}
 		has, err := b.has(ctx, o)
+		if hangs(err) {
+			return err
+		}
 		if o.err = err; has {
 			certnames, cleaned = append(certnames, o.Certname), append(cleaned, o)
 		}

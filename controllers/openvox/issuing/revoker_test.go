@@ -213,6 +213,47 @@ func TestRevokedWithoutARecord(t *testing.T) {
 	require.Contains(t, f.condition(), "True Refreshed")
 }
 
+// TestBatchEndsAtACAThatHangs: one call waits for the timeout, and not one for each certificate. An
+// error about one certificate holds up no other.
+func TestBatchEndsAtACAThatHangs(t *testing.T) {
+	f := newRevoking(t)
+	object := &v1alpha1.CertificateAuthority{}
+	require.NoError(t, f.client.Get(t.Context(), openvoxtest.Main.NamespacedName, object))
+	var orders []*revocationOrder
+	for _, certname := range []string{"a", "b", "c"} {
+		orders = append(orders, &revocationOrder{revocation: newRevocation(f.issued(certname), f.ca.Bundle(), time.Now())})
+	}
+	f.ca.Answer = func(w http.ResponseWriter, _ *http.Request) bool {
+		if connection, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_ = connection.Close()
+		}
+		return true
+	}
+	require.NoError(t, f.r.revoker.run(t.Context(), object, f.authority, orders...))
+	for _, o := range orders {
+		require.True(t, puppet.Unanswered(o.err))
+	}
+	require.Positive(t, f.ca.Count("GET certificate/a"))
+	require.Zero(t, f.ca.Count("GET certificate/b"))
+	require.Zero(t, f.ca.Count("GET certificate/c"))
+	require.Len(t, f.record(), 3, "they are revoked later")
+
+	f.ca.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+		broken := strings.HasSuffix(r.URL.Path, "/certificate/a")
+		if broken {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		return broken
+	}
+	for _, o := range orders {
+		o.done, o.err = false, nil
+	}
+	require.NoError(t, f.r.revoker.run(t.Context(), object, f.authority, orders...))
+	require.Error(t, orders[0].err)
+	require.NoError(t, orders[1].err)
+	require.Len(t, f.ca.Revoked, 2)
+}
+
 // TestAnotherCA: serials of another CA are other certificates.
 func TestAnotherCA(t *testing.T) {
 	f := newRevoking(t)
