@@ -17,8 +17,8 @@ var authorityKind = v1alpha1.SchemeGroupVersion.WithKind("CertificateAuthority")
 // them: a StatefulSet creates some, and of one that exists users enlarge the volume. Nor are
 // Roles, RoleBindings and ServiceAccounts: manifests of an installation have the label, and
 // must be applied while no manager can start without them. Most
-// names that OpenVox needs end in common words, as -config; that of the policies by which a
-// CA signs does not.
+// names that OpenVox needs end in common words, as -config; those of the policies by which a
+// CA signs and of the record of its revocations do not.
 func (a *admitter) controls() *system.Controls {
 	secrets := system.Resources("", "secrets")
 	return &system.Controls{
@@ -33,7 +33,10 @@ func (a *admitter) controls() *system.Controls {
 			system.Resources(v1alpha1.GroupName, "certificates"),
 			system.Resources("policy", "poddisruptionbudgets"),
 		),
-		Names:      []system.Name{{Suffix: layout.AutosignSecret(""), Resources: secrets, Owner: authorityKind}},
+		Names: []system.Name{
+			{Suffix: layout.AutosignSecret(""), Resources: secrets, Owner: authorityKind},
+			{Suffix: layout.RevocationsSecret(""), Resources: secrets, Owner: authorityKind},
+		},
 		Owner:      authorityOf,
 		Namespaces: a.namespaces,
 	}

@@ -171,3 +171,13 @@ func TestNamespacesOfOpenVox(t *testing.T) {
 		require.Equal(t, want, last.Expression)
 	}
 }
+
+// TestReservedNames: only the manager creates the Secrets by which a CA signs and revokes.
+func TestReservedNames(t *testing.T) {
+	var suffixes []string
+	for _, name := range (&admitter{}).controls().Names {
+		require.Equal(t, authorityKind, name.Owner)
+		suffixes = append(suffixes, name.Suffix)
+	}
+	require.ElementsMatch(t, []string{"-autosign-policy", "-ca-revocations"}, suffixes)
+}

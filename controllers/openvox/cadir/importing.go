@@ -117,14 +117,20 @@ func checkChain(chain []*x509.Certificate, public crypto.PublicKey, now time.Tim
 // nextSerial is above all serials of the CA that are known: two certificates with one serial
 // would be revoked together.
 func (a Authority) nextSerial(ca *x509.Certificate, lists puppet.CRLs) (int64, error) {
-	highest := new(big.Int)
+	highest, limit := new(big.Int), big.NewInt(math.MaxInt32)
 	know := func(serial *big.Int) {
 		if serial.Cmp(highest) > 0 {
 			highest = serial
 		}
 	}
+	// Serials of other tools are random and often above the limit, which the counter never reaches.
+	knowBelow := func(serial *big.Int) {
+		if serial.Cmp(limit) < 0 {
+			know(serial)
+		}
+	}
 	if ca.CheckSignatureFrom(ca) == nil {
-		know(ca.SerialNumber) // it has signed itself
+		knowBelow(ca.SerialNumber) // it has signed itself
 	}
 	revoked := 0
 	for _, list := range lists {
@@ -133,7 +139,7 @@ func (a Authority) nextSerial(ca *x509.Certificate, lists puppet.CRLs) (int64, e
 		}
 		revoked += len(list.RevokedCertificateEntries)
 		for _, entry := range list.RevokedCertificateEntries {
-			know(entry.SerialNumber)
+			knowBelow(entry.SerialNumber)
 		}
 	}
 	hasSerial, hasInventory := len(bytes.TrimSpace(a.Serial)) > 0, len(bytes.TrimSpace(a.Inventory)) > 0
@@ -150,7 +156,7 @@ func (a Authority) nextSerial(ca *x509.Certificate, lists puppet.CRLs) (int64, e
 	if err := readInventory(a.Inventory, know); err != nil {
 		return 0, err
 	}
-	if highest.Cmp(big.NewInt(math.MaxInt32)) >= 0 {
+	if highest.Cmp(limit) >= 0 {
 		return 0, refused(ImportInvalid, "the CA has used serial %x: Puppet counts up from there, and only to 7fffffff", highest)
 	}
 	return highest.Int64() + 1, nil

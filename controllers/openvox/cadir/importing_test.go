@@ -30,10 +30,15 @@ func requireRefused(t *testing.T, err error, reason, message string) {
 // one, with entries on its CRL.
 func selfSigned(t *testing.T, revoked ...int64) Authority {
 	t.Helper()
+	return selfSignedAs(t, 1, revoked...)
+}
+
+func selfSignedAs(t *testing.T, serial int64, revoked ...int64) Authority {
+	t.Helper()
 	key, err := newFolder(t).newKey()
 	require.NoError(t, err)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Puppet CA: vm"}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "Puppet CA: vm"}, IsCA: true, BasicConstraintsValid: true,
 		NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -106,6 +111,30 @@ func TestImportedSerials(t *testing.T) {
 	next, err = given.Check(time.Now())
 	require.NoError(t, err)
 	require.EqualValues(t, 1_000_000, next)
+}
+
+// TestImportedRandomSerials: openssl and cert-manager choose serials that Puppet never reaches.
+func TestImportedRandomSerials(t *testing.T) {
+	const limit = 0x7fffffff
+	next, err := selfSignedAs(t, limit).Check(time.Now())
+	require.NoError(t, err)
+	require.EqualValues(t, 1, next)
+	next, err = selfSignedAs(t, limit-1).Check(time.Now())
+	require.NoError(t, err)
+	require.EqualValues(t, limit, next)
+	ca := selfSignedAs(t, 0x1122334455667788, 0x20, limit, 0x1122334455667799)
+	_, err = ca.Check(time.Now())
+	requireRefused(t, err, ImportSerialRequired, "crl.pem: the CA has revoked 3 certificates")
+	ca.Serial = []byte("0010")
+	next, err = ca.Check(time.Now())
+	require.NoError(t, err)
+	require.EqualValues(t, 0x21, next)
+	ca.Serial = []byte("80000000")
+	_, err = ca.Check(time.Now())
+	requireRefused(t, err, ImportInvalid, "the CA has used serial 7fffffff")
+	ca.Serial, ca.Inventory = nil, []byte("0x7fffffff a b /CN=x")
+	_, err = ca.Check(time.Now())
+	requireRefused(t, err, ImportInvalid, "the CA has used serial 7fffffff")
 }
 
 // TestImportOfAPuppetCA keeps what the server on the machine has: its inventory and CRL.

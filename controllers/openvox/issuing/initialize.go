@@ -352,7 +352,8 @@ func (r *InitializeReconciler) runJob(ctx context.Context, s setup) (progress, e
 	ended, failed := jobEnd(have)
 	switch {
 	// Its Pod is of what was wanted then, and cannot be changed.
-	case have.Annotations[setupHash] != want.Annotations[setupHash]:
+	case have.Annotations[setupHash] != want.Annotations[setupHash],
+		s.imports() && have.Annotations[setupImport] != want.Annotations[setupImport]:
 		running.wait = time.Second
 	// The server, and the volume with it, is on another node now.
 	case ended.IsZero() && failed == "" && have.Annotations[setupNode] != s.node && ptr.Deref(have.Status.Ready, 0) == 0:

@@ -242,6 +242,9 @@ func (s setup) job() *batchv1.Job {
 		},
 	}
 	job.Annotations = map[string]string{setupHash: s.hash()}
+	if s.imports() {
+		job.Annotations[setupImport] = strings.Join(append([]string{s.nextSerial}, s.optional...), ",")
+	}
 	if s.node != "" {
 		// The volume is for one node at a time. The field is the node's name: its label may differ.
 		job.Annotations[setupNode] = s.node
@@ -253,6 +256,11 @@ func (s setup) job() *batchv1.Job {
 	}
 	return job
 }
+
+// setupImport is the annotation of a setup Job with the next serial of the CA that it imports, and
+// the optional keys that it reads. It is not part of the hash: both are unknown once the Job has
+// filled a Secret.
+const setupImport = v1alpha1.GroupName + "/setup-import"
 
 // setupNode is the annotation of a setup Job with the node that its Pod is for.
 const setupNode = v1alpha1.GroupName + "/setup-node"

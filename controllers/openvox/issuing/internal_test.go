@@ -129,6 +129,66 @@ func TestSetupScriptTakesNoPaths(t *testing.T) {
 	}
 }
 
+// TestSetupScriptFinishesAnImport: whenever the Job is killed, the next one starts above the serials
+// in use, with the inventory of the imported CA.
+func TestSetupScriptFinishesAnImport(t *testing.T) {
+	// Like the real command, import refuses existing files and writes the certificate first.
+	const command = `#!/bin/bash
+set -eu
+case "$2" in
+  import)
+    for file in ca_crt.pem ca_key.pem serial inventory.txt setup-ssl/certs/puppet.pem; do
+      if [ -e "$CA_DIR/$file" ]; then echo "Existing file at $file" >&2; exit 1; fi
+    done
+    mkdir -p "$CA_DIR/signed" "$CA_DIR/setup-ssl/certs"
+    echo x > "$CA_DIR/ca_crt.pem"
+    if [ "$KILL" = within ]; then kill -9 $PPID; exit 1; fi
+    echo 0x0001 > "$CA_DIR/inventory.txt"
+    echo 002 > "$CA_DIR/serial"
+    for file in ca_key.pem ca_crl.pem signed/puppet.pem setup-ssl/certs/puppet.pem; do echo x > "$CA_DIR/$file"; done
+    if [ "$KILL" = after ]; then kill -9 $PPID; exit 1; fi ;;
+  generate)
+    cp "$CA_DIR/serial" "$CA_DIR/used"
+    exit 1 ;;
+esac
+`
+	for _, c := range []struct{ kill, first, second, serial string }{
+		{"within", "00FF", "00FF", "00FF"},
+		{"after", "00FF", "00FF", "00FF"},
+		{"after", "00FF", "0200", "0200"},
+		{"after", "0200", "00FF", "0200"},
+	} {
+		bin, work, ca, from := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(bin, "puppetserver"), []byte(command), 0o700)) //nolint:gosec // it is executed
+		require.NoError(t, os.WriteFile(filepath.Join(from, "inventory.txt"), []byte("0x00fe a b /CN=x\n"), 0o600))
+		run := func(kill, serial, intermediate string) string {
+			setup := exec.CommandContext(t.Context(), "bash", "-c", setupScript)
+			setup.Env = []string{
+				"PATH=" + bin + ":" + os.Getenv("PATH"), "SETUP_PROGRAM=", "WORK_DIR=" + work, "CA_DIR=" + ca, "CERTNAME=puppet", "DNS_ALT_NAMES=", "CA_TTL=1", "KILL=" + kill,
+				"CA_EXISTS=false", "CA_SERVED=false", "RESCUE_CERTNAME=", "CA_NAME=main", "INTERMEDIATE_DIR=" + intermediate, "NEXT_SERIAL=" + serial,
+			}
+			output, err := setup.CombinedOutput()
+			require.Error(t, err)
+			return string(output)
+		}
+		run(c.kill, c.first, from)
+		require.Contains(t, run("", c.second, ""), "The import of the CA was interrupted")
+		require.NoFileExists(t, filepath.Join(ca, "used"))
+		require.NotContains(t, run("", c.second, from), "Existing file")
+		require.NoFileExists(t, filepath.Join(ca, "import-unfinished"))
+		for name, want := range map[string]string{"used": c.serial + "\n", "inventory.txt": "0x00fe a b /CN=x\n"} {
+			content, err := os.ReadFile(filepath.Join(ca, name))
+			require.NoError(t, err)
+			require.Equal(t, want, string(content), "%+v", c)
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(ca, "serial"), []byte("0999\n"), 0o600))
+		run("", c.first, from)
+		content, err := os.ReadFile(filepath.Join(ca, "used"))
+		require.NoError(t, err)
+		require.Equal(t, "0999\n", string(content), "an import that is finished stays as it is")
+	}
+}
+
 // TestPhases: set up and answering are two facts.
 func TestPhases(t *testing.T) {
 	for _, c := range []struct {
@@ -740,7 +800,23 @@ func TestIntermediateCA(t *testing.T) {
 	job := &batchv1.Job{}
 	require.True(t, s.Get("main-ca-setup", job))
 	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "NEXT_SERIAL", Value: "00FF"})
-	require.True(t, s.Get("main-ca-setup", &batchv1.Job{}))
+	update(func(s *corev1.Secret) { s.Data["serial"] = []byte("0200") })
+	for range 2 { // the Job is deleted, and created
+		require.Equal(t, reasonSettingUp, s.reason())
+	}
+	require.True(t, s.Get("main-ca-setup", job))
+	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "NEXT_SERIAL", Value: "0200"}, "the Secret was corrected")
+	key := &corev1.Secret{}
+	require.True(t, s.Get("main-ca-key", key))
+	key.Data = map[string][]byte{caPrivateKey: []byte("key")}
+	require.NoError(t, s.Client.Update(t.Context(), key))
+	for range 2 {
+		require.Equal(t, reasonSettingUp, s.reason())
+		require.True(t, s.Get("main-ca-setup", job), "a Job that fills the Secrets stays")
+	}
+	require.True(t, s.Get("main-ca-key", key))
+	key.Data = nil
+	require.NoError(t, s.Client.Update(t.Context(), key))
 	update(mark(""))
 	waits("is not marked for this CertificateAuthority")
 	update(mark("main"))

@@ -67,7 +67,7 @@ func (c revocationCheck) has(r revocation) bool {
 // judge is the reason and message of the condition about an incomplete CRL.
 func (c revocationCheck) judge(now time.Time) (reason, message string) {
 	if c.err != nil {
-		return reasonUnreadable, c.err.Error()
+		return reasonUnreadable, c.err.Error() + ". Until then certificates are still revoked at the CA, but the CRL is not checked for them"
 	}
 	reason = reasonPending
 	var names []string

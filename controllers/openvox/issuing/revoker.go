@@ -23,8 +23,9 @@ const confirmAfter = time.Second
 // and answers 200 to each.
 //
 // Invariant: at one CA, one batch runs at a time. A certificate is in the CA's record before the
-// CA is asked to revoke it. Unless its certname is needed, the CA keeps its file until two CRLs
-// have listed it: without the file, it could not be revoked again.
+// CA is asked to revoke it, unless the record cannot be written: then it is revoked all the same,
+// and the error is returned afterwards. Unless its certname is needed and it is in the record, the
+// CA keeps its file until two CRLs have listed it: without the file, it could not be revoked again.
 type revoker struct {
 	secrets secrets
 	now     func() time.Time
@@ -136,24 +137,39 @@ type revocationBatch struct {
 	ca        *v1alpha1.CertificateAuthority
 	authority *authority
 	orders    []*revocationOrder
+	// recorded: the orders were in the record before the CA was asked. confirmed: the CRL was read
+	// for them.
+	recorded, confirmed bool
 }
 
 func (b *revocationBatch) run(ctx context.Context) error {
-	if err := b.record(ctx, false); err != nil {
-		return fmt.Errorf("recording what is to be revoked: %w", err)
-	}
+	recordErr := b.record(ctx, false)
+	b.recorded = recordErr == nil
 	key := types.NamespacedName{Namespace: b.ca.Namespace, Name: b.ca.Name}
 	b.read(ctx, key) // the CA reports what is missing meanwhile
 	defer b.read(ctx, key)
+	err := b.carryOut(ctx)
+	if b.confirmed {
+		recordErr = b.record(ctx, true)
+	}
+	return errors.Join(err, recordErr)
+}
+
+// carryOut revokes the certificates, looks for them on the CRL, and cleans them.
+func (b *revocationBatch) carryOut(ctx context.Context) error {
 	for _, o := range b.orders {
-		o.err = b.revoke(ctx, o)
+		if o.err = b.revoke(ctx, o); hangs(o.err) {
+			return o.err
+		}
 	}
 	if err := b.confirm(ctx); err != nil {
 		return err
 	}
 	for _, o := range b.orders {
 		if !o.listed && !o.Forgotten && o.err == nil { // the CA has answered 200
-			o.err = b.revoke(ctx, o)
+			if o.err = b.revoke(ctx, o); hangs(o.err) {
+				return o.err
+			}
 		}
 	}
 	if !b.complete() {
@@ -161,8 +177,15 @@ func (b *revocationBatch) run(ctx context.Context) error {
 			return err
 		}
 	}
-	cleanErr := b.clean(ctx)
-	return errors.Join(cleanErr, b.record(ctx, true))
+	b.confirmed = true
+	return b.clean(ctx)
+}
+
+// hangs says whether a CA has not answered at all: each further call would wait for the timeout.
+// An error of a server's own may be about one certificate only.
+func hangs(err error) bool {
+	_, answered := errors.AsType[*puppet.StatusError](err)
+	return !answered && puppet.Unanswered(err)
 }
 
 // revoke revokes one certificate, if the CA has that certificate for the certname.
@@ -231,10 +254,13 @@ func (b *revocationBatch) clean(ctx context.Context) error {
 	var certnames []string
 	var cleaned []*revocationOrder
 	for _, o := range b.orders {
-		if o.err != nil || o.Forgotten || !o.listed && !o.frees {
+		if o.err != nil || o.Forgotten || !o.listed && !(o.frees && b.recorded) {
 			continue
 		}
 		has, err := b.has(ctx, o)
+		if hangs(err) {
+			return err
+		}
 		if o.err = err; has {
 			certnames, cleaned = append(certnames, o.Certname), append(cleaned, o)
 		}
@@ -264,7 +290,7 @@ func (b *revocationBatch) record(ctx context.Context, end bool) error {
 			}
 		}
 	}
-	return b.secrets.changeRevocations(ctx, b.ca, b.now(), func(record []revocation) []revocation {
+	err := b.secrets.changeRevocations(ctx, b.ca, b.now(), func(record []revocation) []revocation {
 		for _, o := range b.orders {
 			at := slices.IndexFunc(record, func(r revocation) bool { return r.Fingerprint == o.Fingerprint })
 			switch {
@@ -279,6 +305,10 @@ func (b *revocationBatch) record(ctx context.Context, end bool) error {
 		}
 		return record
 	})
+	if err != nil {
+		return fmt.Errorf("recording the revocations: %w", err)
+	}
+	return nil
 }
 
 // revoke revokes the certificate that the CA has for a certname, and removes its file: in any case

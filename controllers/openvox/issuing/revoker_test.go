@@ -192,6 +192,68 @@ func TestRevokedAgain(t *testing.T) {
 	require.Empty(t, f.record(), "until it expires")
 }
 
+// TestRevokedWithoutARecord: a Secret that is not the CA's own stops no revocation.
+func TestRevokedWithoutARecord(t *testing.T) {
+	f := newRevoking(t)
+	planted := openvoxtest.MakeSecret(layout.RevocationsSecret("main"), nil)
+	require.NoError(t, f.client.Create(t.Context(), planted))
+	leaf := f.issued("web")
+	f.ca.Idle = true
+	_, err := f.authority.revoke(t.Context(), "web", leaf, true)
+	require.Error(t, err)
+	require.Equal(t, leaf, f.ca.Issued["web"], "without its file and a record, it would stay valid")
+	f.ca.Idle = false
+	listed, err := f.authority.revoke(t.Context(), "web", leaf, true)
+	require.ErrorContains(t, err, "recording the revocations: Secret main-ca-revocations is not controlled by this object")
+	require.True(t, listed)
+	require.Equal(t, leaf.SerialNumber, f.ca.Revoked[0])
+	require.Empty(t, f.ca.Issued, "the certname is free")
+	require.Contains(t, f.condition(), "False RecordUnreadable Secret main-ca-revocations is not controlled by this object and is left alone; delete it")
+	require.NoError(t, f.client.Delete(t.Context(), planted))
+	require.Contains(t, f.condition(), "True Refreshed")
+}
+
+// TestBatchEndsAtACAThatHangs: one call waits for the timeout, and not one for each certificate. An
+// error about one certificate holds up no other.
+func TestBatchEndsAtACAThatHangs(t *testing.T) {
+	f := newRevoking(t)
+	object := &v1alpha1.CertificateAuthority{}
+	require.NoError(t, f.client.Get(t.Context(), openvoxtest.Main.NamespacedName, object))
+	var orders []*revocationOrder
+	for _, certname := range []string{"a", "b", "c"} {
+		orders = append(orders, &revocationOrder{revocation: newRevocation(f.issued(certname), f.ca.Bundle(), time.Now())})
+	}
+	f.ca.Answer = func(w http.ResponseWriter, _ *http.Request) bool {
+		if connection, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_ = connection.Close()
+		}
+		return true
+	}
+	require.NoError(t, f.r.revoker.run(t.Context(), object, f.authority, orders...))
+	for _, o := range orders {
+		require.True(t, puppet.Unanswered(o.err))
+	}
+	require.Positive(t, f.ca.Count("GET certificate/a"))
+	require.Zero(t, f.ca.Count("GET certificate/b"))
+	require.Zero(t, f.ca.Count("GET certificate/c"))
+	require.Len(t, f.record(), 3, "they are revoked later")
+
+	f.ca.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+		broken := strings.HasSuffix(r.URL.Path, "/certificate/a")
+		if broken {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		return broken
+	}
+	for _, o := range orders {
+		o.done, o.err = false, nil
+	}
+	require.NoError(t, f.r.revoker.run(t.Context(), object, f.authority, orders...))
+	require.Error(t, orders[0].err)
+	require.NoError(t, orders[1].err)
+	require.Len(t, f.ca.Revoked, 2)
+}
+
 // TestAnotherCA: serials of another CA are other certificates.
 func TestAnotherCA(t *testing.T) {
 	f := newRevoking(t)

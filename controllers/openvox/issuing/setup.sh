@@ -36,12 +36,35 @@ cadir = $CA_DIR
 ca_ttl = $CA_TTL
 CONF
 
-if [ ! -s "$CA_DIR/ca_crt.pem" ]; then
+# It exists while an import is unfinished, and holds the next serial: the import is done again then.
+unfinished="$CA_DIR/import-unfinished"
+if [ -e "$unfinished" ] && [ -z "$INTERMEDIATE_DIR" ]; then
+  echo "The import of the CA was interrupted: set spec.intermediateCA again to finish it, or delete the volume for a new CA." >&2
+  exit 1
+fi
+if [ ! -s "$CA_DIR/ca_crt.pem" ] || [ -e "$unfinished" ]; then
   if [ "$CA_EXISTS" = true ]; then
     echo "The volume holds no CA, but Secret $CA_SECRET_NAME or $CA_KEY_SECRET_NAME has one: bring the volume back, or delete both Secrets for a new CA." >&2
     exit 1
   fi
   if [ -n "$INTERMEDIATE_DIR" ]; then
+    next=$NEXT_SERIAL
+    if [ -e "$unfinished" ]; then
+      # A serial that is higher already stays.
+      for file in "$CA_DIR/serial" "$unfinished"; do
+        had=$(cat "$file" 2> /dev/null || true)
+        case "$had" in
+          "" | *[!0-9A-Fa-f]*) ;;
+          *) if [ "$((16#$had))" -gt "$((16#$next))" ]; then next=$had; fi ;;
+        esac
+      done
+      # The command refuses to replace any of its files.
+      for file in ca_crt.pem ca_key.pem ca_pub.pem ca_crl.pem infra_crl.pem infra_inventory.txt infra_serials inventory.txt serial "signed/$CERTNAME.pem"; do
+        rm -f "$CA_DIR/$file"
+      done
+      rm -rf "$ssl"
+    fi
+    printf '%s\n' "$next" > "$unfinished"
     puppetserver ca import --config "$conf" --certname "$CERTNAME" --subject-alt-names "$DNS_ALT_NAMES" \
       --cert-bundle "$INTERMEDIATE_DIR/ca.pem" --private-key "$INTERMEDIATE_DIR/key.pem" --crl-chain "$INTERMEDIATE_DIR/crl.pem"
     # It starts at serial 1, with which it has made the pair of the server: that is made again.
@@ -49,11 +72,12 @@ if [ ! -s "$CA_DIR/ca_crt.pem" ]; then
     if [ -s "$INTERMEDIATE_DIR/inventory.txt" ]; then
       cat "$INTERMEDIATE_DIR/inventory.txt" > "$CA_DIR/inventory.txt"
     fi
-    printf '%s\n' "$NEXT_SERIAL" > "$CA_DIR/serial"
+    printf '%s\n' "$next" > "$CA_DIR/serial"
   else
     puppetserver ca setup --config "$conf" --certname "$CERTNAME" --subject-alt-names "$DNS_ALT_NAMES" --ca-name "Puppet CA: $CA_NAME"
   fi
   printf '%s' "$names" > "$ssl/names"
+  rm -f "$unfinished"
 fi
 
 # The server of a CA cannot ask the CA for its first certificate. One that has its pair asks
