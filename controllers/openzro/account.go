@@ -41,25 +41,38 @@ func (r *reconciler[T, S]) useAccount(ctx context.Context, t *task[T]) error {
 }
 
 // mergeLeftBehind adds items to those that were left behind before. Those of the account that
-// the object returns to are its own again.
+// the object returns to are its own again, or adopted, as they were.
 func mergeLeftBehind[T v1.Object](t *task[T], left []v1.LeftBehind, account string) []v1.LeftBehind {
 	var all []v1.LeftBehind
 	for _, item := range slices.Concat(t.object.CommonStatus().LeftBehind, left) {
-		switch of := any(t.next).(type) {
-		case *v1.OZGroup:
-			if item.Account == account {
-				of.Status.GroupID = item.ID
-			}
-		case *v1.OZSetupKey:
-			if item.Account == account {
-				of.Status.KeysMade = append(of.Status.KeysMade, item.ID)
-			}
-		}
-		if item.Account != account && !slices.Contains(all, item) {
+		if item.Account == account {
+			bringBack(t.next, item)
+		} else if !slices.Contains(all, item) {
 			all = append(all, item)
 		}
 	}
 	return all[max(0, len(all)-maxLeftBehind):]
+}
+
+// bringBack puts the ID of an item into a status again.
+func bringBack(next v1.Object, item v1.LeftBehind) {
+	_, adopted := adoptionOf(next, item.ID)
+	switch of := next.(type) {
+	case *v1.OZGroup:
+		of.Status.GroupID = item.ID
+	case *v1.OZSetupKey:
+		if !adopted { // those that it made are deleted with it
+			of.Status.KeysMade = append(of.Status.KeysMade, item.ID)
+		}
+	case *v1.OZRoutingPeer:
+		switch item.Kind {
+		case kindNetwork:
+			of.Status.NetworkID = item.ID
+		case kindRouter:
+			of.Status.RouterID = item.ID
+		}
+	}
+	next.CommonStatus().Adopted = next.CommonStatus().Adopted || adopted
 }
 
 // acknowledges reports whether the user has acknowledged that an object is to be created in
@@ -80,13 +93,10 @@ func accountChanged[T v1.Object](t *task[T], account string) *problem {
 		t.by.where(), account, former, what, v1.APIKeySecret, v1.AccountAnnotation, account)
 }
 
-// itemsOf are the items that an object has created in an account. Adopted ones are not its
-// own.
+// itemsOf are the items that an object has created or adopted in an account.
 func itemsOf(of v1.Object, account string) (items []v1.LeftBehind) {
 	for _, item := range remoteItems(of) {
-		if _, adopted := adoptionOf(of, item.id); !adopted {
-			items = append(items, v1.LeftBehind{Account: account, Kind: item.kind, ID: item.id})
-		}
+		items = append(items, v1.LeftBehind{Account: account, Kind: item.kind, ID: item.id})
 	}
 	return items
 }

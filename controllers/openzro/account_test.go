@@ -2,6 +2,7 @@ package openzro
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,6 +59,62 @@ func TestATokenOfAnotherAccount(t *testing.T) {
 	s.settle()
 	s.requireReconciled(objects[1:]...)
 	require.Equal(t, before[0:2], s.state()[0:2], "they are found again")
+}
+
+// TestAnAdoptionSurvivesAnotherAccount: what was adopted is listed while the key is of another
+// account, and restored to its former state after the return.
+func TestAnAdoptionSurvivesAnotherAccount(t *testing.T) {
+	s := newSite(t)
+	network := s.administrator()
+	before := s.state()
+	objects := []v1.Object{
+		adopting(ozgroup("dev", "Developers")), adopting(ozgroup("srv", "Servers")), adopting(web(80)), adopting(ozresource("db", network, "10.0.0.1", "Servers")), adopting(ozpeer("router")),
+	}
+	for _, o := range objects {
+		s.apply(o)
+	}
+	s.settle()
+	s.requireReconciled(objects...)
+	adopted := get(s, web(80)).Status.Adoptions
+	require.Len(t, adopted, 1)
+	require.NotEmpty(t, adopted[0].Former)
+
+	second := s.server.AddAccount("umbrella")
+	s.key(team, second.Token)
+	s.acknowledge(second.ID)
+	s.settle()
+	policy := get(s, web(80))
+	require.Contains(t, policy.Status.LeftBehind, v1.LeftBehind{Account: s.account.ID, Kind: kindPolicy, ID: adopted[0].ID})
+	require.Equal(t, adopted, policy.Status.Adoptions)
+
+	s.key(team, s.account.Token)
+	s.acknowledge(s.account.ID)
+	s.settle()
+	s.requireReconciled(objects...)
+	require.Equal(t, adopted, get(s, web(80)).Status.Adoptions)
+	for _, o := range slices.Backward(objects) {
+		s.delete(o)
+	}
+	s.settle()
+	require.Equal(t, before[:5], s.state()[:5], "all but the setup key of the routing peer, which the garbage collector takes")
+}
+
+// TestARoutingPeerReturns to its former account: its router and network are its own again.
+func TestARoutingPeerReturns(t *testing.T) {
+	s := newSite(t)
+	peer := ozpeer("router")
+	s.apply(peer)
+	s.settle()
+	s.requireReconciled(peer)
+	router := get(s, peer).Status.RouterID
+	second := s.server.AddAccount("umbrella")
+	for _, account := range []struct{ token, id string }{{second.Token, second.ID}, {s.account.Token, s.account.ID}} {
+		s.key(team, account.token)
+		s.acknowledge(account.id)
+		s.settle()
+		s.requireReconciled(peer)
+	}
+	require.Equal(t, router, get(s, peer).Status.RouterID)
 }
 
 // acknowledge annotates the Secret with the ID of an account.

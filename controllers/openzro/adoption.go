@@ -120,11 +120,14 @@ func formerOf[R any](of v1.Object, id string) (request R, found bool) {
 	return request, json.Unmarshal([]byte(adoption.Former), &request) == nil
 }
 
-// pruneAdoptions removes adoptions of items that the object no longer uses.
+// pruneAdoptions removes adoptions of items that the object no longer uses, and that it has
+// not left behind in another account: with the former state, they can still be restored when
+// it returns.
 func pruneAdoptions(of v1.Object) {
 	status, used := of.CommonStatus(), remoteIDs(of)
-	if slices.ContainsFunc(status.Adoptions, func(a v1.Adoption) bool { return !slices.Contains(used, a.ID) }) {
-		status.Adoptions = slices.DeleteFunc(slices.Clone(status.Adoptions), func(a v1.Adoption) bool { return !slices.Contains(used, a.ID) })
+	unused := func(a v1.Adoption) bool { return !slices.Contains(used, a.ID) && !isLeftBehind(of, a.ID) }
+	if slices.ContainsFunc(status.Adoptions, unused) {
+		status.Adoptions = slices.DeleteFunc(slices.Clone(status.Adoptions), unused)
 	}
 }
 

@@ -58,7 +58,7 @@ func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource
 		if err := adopt(ctx, t, foreignResource(have), w.id, resourceRequestOf(have)); err != nil {
 			return have.ID, err
 		}
-		t.says = "the resource was there before and is used; it stays when this object is deleted"
+		t.says = "the resource was there before and is used; it is not deleted with this object"
 		w.request.Description = have.Description
 	}
 	if sameResource(have, w.request) {
@@ -139,8 +139,8 @@ func removeResource[T v1.Object](ctx context.Context, t *task[T], w wantedResour
 	if err := t.Networks.Load(ctx); err != nil {
 		return err
 	}
-	if _, found := t.Networks.Get(w.network); !found {
-		return nil // it went with its network
+	if _, found, err := t.Networks.Confirm(ctx, w.network); err != nil || !found {
+		return err // it went with its network
 	}
 	all := t.Resources(w.network)
 	if err := all.Load(ctx); err != nil {

@@ -75,3 +75,32 @@ func TestAMissListsAgain(t *testing.T) {
 	require.Equal(t, 1, lists)
 	s.atRest()
 }
+
+// TestEmptyListsHideNothingFromADeletion: after a restart, when only the statuses tell what
+// the server had.
+func TestEmptyListsHideNothingFromADeletion(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	network := s.network("office")
+	objects := []v1.Object{ozkey("laptops", v1.OZSetupKeySpec{}), ozresource("db", network, "10.0.0.1", "Servers"), ozpeer("router")}
+	for _, o := range objects {
+		s.apply(o)
+	}
+	s.settle()
+	s.requireReconciled(objects...)
+	for _, route := range []string{"setup-keys", "networks/{network}/resources", "networks/{network}/routers", "networks"} {
+		s.server.Fault(openzro.Call{Method: http.MethodGet, Route: route}, 0, emptyList)
+	}
+	s.restart()
+	s.server.ForgetCalls()
+	for _, o := range objects {
+		s.delete(o)
+	}
+	s.settle()
+	for _, o := range objects {
+		require.True(t, s.isGone(o))
+	}
+	for _, route := range []string{"setup-keys/{id}", "networks/{network}/resources/{id}", "networks/{network}/routers/{id}", "networks/{network}"} {
+		require.NotZero(t, s.server.Count(openzro.Call{Method: http.MethodDelete, Route: route}), route)
+	}
+}

@@ -290,9 +290,9 @@ func (r *reconciler[T, S]) move(ctx context.Context, t *task[T]) error {
 // resetStatus clears all of the next status but its conditions and what was left behind.
 func (r *reconciler[T, S]) resetStatus(t *task[T]) {
 	status := t.next.CommonStatus()
-	conditions, left := status.Conditions, status.LeftBehind
+	conditions, left, adoptions := status.Conditions, status.LeftBehind, status.Adoptions
 	*r.status(t.next) = *r.status(r.empty())
-	status.Conditions, status.LeftBehind = conditions, left
+	status.Conditions, status.LeftBehind, status.Adoptions = conditions, left, adoptions
 	conditionsOf(t.next).Remove(v1.ConditionCreating)
 }
 

@@ -41,7 +41,11 @@ func (p *policies) release(ctx context.Context, t *task[*v1.OZPolicy], have mana
 		if err := t.Groups.Load(ctx); err != nil {
 			return err
 		}
-		if outcome = outcomeRestored; !hasGroups(t.Tenant, former) {
+		has, err := hasGroups(ctx, t.Tenant, groupsOf(former))
+		if err != nil {
+			return err
+		}
+		if outcome = outcomeRestored; !has {
 			known, outcome = false, outcomeGroups
 		}
 	}
@@ -84,17 +88,23 @@ func (p *policies) restore(ctx context.Context, t *task[*v1.OZPolicy], have mana
 	return reflect.DeepEqual(policyRequestOf(written), former), nil
 }
 
-// hasGroups reports whether the server has all groups that a policy names. It would drop the
-// others, and report nothing.
-func hasGroups(t *management.Tenant, policy management.PolicyRequest) bool {
-	for _, rule := range policy.Rules {
-		for _, id := range slices.Concat(rule.Sources, rule.Destinations) {
-			if _, found := t.Groups.Get(id); !found {
-				return false
-			}
+// hasGroups reports whether the server has all groups that a former state names. It would
+// drop the others, and report nothing. Groups that the list lacks are read by their IDs.
+func hasGroups(ctx context.Context, t *management.Tenant, ids []string) (bool, error) {
+	for _, id := range ids {
+		if _, found, err := t.Groups.Confirm(ctx, id); err != nil || !found {
+			return false, err
 		}
 	}
-	return true
+	return true, nil
+}
+
+// groupsOf are the IDs of the groups that a policy names.
+func groupsOf(policy management.PolicyRequest) (ids []string) {
+	for _, rule := range policy.Rules {
+		ids = slices.Concat(ids, rule.Sources, rule.Destinations)
+	}
+	return ids
 }
 
 // policyRequestOf is the request that writes a policy as it is, with sorted lists.
@@ -128,7 +138,9 @@ func releaseResource[T v1.Object](ctx context.Context, t *task[T], all *manageme
 		outcome = outcomeUnknown
 	} else if err := t.Groups.Load(ctx); err != nil {
 		return err
-	} else if slices.ContainsFunc(former.Groups, func(id string) bool { _, found := t.Groups.Get(id); return !found }) {
+	} else if has, err := hasGroups(ctx, t.Tenant, former.Groups); err != nil {
+		return err
+	} else if !has {
 		known, outcome = false, outcomeGroups
 	}
 	if !known {

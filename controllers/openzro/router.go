@@ -108,6 +108,9 @@ func (p *routingPeers) removeRouter(ctx context.Context, t *task[*v1.OZRoutingPe
 		return err
 	}
 	status := &t.next.Status
+	if _, _, err := all.Confirm(ctx, status.RouterID); err != nil {
+		return err
+	}
 	router, found := routerOf(all, status.RouterID, status.GroupID)
 	if !found || router.ID != status.RouterID && !isCreating(t.next) {
 		return nil

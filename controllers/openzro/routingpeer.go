@@ -261,6 +261,9 @@ func (p *routingPeers) remove(ctx context.Context, t *task[*v1.OZRoutingPeer]) e
 	if err := t.Networks.Load(ctx); err != nil {
 		return err
 	}
+	if _, _, err := t.Networks.Confirm(ctx, status.NetworkID); err != nil {
+		return err
+	}
 	have, found, ours := p.networkOf(t)
 	if !found {
 		return nil

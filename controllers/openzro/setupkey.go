@@ -385,8 +385,16 @@ func (k *setupKeys) remove(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 	if !hasMade(t.object) {
 		return k.forget(ctx, t, secret, false)
 	}
+	if t.object.Status.Making != nil {
+		t.SetupKeys.Forget() // the ID of the key is not known: only another list can have it
+	}
 	if err := t.SetupKeys.Load(ctx); err != nil {
 		return err
+	}
+	for _, id := range append(remoteIDs(t.object), secret.id, secret.replaced) {
+		if _, _, err := t.SetupKeys.Confirm(ctx, id); err != nil {
+			return err
+		}
 	}
 	secret = believed(t, secret)
 	if err := k.sweep(ctx, t, secret); err != nil {
