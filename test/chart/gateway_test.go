@@ -132,6 +132,8 @@ func (n node) runGateways(t *testing.T) {
 	n.must(t, "", "apply", "-f", filepath.Join(samples, "secrets.yaml"))
 	n.must(t, "", "wait", "--for=condition=Ready", "oci/production", "--namespace", gateways, "--timeout=2m")
 	assert.Equal(t, `{"result":false}`, n.decide(t.Context(), "models/allow", internal))
+	// Before the namespace, with which the manager's RoleBinding goes.
+	n.must(t, "", "delete", "openclawinstances", "--all", "--namespace", gateways, "--timeout=2m")
 	n.must(t, "", "delete", "namespace", gateways, "--timeout=2m")
 }
 
