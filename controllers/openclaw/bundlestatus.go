@@ -64,7 +64,7 @@ const maxNamed = 5
 func (f bundleFacts) good() bool { return f.invalid == nil && f.denied == nil }
 
 // maxQuoted is how many characters of the message of an instance are quoted. It may have
-// texts of whoever writes that instance.
+// text of the users who write that instance.
 const maxQuoted = 200
 
 // severity orders why instances do not run policies: first those that answer by others.
@@ -91,7 +91,7 @@ func (f bundleFacts) notInForceMessage() string {
 	return fmt.Sprintf("%d of %d instances do not run all policies that bind them: %s", f.gateways-f.synced, f.gateways, strings.Join(lines, "; "))
 }
 
-// quoted marks a text as somebody else's, on one line and shortened.
+// quoted puts a text of other users in quotation marks, on one line and shortened.
 func quoted(text string) string {
 	if runes := []rune(text); len(runes) > maxQuoted {
 		text = string(runes[:maxQuoted]) + "…"
