@@ -393,12 +393,14 @@ func TestSecretKeepsWhatANewerLeaderHasWritten(t *testing.T) {
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	old := d.secretReconciler
+	known := old.hub.followers[backend]
+	known.cancel()                     // the list that follows its subscription may not have run yet
+	known.list(known.ctx, time.Time{}) // reads nothing, but waits for a list that is running
 	d.secretReconciler = d.replica()
 	d.server.set(backend, "KEY", "two")
 	d.sync()
 	require.Equal(t, values{"KEY": "two"}, d.data())
 
-	known := old.hub.followers[backend]
 	require.Equal(t, "one", string(known.latest.Load().contents.Values[0].Value), "the old one has not heard of it")
 	d.writes = 0
 	_, err := old.Reconcile(t.Context(), reconcile.Request{NamespacedName: appSecretsKey})
