@@ -74,6 +74,7 @@ func TestWhatRollsWhichServers(t *testing.T) {
 		"auth.conf":            {func(f *serverFacts) { f.files["auth.conf"] += "x" }, both},
 		"puppetserver.conf":    {func(f *serverFacts) { f.files["puppetserver.conf"] += "x" }, both},
 		"puppetdb.conf":        {func(f *serverFacts) { f.files["puppetdb.conf"] += "x" }, both},
+		"routes.yaml":          {func(f *serverFacts) { f.files["routes.yaml"] = "x" }, []string{"catalogs"}},
 		"logback.xml":          {func(f *serverFacts) { f.files["logback.xml"] += "x" }, both},
 		"metrics.conf":         {func(f *serverFacts) { f.files["metrics.conf"] += "x" }, both},
 		"ca.conf":              {func(f *serverFacts) { f.files["ca.conf"] += "x" }, []string{"ca"}},
