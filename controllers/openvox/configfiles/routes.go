@@ -13,19 +13,14 @@ import (
 const routes = "---\nserver:\n  facts:\n    terminus: puppetdb\n    cache: json\n"
 
 // routesFacts reports whether servers store facts in PuppetDB. Routes override settings of
-// puppet.conf, so a Config that sets the terminus of facts or a file of routes keeps its own.
+// puppet.conf, so a Config that sets the terminus of facts keeps its own.
 func (in Input) routesFacts() bool {
 	spec := in.Config.Spec.Puppet
 	if !in.hasPuppetDB() || !in.storesConfigs() || cmp.Or(spec.StoreBackend, "puppetdb") != "puppetdb" {
 		return false
 	}
 	extra := ptr.Deref(spec.ExtraConfig, v1alpha1.ExtraConfig{})
-	for _, section := range []map[string]string{extra.Main, extra.Server} {
-		for _, name := range []string{"facts_terminus", "route_file"} {
-			if _, ok := section[name]; ok {
-				return false
-			}
-		}
-	}
-	return true
+	_, main := extra.Main["facts_terminus"]
+	_, server := extra.Server["facts_terminus"]
+	return !main && !server
 }

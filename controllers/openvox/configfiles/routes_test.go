@@ -30,9 +30,9 @@ func TestRoutes(t *testing.T) {
 			external(in)
 			in.Config.Spec.Puppet.ExtraConfig = &v1alpha1.ExtraConfig{Server: map[string]string{"facts_terminus": "yaml"}}
 		}, false},
-		"routes of its own": {func(in *Input) {
+		"a terminus for all": {func(in *Input) {
 			external(in)
-			in.Config.Spec.Puppet.ExtraConfig = &v1alpha1.ExtraConfig{Main: map[string]string{"route_file": "/code/routes.yaml"}}
+			in.Config.Spec.Puppet.ExtraConfig = &v1alpha1.ExtraConfig{Main: map[string]string{"facts_terminus": "yaml"}}
 		}, false},
 	} {
 		in := input()
