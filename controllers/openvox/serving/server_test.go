@@ -34,6 +34,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 	"github.com/lintel-policy/lintel/test/certificates"
 )
 
@@ -70,23 +71,33 @@ func TestWhatRollsWhichServers(t *testing.T) {
 		change func(*serverFacts)
 		rolls  []string
 	}{
-		"puppet.conf":          {func(f *serverFacts) { f.files["puppet.conf"] += "x" }, both},
-		"auth.conf":            {func(f *serverFacts) { f.files["auth.conf"] += "x" }, both},
-		"puppetserver.conf":    {func(f *serverFacts) { f.files["puppetserver.conf"] += "x" }, both},
-		"puppetdb.conf":        {func(f *serverFacts) { f.files["puppetdb.conf"] += "x" }, both},
-		"routes.yaml":          {func(f *serverFacts) { f.files["routes.yaml"] = "x" }, []string{"catalogs"}},
-		"logback.xml":          {func(f *serverFacts) { f.files["logback.xml"] += "x" }, both},
-		"metrics.conf":         {func(f *serverFacts) { f.files["metrics.conf"] += "x" }, both},
-		"ca.conf":              {func(f *serverFacts) { f.files["ca.conf"] += "x" }, []string{"ca"}},
-		"webserver-ca.conf":    {func(f *serverFacts) { f.files["webserver-ca.conf"] += "x" }, []string{"ca"}},
-		"webserver.conf":       {func(f *serverFacts) { f.files["webserver.conf"] += "x" }, []string{"catalogs"}},
-		"a file of nobody":     {func(f *serverFacts) { f.files["other"] = "x" }, nil},
-		"the certificate":      {func(f *serverFacts) { f.pair[layout.CertificateFile] = []byte("next") }, both},
-		"the key":              {func(f *serverFacts) { f.pair[layout.KeyFile] = []byte("next") }, both},
-		"another key of it":    {func(f *serverFacts) { f.pair["other"] = []byte("next") }, nil},
-		"the CA":               {func(f *serverFacts) { f.bundle = []byte("next") }, both},
-		"the image":            {func(f *serverFacts) { f.config.Spec.Image.Tag = "9" }, both},
-		"code":                 {func(f *serverFacts) { f.config.Spec.Code = &v1alpha1.CodeSpec{Image: "code:1"} }, []string{"catalogs"}},
+		"puppet.conf":       {func(f *serverFacts) { f.files["puppet.conf"] += "x" }, both},
+		"auth.conf":         {func(f *serverFacts) { f.files["auth.conf"] += "x" }, both},
+		"puppetserver.conf": {func(f *serverFacts) { f.files["puppetserver.conf"] += "x" }, both},
+		"puppetdb.conf":     {func(f *serverFacts) { f.files["puppetdb.conf"] += "x" }, both},
+		"routes.yaml":       {func(f *serverFacts) { f.files["routes.yaml"] = "x" }, []string{"catalogs"}},
+		"logback.xml":       {func(f *serverFacts) { f.files["logback.xml"] += "x" }, both},
+		"metrics.conf":      {func(f *serverFacts) { f.files["metrics.conf"] += "x" }, both},
+		"ca.conf":           {func(f *serverFacts) { f.files["ca.conf"] += "x" }, []string{"ca"}},
+		"webserver-ca.conf": {func(f *serverFacts) { f.files["webserver-ca.conf"] += "x" }, []string{"ca"}},
+		"webserver.conf":    {func(f *serverFacts) { f.files["webserver.conf"] += "x" }, []string{"catalogs"}},
+		"a file of nobody":  {func(f *serverFacts) { f.files["other"] = "x" }, nil},
+		"the certificate":   {func(f *serverFacts) { f.pair[layout.CertificateFile] = []byte("next") }, both},
+		"the key":           {func(f *serverFacts) { f.pair[layout.KeyFile] = []byte("next") }, both},
+		"another key of it": {func(f *serverFacts) { f.pair["other"] = []byte("next") }, nil},
+		"the CA":            {func(f *serverFacts) { f.bundle = []byte("next") }, both},
+		"the image":         {func(f *serverFacts) { f.config.Spec.Image.Tag = "9" }, both},
+		"code":              {func(f *serverFacts) { f.config.Spec.Code = &v1alpha1.CodeSpec{Image: "code:1"} }, []string{"catalogs"}},
+		"a variable":        {func(f *serverFacts) { f.server.Spec.ExtraEnv = []corev1.EnvVar{{Name: "A", Value: "b"}} }, both},
+		"variables of a Secret": {func(f *serverFacts) {
+			f.server.Spec.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}}}}
+		}, both},
+		"a volume": {func(f *serverFacts) {
+			f.server.Spec.ExtraVolumes = []v1alpha1.ExtraVolume{{Name: "a", EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+		}, both},
+		"a user": {func(f *serverFacts) {
+			f.server.Spec.SecurityContext = &v1alpha1.PodSecurityContextSpec{RunAsUser: new(int64(7))}
+		}, both},
 		"a read-only root":     {func(f *serverFacts) { f.config.Spec.ReadOnlyRootFilesystem = true }, both},
 		"interpreters":         {func(f *serverFacts) { f.server.Spec.MaxActiveInstances = 3 }, both},
 		"replicas":             {func(f *serverFacts) { f.server.Spec.Replicas = new(int32(9)) }, nil},
@@ -272,6 +283,72 @@ func TestReplicasOfServer(t *testing.T) {
 		facts.running = &running
 		require.Equal(t, want, *facts.replicas(), "what the load has asked for stays")
 	}
+}
+
+// TestExtrasOfServer: what a Server adds is in its Pods, next to what Lintel adds.
+func TestExtrasOfServer(t *testing.T) {
+	t.Parallel()
+	named := func(name string) corev1.LocalObjectReference { return corev1.LocalObjectReference{Name: name} }
+	server := openvoxtest.MakeServer("catalogs")
+	server.Spec.ExtraEnv = []corev1.EnvVar{{Name: "URL", Value: "https://inventory"}, {Name: "GONE", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: named("gone"), Key: "k", Optional: new(true)}}}}
+	server.Spec.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: named("env")}}, {SecretRef: &corev1.SecretEnvSource{LocalObjectReference: named("gone"), Optional: new(true)}}}
+	server.Spec.ExtraVolumes = []v1alpha1.ExtraVolume{
+		{Name: "config", Secret: &corev1.SecretVolumeSource{SecretName: "client"}},
+		{Name: "gone", Secret: &corev1.SecretVolumeSource{SecretName: "gone", Optional: new(true)}},
+		{Name: "all", Projected: &v1alpha1.ExtraProjection{Sources: []v1alpha1.ExtraSource{{Secret: &corev1.SecretProjection{LocalObjectReference: named("gone")}}, {ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: named("map")}}}}},
+	}
+	server.Spec.ExtraVolumeMounts = []corev1.VolumeMount{{Name: "config", MountPath: "/etc/puppetlabs/client", ReadOnly: true}}
+	server.Spec.SecurityContext = &v1alpha1.PodSecurityContextSpec{RunAsUser: new(int64(7)), FSGroup: new(int64(8))}
+	require.Equal(t, []string{"gone", "env", "client"}, rules.SecretsOf(&server.Spec))
+	facts := factsOf(server)
+	facts.missing = map[string]bool{"gone": true}
+	pod := podOf(t, facts).Spec
+	require.Equal(t, "URL", pod.Containers[0].Env[2].Name)
+	require.Len(t, pod.Containers[0].Env, 3)
+	require.Equal(t, server.Spec.EnvFrom[:1], pod.Containers[0].EnvFrom)
+	last := len(pod.Volumes)
+	require.Equal(t, "client", pod.Volumes[last-3].Secret.SecretName)
+	require.NotNil(t, pod.Volumes[last-2].EmptyDir)
+	require.Len(t, pod.Volumes[last-1].Projected.Sources, 1)
+	require.Contains(t, pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "extra-config", MountPath: "/etc/puppetlabs/client", ReadOnly: true})
+	require.Equal(t, "config", server.Spec.ExtraVolumeMounts[0].Name, "the object itself is left as it is")
+	require.EqualValues(t, 7, *pod.SecurityContext.RunAsUser)
+	require.EqualValues(t, 8, *pod.SecurityContext.FSGroup)
+	require.True(t, *pod.SecurityContext.RunAsNonRoot)
+
+	facts.classifier = &v1alpha1.NodeClassifier{Spec: v1alpha1.NodeClassifierSpec{Cache: &v1alpha1.NodeClassifierCache{Enabled: true, Directory: "/etc/puppetlabs/client/cache"}}}
+	_, err := facts.deployment()
+	require.ErrorContains(t, err, `spec.extraVolumeMounts[0].mountPath: "/etc/puppetlabs/client" overlaps /etc/puppetlabs/client/cache`)
+}
+
+// TestRulesKnowMounts: the rules refuse mounts at each path that servers mount, except those that
+// depend on the Config, which extraVolumes checks.
+func TestRulesKnowMounts(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../policies/rules/openvox/extras.rego")
+	require.NoError(t, err)
+	_, list, ok := strings.Cut(string(text), "own_paths := {")
+	require.True(t, ok)
+	list, _, _ = strings.Cut(list, "}")
+	whole := factsOf(openvoxtest.MakeCAServer())
+	whole.files[configfiles.ReportProcessorFile], whole.files[configfiles.RoutesFile] = "x", "x"
+	for _, facts := range []serverFacts{whole, factsOf(openvoxtest.MakeServer("catalogs"))} {
+		for _, mount := range podOf(t, facts).Spec.Containers[0].VolumeMounts {
+			require.True(t, slices.ContainsFunc(strings.Split(list, `"`), func(own string) bool { return strings.HasPrefix(own, "/") && overlaps(mount.MountPath, own) }), mount.MountPath)
+		}
+	}
+}
+
+// TestMissingSecret: Pods are created once the Secret is there, which the rules then have seen.
+func TestMissingSecret(t *testing.T) {
+	t.Parallel()
+	server := openvoxtest.MakeServer("catalogs")
+	server.Spec.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "env"}}}}
+	s := newServerSite(t, server)
+	require.Equal(t, "Pending False SecretNotFound: spec.envFrom[0].secretRef: there is no Secret env; create it, or set optional: true", s.run())
+	require.Nil(t, s.deployment())
+	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("env", nil)))
+	require.Contains(t, s.run(), "RollingOut")
 }
 
 // serverSite is an API server with one Server, and what it refers to.

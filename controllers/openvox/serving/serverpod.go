@@ -49,6 +49,13 @@ func (f serverFacts) pod() (corev1.PodSpec, error) {
 	if spec.CA { // as the setup Job, which has made what is on the volume
 		security.FSGroup, security.FSGroupChangePolicy = f.fsGroup, new(corev1.FSGroupChangeOnRootMismatch)
 	}
+	overrideSecurity(security, spec.SecurityContext)
+	extraVolumes, extraMounts, err := f.extraVolumes(volumeMounts)
+	if err != nil {
+		return corev1.PodSpec{}, err
+	}
+	volumes, volumeMounts = append(volumes, extraVolumes...), append(volumeMounts, extraMounts...)
+	extraEnv, envFrom := f.extraEnv()
 	options := javaOptions(spec)
 	name, container := layout.ImageName(image.Repository, image.Tag), &corev1.SecurityContext{
 		AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(f.config.Spec.ReadOnlyRootFilesystem),
@@ -66,7 +73,8 @@ func (f serverFacts) pod() (corev1.PodSpec, error) {
 		Containers: []corev1.Container{{
 			Name: serverContainer, Image: name, ImagePullPolicy: image.PullPolicy, Resources: spec.Resources,
 			// Java reads the second, and images of openvox-operator the first.
-			Env:          []corev1.EnvVar{{Name: "JAVA_ARGS", Value: options}, {Name: "JDK_JAVA_OPTIONS", Value: options}},
+			Env:          append([]corev1.EnvVar{{Name: "JAVA_ARGS", Value: options}, {Name: "JDK_JAVA_OPTIONS", Value: options}}, extraEnv...),
+			EnvFrom:      envFrom,
 			Ports:        []corev1.ContainerPort{{Name: serverPort, ContainerPort: layout.Port, Protocol: corev1.ProtocolTCP}},
 			VolumeMounts: volumeMounts,
 			StartupProbe: f.probe(5, 60), ReadinessProbe: f.probe(10, 3), LivenessProbe: f.probe(30, 3),

@@ -8,6 +8,7 @@ package openvox.server
 
 import rego.v1
 
+import data.openvox.extras
 import data.openvox.image
 import data.openvox.workload
 
@@ -109,3 +110,5 @@ warn contains "spec.autoscaling: without spec.resources.requests.cpu nothing is 
 	not spec.resources.requests.cpu
 	not spec.resources.limits.cpu
 }
+
+deny contains problem if some problem in extras.problems(spec, object.get(input, "facts", {}))
