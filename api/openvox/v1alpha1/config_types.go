@@ -81,9 +81,14 @@ type ConfigSpec struct {
 	// +kubebuilder:default={}
 	Metrics MetricsSpec `json:"metrics,omitzero"`
 
-	// code is where Puppet code comes from.
+	// code is where Puppet code comes from: a list of sources, each with
+	// either image or claimName, and with environment (mounted as one environment) or mountPath
+	// (a folder below /etc/puppetlabs/code). A single source without both holds all
+	// environments, and may be an object instead of a list.
 	// +optional
-	Code *CodeSpec `json:"code,omitempty"`
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Code CodeSources `json:"code,omitzero"`
 
 	// readOnlyRootFilesystem is for the containers of servers.
 	// +optional

@@ -105,9 +105,14 @@ type ServerSpec struct {
 	// +kubebuilder:validation:Maximum=256
 	MaxActiveInstances int32 `json:"maxActiveInstances,omitempty"`
 
-	// code is where Puppet code comes from, unless it is as the Config says.
+	// code is where Puppet code comes from in place of those of the Config: a list of sources, each with
+	// either image or claimName, and with environment (mounted as one environment) or mountPath
+	// (a folder below /etc/puppetlabs/code). A single source without both holds all
+	// environments, and may be an object instead of a list.
 	// +optional
-	Code *CodeSpec `json:"code,omitempty"`
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Code CodeSources `json:"code,omitzero"`
 
 	// topologySpreadConstraints are those of Pods. Without a labelSelector, one is about the
 	// Pods of this Server.

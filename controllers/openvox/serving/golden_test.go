@@ -21,11 +21,11 @@ import (
 func TestPodTemplatesStay(t *testing.T) {
 	t.Parallel()
 	code := openvoxtest.MakeServer("code")
-	code.Spec.Code = &v1alpha1.CodeSpec{Image: "example.com/code:1", ImagePullPolicy: corev1.PullAlways, ImagePullSecret: "code"}
+	code.Spec.Code = codeOf(v1alpha1.CodeSource{Image: "example.com/code:1", ImagePullPolicy: corev1.PullAlways, ImagePullSecret: "code"})
 	whole := factsOf(openvoxtest.MakeCAServer())
 	whole.classifier = &v1alpha1.NodeClassifier{Spec: v1alpha1.NodeClassifierSpec{Cache: &v1alpha1.NodeClassifierCache{Enabled: true, Directory: "/var/cache/openvox-enc"}}}
 	whole.files[configfiles.ReportProcessorFile] = "x"
-	whole.config.Spec.Code = &v1alpha1.CodeSpec{ClaimName: "code"}
+	whole.config.Spec.Code = codeOf(v1alpha1.CodeSource{ClaimName: "code"})
 	db := databaseFacts{
 		db: newDatabase(), ca: openvoxtest.MakeCA("main"), files: map[string]string{"auth.conf": "x"}, secret: map[string]string{"database.ini": "x"},
 		pair: whole.pair, bundle: whole.bundle, fsGroup: whole.fsGroup,

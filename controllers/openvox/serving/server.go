@@ -305,17 +305,19 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 
 // codeAllowed refuses the volume of a CA, also of one that is gone: its keys are there, and
 // whoever names it as code may read them.
-func (r *ServerReconciler) codeAllowed(ctx context.Context, namespace string, code *v1alpha1.CodeSpec) error {
-	if code == nil || code.ClaimName == "" {
-		return nil
-	}
-	ofCA, err := layout.IsCAClaim(ctx, r.client, r.client, namespace, code.ClaimName)
-	if err != nil {
-		return err
-	}
-	if ofCA {
-		return &obstacle{phase: v1alpha1.ServerError, reason: reasonCodeNotAllowed, wait: conflictRetry, message: fmt.Sprintf(
-			"claim %s is the volume of a CA, with its keys, and is not mounted as code; name another in spec.code", code.ClaimName)}
+func (r *ServerReconciler) codeAllowed(ctx context.Context, namespace string, sources []v1alpha1.CodeSource) error {
+	for _, source := range sources {
+		if source.ClaimName == "" {
+			continue
+		}
+		ofCA, err := layout.IsCAClaim(ctx, r.client, r.client, namespace, source.ClaimName)
+		if err != nil {
+			return err
+		}
+		if ofCA {
+			return &obstacle{phase: v1alpha1.ServerError, reason: reasonCodeNotAllowed, wait: conflictRetry, message: fmt.Sprintf(
+				"claim %s is the volume of a CA, with its keys, and is not mounted as code; name another in spec.code", source.ClaimName)}
+		}
 	}
 	return nil
 }

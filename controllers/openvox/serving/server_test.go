@@ -87,7 +87,7 @@ func TestWhatRollsWhichServers(t *testing.T) {
 		"another key of it": {func(f *serverFacts) { f.pair["other"] = []byte("next") }, nil},
 		"the CA":            {func(f *serverFacts) { f.bundle = []byte("next") }, both},
 		"the image":         {func(f *serverFacts) { f.config.Spec.Image.Tag = "9" }, both},
-		"code":              {func(f *serverFacts) { f.config.Spec.Code = &v1alpha1.CodeSpec{Image: "code:1"} }, []string{"catalogs"}},
+		"code":              {func(f *serverFacts) { f.config.Spec.Code = codeOf(v1alpha1.CodeSource{Image: "code:1"}) }, []string{"catalogs"}},
 		"a variable":        {func(f *serverFacts) { f.server.Spec.ExtraEnv = []corev1.EnvVar{{Name: "A", Value: "b"}} }, both},
 		"variables of a Secret": {func(f *serverFacts) {
 			f.server.Spec.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}}}}
@@ -144,7 +144,7 @@ func TestPodOfServer(t *testing.T) {
 		return found
 	}
 	server := openvoxtest.MakeServer("catalogs")
-	server.Spec.Code = &v1alpha1.CodeSpec{Image: "example.com/code:1", ImagePullPolicy: corev1.PullAlways, ImagePullSecret: "code"}
+	server.Spec.Code = codeOf(v1alpha1.CodeSource{Image: "example.com/code:1", ImagePullPolicy: corev1.PullAlways, ImagePullSecret: "code"})
 	server.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone"}}
 	server.Spec.MaxActiveInstances = 4
 	facts := factsOf(server)
@@ -220,7 +220,7 @@ func TestPodOfServer(t *testing.T) {
 	require.Equal(t, []string{"main-autosign-policy signing-policies.yaml", "c-enc enc/enc.yaml", "c-report-webhook report/report-webhook.yaml", "c-config ruby/puppet/reports/lintel.rb"}, paths)
 
 	only := openvoxtest.MakeCAServer()
-	only.Spec.Server, only.Spec.Code = new(false), &v1alpha1.CodeSpec{ClaimName: "code"}
+	only.Spec.Server, only.Spec.Code = new(false), codeOf(v1alpha1.CodeSource{ClaimName: "code"})
 	template = podOf(t, factsOf(only))
 	require.Equal(t, "ca", template.Labels[roleLabel])
 	require.NotContains(t, mounts(template.Spec), "/etc/puppetlabs/code/environments", "it compiles nothing")
@@ -270,6 +270,38 @@ func TestFolderOfCode(t *testing.T) {
 		require.Equal(t, want == "", err != nil, path)
 		require.Equal(t, want, got, path)
 	}
+}
+
+// TestCodeOfServer: each source has its folder, those of a Server replace those of its Config, and
+// none overlaps another.
+func TestCodeOfServer(t *testing.T) {
+	t.Parallel()
+	facts := factsOf(openvoxtest.MakeServer("s"))
+	facts.config.Spec.Code = codeOf(v1alpha1.CodeSource{Image: "unused"})
+	facts.server.Spec.Code = codeOf(
+		v1alpha1.CodeSource{Image: "example.com/production:1", Environment: "production", ImagePullSecret: "pull"},
+		v1alpha1.CodeSource{ClaimName: "modules", MountPath: "/etc/puppetlabs/code/modules"},
+	)
+	pod := podOf(t, facts).Spec
+	mounts := map[string]string{}
+	for _, mount := range pod.Containers[0].VolumeMounts {
+		mounts[mount.MountPath] = mount.Name
+	}
+	require.Equal(t, "code-0", mounts["/etc/puppetlabs/code/environments/production"])
+	require.Equal(t, "code-1", mounts["/etc/puppetlabs/code/modules"])
+	require.NotContains(t, mounts, "/etc/puppetlabs/code/environments")
+	require.Equal(t, []corev1.LocalObjectReference{{Name: "pull"}}, pod.ImagePullSecrets)
+	for _, volume := range pod.Volumes {
+		switch volume.Name {
+		case "code-0":
+			require.Equal(t, &corev1.ImageVolumeSource{Reference: "example.com/production:1", PullPolicy: corev1.PullIfNotPresent}, volume.Image)
+		case "code-1":
+			require.Equal(t, &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "modules", ReadOnly: true}, volume.PersistentVolumeClaim)
+		}
+	}
+	facts.server.Spec.Code.List[1].MountPath = "/etc/puppetlabs/code/environments/production/modules"
+	_, err := facts.deployment()
+	require.ErrorContains(t, err, "spec.code[1]: /etc/puppetlabs/code/environments/production/modules overlaps /etc/puppetlabs/code/environments/production of spec.code[0]")
 }
 
 func TestReplicasOfServer(t *testing.T) {
@@ -552,7 +584,7 @@ func TestWhatServersWaitFor(t *testing.T) {
 		`Error False NotAdmitted: spec.ca: no`: func(s *serverSite) { s.refused = "spec.ca: no" },
 		`Error False ExternalOnly: the manager runs no servers in the cluster (--openvox-external-only)`: func(s *serverSite) { s.externalOnly = true },
 		`Error False ConfigNotReady: spec.puppet.environmentPath of Config c begins with "x", at which no code can be mounted; begin with a folder such as /etc/puppetlabs/code/environments`: update(&v1alpha1.Config{}, "c", func(o client.Object) {
-			o.(*v1alpha1.Config).Spec.Puppet.EnvironmentPath, o.(*v1alpha1.Config).Spec.Code = "x", &v1alpha1.CodeSpec{Image: "a"}
+			o.(*v1alpha1.Config).Spec.Puppet.EnvironmentPath, o.(*v1alpha1.Config).Spec.Code = "x", codeOf(v1alpha1.CodeSource{Image: "a"})
 		}),
 	} {
 		want, _, _ := strings.Cut(want, "#")
@@ -682,14 +714,14 @@ func TestVolumeOfACAIsNoCode(t *testing.T) {
 		},
 	} {
 		server := openvoxtest.MakeServer("catalogs")
-		server.Spec.Code = &v1alpha1.CodeSpec{ClaimName: name}
+		server.Spec.Code = codeOf(v1alpha1.CodeSource{ClaimName: name})
 		s := newServerSite(t, server)
 		prepare(s)
 		require.Contains(t, s.run(), "Error False CodeNotAllowed: claim "+name+" is the volume of a CA")
 		require.Nil(t, s.deployment())
 	}
 	server := openvoxtest.MakeServer("catalogs")
-	server.Spec.Code = &v1alpha1.CodeSpec{ClaimName: "code"}
+	server.Spec.Code = codeOf(v1alpha1.CodeSource{ClaimName: "code"})
 	s := newServerSite(t, server)
 	s.run()
 	require.NotNil(t, s.deployment())

@@ -8,6 +8,7 @@ package openvox.config
 
 import rego.v1
 
+import data.openvox.code
 import data.openvox.expressions
 import data.openvox.image
 
@@ -221,4 +222,10 @@ opens(match) if {
 	match.type == "regex"
 	head := expressions.head(match.path)
 	startswith("/puppet-ca/", head)
+}
+
+deny contains problem if some problem in code.problems(spec, environments)
+
+environments := replace(first, "$codedir", code.root) if {
+	first := split(object.get(puppet, "environmentPath", "/etc/puppetlabs/code/environments"), ":")[0]
 }

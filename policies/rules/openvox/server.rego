@@ -8,6 +8,7 @@ package openvox.server
 
 import rego.v1
 
+import data.openvox.code
 import data.openvox.extras
 import data.openvox.image
 import data.openvox.workload
@@ -112,3 +113,7 @@ warn contains "spec.autoscaling: without spec.resources.requests.cpu nothing is 
 }
 
 deny contains problem if some problem in extras.problems(spec, object.get(input, "facts", {}))
+
+# The folder of environments is the Config's: sources of environments are only compared with
+# each other.
+deny contains problem if some problem in code.problems(spec, "")
