@@ -53,7 +53,9 @@ func values() (schema, error) {
 	}
 	classifier := with(kinds["nodeclassifiers"], schema{"name": name})
 	delete(classifier, "required") // an empty one is none
-	database := with(kinds["databases"], schema{"name": name, "certificate": with(kinds["certificates"], nil, "authorityRef")}, "certificateRef")
+	certificate := with(kinds["certificates"], nil, "authorityRef")
+	delete(certificate, "required") // its certname is the name of its server unless given
+	database := with(kinds["databases"], schema{"name": name, "certificate": certificate}, "certificateRef")
 	delete(database, "required")
 	values := object(schema{
 		"global": schema{"type": "object"},
@@ -65,7 +67,7 @@ func values() (schema, error) {
 		}),
 		"signingPolicies": list(named(kinds["signingpolicies"], "certificateAuthorityRef")),
 		"servers": list(named(with(kinds["servers"], schema{
-			"certificate": with(kinds["certificates"], nil, "authorityRef"),
+			"certificate": certificate,
 		}, "configRef", "certificateRef"))),
 		"pools":            list(named(kinds["pools"])),
 		"database":         database,

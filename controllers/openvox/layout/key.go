@@ -16,23 +16,38 @@ import (
 // known. A user who names a Secret in a manifest need not be permitted to read it, so its
 // values are neither sent nor rendered.
 func KeyIn(ctx context.Context, reader client.Reader, secret *corev1.Secret) (string, error) {
-	what, err := ReservedKeyIn(ctx, reader, secret)
-	if err == nil && what == "" && secret.Type == corev1.SecretTypeTLS {
-		what = "has the key of a certificate"
+	if what := keyBySelf(secret); what != "" {
+		return what, nil
 	}
-	return what, err
+	if secret.Type == corev1.SecretTypeTLS {
+		return "has the key of a certificate", nil
+	}
+	return administers(ctx, reader, secret)
 }
 
 // ReservedKeyIn is KeyIn without the keys of certificates of others.
 func ReservedKeyIn(ctx context.Context, reader client.Reader, secret *corev1.Secret) (string, error) {
+	if what := keyBySelf(secret); what != "" {
+		return what, nil
+	}
+	return administers(ctx, reader, secret)
+}
+
+// keyBySelf is what a Secret says of itself.
+func keyBySelf(secret *corev1.Secret) string {
 	switch {
 	case secret.Labels[ManagedByLabel] == ManagedBy:
-		return "is OpenVox's own", nil
+		return "is OpenVox's own"
 	case secret.Annotations[rules.IntermediateAnnotation] != "":
-		return "is marked for a CA", nil
+		return "is marked for a CA"
 	case secret.Type == corev1.SecretTypeServiceAccountToken:
-		return "has the token of a ServiceAccount", nil
+		return "has the token of a ServiceAccount"
 	}
+	return ""
+}
+
+// administers names the CertificateAuthority that is administered by a Secret.
+func administers(ctx context.Context, reader client.Reader, secret *corev1.Secret) (string, error) {
 	var list v1alpha1.CertificateAuthorityList
 	if err := reader.List(ctx, &list, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return "", fmt.Errorf("listing the CertificateAuthorities of %s: %w", secret.Namespace, err)

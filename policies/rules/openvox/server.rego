@@ -112,7 +112,11 @@ warn contains "spec.autoscaling: without spec.resources.requests.cpu nothing is 
 	not spec.resources.limits.cpu
 }
 
-deny contains problem if some problem in extras.problems(spec, object.get(input, "facts", {}))
+deny contains problem if some problem in extras.problems(spec, facts)
+
+default facts := {}
+
+facts := input.facts
 
 # The folder of environments is the Config's: sources of environments are only compared with
 # each other.
