@@ -75,7 +75,55 @@ func (a *admitter) atAuthority(ctx context.Context, certificate *v1alpha1.Certif
 
 // admitConfig asks the rules about a stored Config, which may be older than they are.
 func (a *admitter) admitConfig(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
-	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Config", nil)
+	config, ok := object.(*v1alpha1.Config)
+	if !ok {
+		return builtin.Verdict{}, fmt.Errorf("%T is no Config", object)
+	}
+	facts, err := a.aboutConfig(ctx, config)
+	if err != nil {
+		return builtin.Verdict{}, err
+	}
+	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Config", facts)
+}
+
+// configFacts are about a Config that is to be stored.
+func (a *admitter) configFacts(ctx context.Context, review *admission.Review) (any, error) {
+	config, err := system.Read[v1alpha1.Config](review, review.Object)
+	if err != nil {
+		return nil, err
+	}
+	config.Namespace = review.Namespace
+	return a.aboutConfig(ctx, config)
+}
+
+func (a *admitter) aboutConfig(ctx context.Context, config *v1alpha1.Config) (facts rules.ConfigFacts, err error) {
+	if config.Spec.Puppet.AutosignCommand == "" {
+		return facts, nil
+	}
+	var policies v1alpha1.SigningPolicyList
+	if err := a.cached.List(ctx, &policies, client.InNamespace(config.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return facts, fmt.Errorf("listing the SigningPolicies of %s: %w", config.Namespace, err)
+	}
+	for i := range policies.Items {
+		if policy := &policies.Items[i]; policy.Spec.CertificateAuthorityRef == config.Spec.AuthorityRef && policy.DeletionTimestamp.IsZero() {
+			facts.SigningPolicies = append(facts.SigningPolicies, policy.Name)
+		}
+	}
+	slices.Sort(facts.SigningPolicies)
+	return facts, nil
+}
+
+// signingPolicyFacts are about a SigningPolicy that is to be stored.
+func (a *admitter) signingPolicyFacts(ctx context.Context, review *admission.Review) (any, error) {
+	policy, err := system.Read[v1alpha1.SigningPolicy](review, review.Object)
+	if err != nil {
+		return nil, err
+	}
+	configs, err := layout.ConfigsIn(ctx, a.cached, review.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return rules.SigningPolicyFacts{PolicyFacts: rules.KnownNames(), AutosignConfigs: rules.AutosignConfigs(policy.Spec.CertificateAuthorityRef, configs)}, nil
 }
 
 // admitServer asks the rules about a stored Server as if it were created now. Of two that

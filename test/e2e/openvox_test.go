@@ -201,6 +201,7 @@ func TestOpenVoxKinds(t *testing.T) {
 		{"Server", `{"configRef":"c","certificateRef":"s","securityContext":{"runAsUser":0}}`, "spec.securityContext.runAsUser: Invalid value 0"},
 		{"Server", `{"configRef":"c","certificateRef":"s","code":[{"image":"a"},{"image":"b"}]}`, "spec.code[0]: Required value: environment or mountPath"},
 		{"Config", `{"image":{},"code":{"imgae":"a"}}`, "spec.code.imgae: unknown field"},
+		{"Config", `{"image":{},"authorityRef":"main","puppet":{"autosignCommand":"/hooks/sign"}}`, `spec.puppet.autosignCommand: CertificateAuthority "main" has SigningPolicies (`},
 		{"CertificateAuthority", `{"ttl":"1h30m"}`, "spec.ttl"},
 		{"CertificateAuthority", `{"external":{"url":"https://a"},"storage":{"size":"5Gi"}}`, "an external CA has no storage here"},
 		{"CertificateAuthority", `{"storage":{"size":"0"}}`, aSize},

@@ -132,6 +132,19 @@ type PuppetSpec struct {
 	// +optional
 	Reports string `json:"reports,omitempty"`
 
+	// autosignCommand is the absolute path of a program that decides about agents' requests for
+	// certificates, in place of SigningPolicies. It is refused while the CertificateAuthority
+	// has SigningPolicies.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	AutosignCommand string `json:"autosignCommand,omitempty"`
+
+	// externalNodesCommand is the absolute path of a program that classifies nodes, in place of
+	// a NodeClassifier.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	ExternalNodesCommand string `json:"externalNodesCommand,omitempty"`
+
 	// extraConfig are further settings.
 	// +optional
 	ExtraConfig *ExtraConfig `json:"extraConfig,omitempty"`

@@ -57,3 +57,15 @@ func TestHashWithoutRoutes(t *testing.T) {
 	files[RoutesFile] = ""
 	require.NotEqual(t, earlier, Hash(files))
 }
+
+// TestCommands: programs of the user's own take the place of Lintel's.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	in := input()
+	in.Authority = &v1alpha1.CertificateAuthority{}
+	in.Config.Spec.Puppet.AutosignCommand, in.Config.Spec.Puppet.ExternalNodesCommand = "/hooks/sign", "/hooks/classify"
+	text := render(t, in)["puppet.conf"]
+	require.Contains(t, text, "\nautosign = /hooks/sign\n")
+	require.Contains(t, text, "\nnode_terminus = exec\nexternal_nodes = /hooks/classify\n")
+	require.NotContains(t, text, AutosignProgram)
+}

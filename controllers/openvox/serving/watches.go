@@ -191,6 +191,13 @@ func (w watches) configsOfClassifier(ctx context.Context, classifier *v1alpha1.N
 	return object.Requests(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.NodeClassifierRef == classifier.Name }, client.InNamespace(classifier.Namespace))
 }
 
+// configsReplacing are those with a program in place of the SigningPolicies of their CA.
+func (w watches) configsReplacing(ctx context.Context, policy *v1alpha1.SigningPolicy) []reconcile.Request {
+	return object.Requests(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool {
+		return c.Spec.Puppet.AutosignCommand != "" && c.Spec.AuthorityRef == policy.Spec.CertificateAuthorityRef
+	}, client.InNamespace(policy.Namespace))
+}
+
 // configsOfClassifierSecret are those of the NodeClassifiers that read a Secret.
 func (w watches) configsOfClassifierSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) (requests []reconcile.Request) {
 	for _, classifier := range w.classifiersOfSecret(ctx, secret) {

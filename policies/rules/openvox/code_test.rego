@@ -2,6 +2,9 @@ package openvox_test
 
 import rego.v1
 
+import data.openvox.config
+import data.openvox.signingpolicy
+
 code_denials(code) := config_denials({"code": code})
 
 test_code if {
@@ -36,4 +39,29 @@ test_code_overlaps if {
 	code_denials([{"image": "a", "environment": "e"}, below]) == {"spec.code[1]"}
 	config_denials({"puppet": {"environmentPath": "$codedir/envs:/x"}, "code": [{"image": "a", "environment": "e"}, below]}) == set()
 	code_denials([{"image": "x", "mountPath": sprintf("/etc/puppetlabs/code/%d", [i])} | some i in numbers.range(1, 33)]) == {"spec.code"}
+}
+
+test_commands if {
+	config_denials({"puppet": {"autosignCommand": "/etc/puppetlabs/hooks/sign.sh", "externalNodesCommand": "/usr/bin/enc"}}) == set()
+	config_denials({"nodeClassifierRef": "foreman", "puppet": {"autosignCommand": "", "externalNodesCommand": ""}}) == set()
+	every path in ["sign.sh", "/a b", "/a/../b c", "/a\n[server]", "/a/"] {
+		config_denials({"puppet": {"autosignCommand": path, "externalNodesCommand": path}}) == {"spec.puppet.autosignCommand", "spec.puppet.externalNodesCommand"}
+	}
+	config_denials({"nodeClassifierRef": "foreman", "puppet": {"externalNodesCommand": "/usr/bin/enc"}}) == {"spec.puppet.externalNodesCommand"}
+	config_denials({"puppet": {"externalNodesCommand": "/usr/bin/enc", "extraConfig": {"server": {"node_terminus": "plain"}}}}) == {"spec.puppet.extraConfig.server.node_terminus"}
+}
+
+test_command_in_place_of_policies if {
+	with_command := {"spec": {"authorityRef": "main", "puppet": {"autosignCommand": "/usr/bin/sign"}}}
+	policies := {"facts": {"signingPolicies": ["any"]}}
+	fields(config.deny) == {"spec.puppet.autosignCommand"} with input as review(create(with_command), policies)
+	fields(config.deny) == {"spec.puppet.autosignCommand"} with input as review(update({"spec": {"authorityRef": "main"}}, with_command), policies)
+	count(config.deny) == 0 with input as review(update(with_command, with_command), policies)
+	count(config.deny) == 0 with input as review(create(with_command), {"facts": {"signingPolicies": null}})
+	count(config.warn) == 1 with input as review(create(with_command), {})
+	policy := {"spec": {"certificateAuthorityRef": "main", "any": true}}
+	replaced := {"facts": {"autosignConfigs": ["c"]}}
+	fields(signingpolicy.deny) == {"spec.certificateAuthorityRef"} with input as review(create(policy), replaced)
+	count(signingpolicy.deny) == 0 with input as review(update(policy, policy), replaced)
+	count(signingpolicy.deny) == 0 with input as review(create(policy), {})
 }

@@ -40,6 +40,34 @@ type PolicyFacts struct {
 	OIDs map[string]string `json:"oids"`
 }
 
+// SigningPolicyFacts are what the rules read as input.facts about a SigningPolicy that is to be
+// stored.
+type SigningPolicyFacts struct {
+	PolicyFacts
+	// AutosignConfigs are the Configs of its CertificateAuthority with a program of their own in
+	// place of SigningPolicies.
+	AutosignConfigs []string `json:"autosignConfigs"`
+}
+
+// ConfigFacts are what the rules read as input.facts about a Config.
+type ConfigFacts struct {
+	// SigningPolicies are those of the CertificateAuthority of a Config that has a program in
+	// place of them.
+	SigningPolicies []string `json:"signingPolicies,omitempty"`
+}
+
+// AutosignConfigs are the Configs of a CertificateAuthority with a program of their own in place
+// of SigningPolicies.
+func AutosignConfigs(ca string, configs []v1alpha1.Config) (names []string) {
+	for i := range configs {
+		if config := &configs[i]; config.Spec.AuthorityRef == ca && config.Spec.Puppet.AutosignCommand != "" && config.DeletionTimestamp.IsZero() {
+			names = append(names, config.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // KnownNames are the same facts for all.
 func KnownNames() PolicyFacts { return PolicyFacts{OIDs: csr.OIDs()} }
 
