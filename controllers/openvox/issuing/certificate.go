@@ -55,7 +55,7 @@ func (r *CertificateReconciler) reporter() object.Reporter[*v1alpha1.Certificate
 
 // Reconcile reports the outcome of an attempt that has ended, or begins one.
 func (r *CertificateReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &v1alpha1.Certificate{}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.Certificate{}, r.unlessPaused)
 }
 
 func (r *CertificateReconciler) carryOut(ctx context.Context, certificate *v1alpha1.Certificate) (certificateReport, error) {

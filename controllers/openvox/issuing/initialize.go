@@ -74,7 +74,7 @@ type progress struct {
 
 // Reconcile takes one CA a step further.
 func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return authorityReporter(r.client, r.events, initializeManager, "Initialize").Reconcile(ctx, request, &v1alpha1.CertificateAuthority{}, r.carryOut)
+	return authorityReporter(r.client, r.events, initializeManager, "Initialize").Reconcile(ctx, request, &v1alpha1.CertificateAuthority{}, authorityPausing.Step(r.carryOut))
 }
 
 func (r *InitializeReconciler) carryOut(ctx context.Context, ca *v1alpha1.CertificateAuthority) (authorityReport, error) {
