@@ -48,7 +48,7 @@ var upstreamFields = []upstreamField{
 	{"securityContext", "Server", `{configRef: c, certificateRef: s, securityContext: {runAsUser: 1001, runAsGroup: 0, runAsNonRoot: true, fsGroup: 1001, fsGroupChangePolicy: Always}}`, "without it, Pods run as the user of the image, and only those of a CA have an `fsGroup`", ""},
 	{"securityContext as root", "Server", `{configRef: c, certificateRef: s, securityContext: {runAsUser: 0}}`, "", ""},
 	{"securityContext", "Database", `{certificateRef: db, postgres: {host: pg, credentialsSecretRef: pg}, securityContext: {runAsUser: 1001, fsGroup: 1001}}`, "", ""},
-	{"securityContext", "CertificateAuthority", `{securityContext: {fsGroup: 1001}}`, "", ""},
+	{"securityContext", "CertificateAuthority", `{securityContext: {fsGroup: 1001}}`, "of the setup Job's Pod; that of the CA's server is in its Server", ""},
 	{"certname", "Certificate", `{authorityRef: main, certname: puppet, dnsAltNames: [puppet]}`, "required and immutable, as there", ""},
 	{"certname left out", "Certificate", `{authorityRef: main}`, "", ""},
 	{"two Certificates of one certname", "Certificate", `{authorityRef: main, certname: puppet}`, "", openvoxObject("Certificate", "first", "{authorityRef: main, certname: puppet}")},

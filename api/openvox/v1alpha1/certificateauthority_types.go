@@ -88,6 +88,11 @@ type CertificateAuthoritySpec struct {
 	// +kubebuilder:default={requests: {cpu: "200m", memory: "768Mi"}, limits: {cpu: "1", memory: "1Gi"}}
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
+	// securityContext overrides settings of the security context of the setup Job's Pod. That of
+	// the CA's server is in its Server, and needs the same fsGroup.
+	// +optional
+	SecurityContext *PodSecurityContextSpec `json:"securityContext,omitempty"`
+
 	// crlRefreshInterval is how often the CRL is read from the CA.
 	// +optional
 	// +kubebuilder:default="5m"
