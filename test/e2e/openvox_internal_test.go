@@ -234,6 +234,13 @@ func TestOpenVoxInternalCertificateAuthority(t *testing.T) {
 	testRevocation(t, ca, namespace)
 	t.Run("rendered configuration", func(t *testing.T) { testRenderedConfiguration(t, ca, namespace, policies) })
 	require.NotEmpty(t, secretValue(t, namespace, "main-ca-crl", "infra_crl.pem"), "refreshing the CRL leaves the other alone")
+	// A CRL that is lost is read from the CA, and no setup Job runs.
+	mustKubectl(t, "", "delete", "secret", "main-ca-crl", "-n", namespace)
+	eventually(t, func() bool {
+		text, ok := get(t, "secret", "main-ca-crl", "-n", namespace, "-o", `jsonpath={.data.ca_crl\.pem}`)
+		return ok && text != ""
+	}, "the CRL to be read again")
+	require.Empty(t, mustGet(t, "job", "main-ca-setup", "-n", namespace, "--ignore-not-found"))
 	// Its own certificate is issued again, too, and by whom else.
 	mustKubectl(t, "", "delete", "secret", "main-operator-signing-tls", "-n", namespace)
 	waitSigned(t, namespace, "main-operator-signing", nil)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -100,6 +101,13 @@ func (r *CertificateReconciler) issue(ctx context.Context, certificate *v1alpha1
 	}
 	if verdict.Denied() {
 		return outcome{phase: v1alpha1.CertificateError, reason: "NotAdmitted", message: verdict.Message(), wait: retryPending}
+	}
+	refusals, err := r.refusals(ctx, certificate)
+	if err != nil {
+		return outcome{phase: v1alpha1.CertificateError, reason: reasonFailed, message: err.Error(), wait: retryError}
+	}
+	if len(refusals) > 0 {
+		return outcome{phase: v1alpha1.CertificateError, reason: reasonPolicyDenied, message: "spec.certificatePolicy of the CertificateAuthority: " + strings.Join(refusals, "; "), wait: retryPending}
 	}
 	i, err := r.issuance(ctx, certificate)
 	if err != nil {
