@@ -235,7 +235,7 @@ func TestOpenVoxInternalCertificateAuthority(t *testing.T) {
 	t.Run("rendered configuration", func(t *testing.T) { testRenderedConfiguration(t, ca, namespace, policies) })
 	require.NotEmpty(t, secretValue(t, namespace, "main-ca-crl", "infra_crl.pem"), "refreshing the CRL leaves the other alone")
 	// A CRL that is lost is read from the CA, and no setup Job runs.
-	mustKubectl(t, "", "delete", "secret", "main-ca-crl", "-n", namespace)
+	tamper(t, "", "delete", "secret", "main-ca-crl", "-n", namespace)
 	eventually(t, func() bool {
 		text, ok := get(t, "secret", "main-ca-crl", "-n", namespace, "-o", `jsonpath={.data.ca_crl\.pem}`)
 		return ok && text != ""
