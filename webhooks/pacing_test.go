@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,10 +16,12 @@ func TestTenantsHaveAsManyTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPacing(2)
 		ctx, cancel := context.WithCancel(t.Context())
+		var reviews sync.WaitGroup
+		var mutex sync.Mutex
 		running, most := 0, 0
 		slices := map[string]int{}
 		for _, tenant := range []string{"a", "a", "a", "a", "a", "a", "b", "c"} {
-			go func() {
+			reviews.Go(func() {
 				r := p.review(tenant)
 				defer r.end()
 				r.wait(ctx, time.Now())
@@ -28,18 +31,21 @@ func TestTenantsHaveAsManyTurns(t *testing.T) {
 					if ctx.Err() != nil {
 						return
 					}
+					mutex.Lock()
 					running++
 					most = max(most, running)
 					slices[tenant]++
+					mutex.Unlock()
 					time.Sleep(turnLength)
+					mutex.Lock()
 					running--
+					mutex.Unlock()
 				}
-			}()
+			})
 		}
 		time.Sleep(300*turnLength + turnLength/2)
 		cancel()
-		synctest.Wait()
-		time.Sleep(2 * turnLength)
+		reviews.Wait()
 		require.Equal(t, 2, most)
 		for _, tenant := range []string{"a", "b", "c"} {
 			require.InDelta(t, 200, slices[tenant], 10, "%v", slices)
