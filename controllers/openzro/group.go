@@ -91,11 +91,16 @@ func (g *groups) hold(ctx context.Context, t *task[*v1.OZGroup], have management
 		// Another user has added the members of a group that has some already.
 		ours := isCreating(t.next) && have.IsEmpty()
 		conditionsOf(t.next).Remove(v1.ConditionCreating)
+		status.GroupID, status.Adopted = "", false
 		if !ours && !v1.MayAdopt(t.object) {
-			status.GroupID, status.Adopted = "", false
 			return refuseAdoption(foreign)
 		}
-		status.GroupID, status.Adopted = have.ID, !ours
+		if !ours {
+			if err := adopt(ctx, t, foreign, &status.GroupID, nil); err != nil {
+				return err
+			}
+		}
+		status.GroupID = have.ID
 	}
 	conditionsOf(t.next).Remove(v1.ConditionCreating)
 	if status.Adopted {
@@ -160,9 +165,25 @@ func (g *groups) remove(ctx context.Context, t *task[*v1.OZGroup]) error {
 	if _, _, err := t.Groups.Confirm(ctx, t.next.Status.GroupID); err != nil {
 		return err
 	}
+	inDoubt := t.next.Status.GroupID == "" && isCreating(t.next)
+	if inDoubt {
+		name := t.object.Spec.Name
+		absent, err := t.Groups.Absent(ctx, string(t.object.UID), func(g management.Group) bool { return g.Name == name })
+		if err != nil || absent {
+			return err
+		}
+	}
 	have, found := groupOf(t)
-	if !found || t.next.Status.Adopted || t.next.Status.GroupID == "" && (!isCreating(t.next) || !have.IsEmpty()) {
+	if !found && inDoubt {
+		return inFlight(kindGroup)
+	}
+	if !found || t.next.Status.Adopted || t.next.Status.GroupID == "" && (!inDoubt || !have.IsEmpty()) {
 		return nil
+	}
+	if inDoubt {
+		if theirs, err := g.haveGroup(ctx, t.by, have); err != nil || theirs {
+			return err
+		}
 	}
 	if used, err := g.isUsed(ctx, t.object, have.ID); err != nil || used {
 		return err
@@ -201,7 +222,7 @@ func (n *neighbours) groupIDs(ctx context.Context, t *management.Tenant, by cred
 	ids, missing := namedGroups(t, all.Items, names)
 	quiet := len(missing) > 0 && areBeingMade(all.Items, missing)
 	if len(missing) > 0 && !quiet {
-		if err := t.Groups.Missed(ctx, missing...); err != nil {
+		if _, err := t.Groups.Missed(ctx, missing...); err != nil {
 			return nil, err
 		}
 		ids, missing = namedGroups(t, all.Items, names)

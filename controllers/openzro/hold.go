@@ -54,7 +54,9 @@ func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource
 		t.next.CommonStatus().Adopted = false
 		return made.ID, asWritten(made, w.request)
 	}
-	if t.next.CommonStatus().Adopted = !ours; !ours {
+	if ours {
+		t.next.CommonStatus().Adopted = false
+	} else {
 		if err := adopt(ctx, t, foreignResource(have), w.id, resourceRequestOf(have)); err != nil {
 			return have.ID, err
 		}
@@ -120,7 +122,7 @@ func needNetwork(ctx context.Context, t *management.Tenant, namespace, id string
 	}
 	have, found := t.Networks.Get(id)
 	if !found {
-		if err := t.Networks.Missed(ctx, id); err != nil {
+		if _, err := t.Networks.Missed(ctx, id); err != nil {
 			return err
 		}
 		have, found = t.Networks.Get(id)
@@ -153,10 +155,19 @@ func removeResource[T v1.Object](ctx context.Context, t *task[T], w wantedResour
 		return err
 	}
 	have, found, ours := resourceOf(all, t.next.CommonStatus().Adopted, w)
+	if !found {
+		absent, err := all.AbsentIfUnsure(ctx, string(t.object.GetUID()), func(r management.Resource) bool { return r.Description == w.record })
+		if err != nil || absent {
+			return err
+		}
+		if have, found, ours = resourceOf(all, t.next.CommonStatus().Adopted, w); !found {
+			return inFlight(kindResource)
+		}
+	}
 	if found && !ours && have.ID == *w.id {
 		return releaseResource(ctx, t, all, have)
 	}
-	if !found || !ours {
+	if !ours {
 		return nil
 	}
 	err := all.Remove(ctx, have.ID)

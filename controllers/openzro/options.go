@@ -21,6 +21,7 @@ type settings struct {
 	managementURL, apiKeyFile string
 	defaultNamespaces         []string // globs of those that have the default key
 	autoGroups                []string // grants of groups to setup keys, as NAMESPACE=GROUP
+	adoptions                 []string // grants of adoptions in shared accounts, as NAMESPACE=NAME
 	clientImage               string
 	namespaces                []string
 	interval                  time.Duration // at which what the server has is listed
@@ -32,6 +33,7 @@ func (o *settings) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&o.apiKeyFile, "openzro-api-key-file", "", "`file` with the default key, a personal access token, read again when it changes; empty: every namespace needs a Secret openzro-mgmt-api-key")
 	flags.StringSliceVar(&o.defaultNamespaces, "openzro-default-namespaces", nil, "`namespaces`, or globs of them, that have the default key where they have no Secret of their own; none: no namespace")
 	flags.StringArrayVar(&o.autoGroups, "openzro-auto-groups", nil, "a `grant`, NAMESPACE=GROUP with globs in either, that permits setup keys of a namespace to put peers into a group of an account that several namespaces share; may be repeated. Groups that an OZGroup of the namespace created need none")
+	flags.StringArrayVar(&o.adoptions, "openzro-adoptions", nil, "a `grant`, NAMESPACE=NAME with globs in either, that permits objects of a namespace to adopt the item of that name in an account that several namespaces share; may be repeated. The name of a router is the one of its network")
 	flags.StringVar(&o.clientImage, "openzro-client-image", "openzro/openzro:latest", "`image` of the client, in routing peers and beside the containers of Pods")
 	flags.StringSliceVar(&o.namespaces, "openzro-namespaces", nil, "`namespaces` whose openZro objects and Pods are judged and carried out, for which config/rbac/openzro-namespace in each is enough; none: all")
 	flags.DurationVar(&o.interval, "openzro-interval", time.Minute, "`interval` at which what the server has is compared with the objects, and permanent errors are tried again")
@@ -49,12 +51,15 @@ func (o *settings) check() error {
 			return fmt.Errorf("--openzro-default-namespaces: %q is no name of a namespace and no glob such as team-*", glob)
 		}
 	}
-	for _, grant := range o.autoGroups {
-		namespace, group, found := strings.Cut(grant, "=")
-		_, err := path.Match(namespace, "")
-		_, other := path.Match(group, "")
-		if !found || namespace == "" || group == "" || err != nil || other != nil {
-			return fmt.Errorf("--openzro-auto-groups: Invalid value %q: must be NAMESPACE=GROUP, such as team-a=Servers", grant)
+	for _, grants := range []struct {
+		flag, example string
+		all           []string
+	}{
+		{"openzro-auto-groups", "team-a=Servers", o.autoGroups},
+		{"openzro-adoptions", "team-a=Servers", o.adoptions},
+	} {
+		if err := checkGrants(grants.flag, grants.example, grants.all); err != nil {
+			return err
 		}
 	}
 	switch {
@@ -68,6 +73,19 @@ func (o *settings) check() error {
 		return fmt.Errorf("--openzro-cluster-dns: %q is no domain such as svc.cluster.local", o.clusterDNS)
 	}
 	return system.CheckNamespaces("openzro-namespaces", o.namespaces)
+}
+
+// checkGrants reports a grant of a flag that is not two globs.
+func checkGrants(flag, example string, grants []string) error {
+	for _, grant := range grants {
+		namespace, name, found := strings.Cut(grant, "=")
+		_, err := path.Match(namespace, "")
+		_, other := path.Match(name, "")
+		if !found || namespace == "" || name == "" || err != nil || other != nil {
+			return fmt.Errorf("--%s: Invalid value %q: must be NAMESPACE=NAME, such as %s", flag, grant, example)
+		}
+	}
+	return nil
 }
 
 // options are what the controllers of this package need.

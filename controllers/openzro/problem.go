@@ -57,6 +57,12 @@ func stillLinked(format string, arguments ...any) *problem {
 	return p
 }
 
+// inFlight is the problem of an object that is deleted while the server may still be creating
+// an item for it: the item would stay behind.
+func inFlight(kind string) *problem {
+	return waiting(v1.ReasonDependency, "the server did not answer when the %s was created: this object is deleted once two lists agree on whether it exists", kind)
+}
+
 // stalled is a problem that goes when the object is changed.
 func stalled(reason, format string, arguments ...any) *problem {
 	return &problem{reason: reason, message: fmt.Sprintf(format, arguments...), stalled: true, again: refusedPause}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
@@ -76,9 +77,21 @@ func (s *site) deleteWithChildren(peers ...*v1.OZRoutingPeer) {
 	s.settle()
 	for _, peer := range peers {
 		require.True(s.t, s.isGone(peer))
-		s.delete(&v1.OZSetupKey{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: childName(peer)}})
-		s.delete(&v1.OZGroup{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: childName(peer)}})
-		s.delete(s.deploymentOf(peer.Name))
+	}
+	s.deleteChildren(peers...)
+}
+
+// deleteChildren deletes what is an object's own, as far as it has come.
+func (s *site) deleteChildren(peers ...*v1.OZRoutingPeer) {
+	s.t.Helper()
+	for _, peer := range peers {
+		for _, child := range []client.Object{
+			&v1.OZSetupKey{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: childName(peer)}},
+			&v1.OZGroup{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: childName(peer)}},
+			&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: peer.Name}},
+		} {
+			require.NoError(s.t, client.IgnoreNotFound(s.client.Delete(s.t.Context(), child)))
+		}
 	}
 	for range 3 {
 		require.NoError(s.t, s.once())

@@ -64,6 +64,7 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 		access:  &access{cached: cached, live: live, url: o.managementURL, file: o.apiKeyFile, namespaces: o.defaultNamespaces},
 	}
 	around := &neighbours{client: cached, access: a.access}
+	a.grants = &grants{neighbours: around, tenants: a.tenants, settings: o.settings}
 	add(a, "OZGroup", func() *v1.OZGroup { return &v1.OZGroup{} },
 		func(g *v1.OZGroup) *v1.OZGroupStatus { return &g.Status },
 		func(s *v1.OZGroupStatus) *v1.Status { return &s.Status }, &groups{around}, a.followNamesakes)
@@ -78,7 +79,7 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 	add(a, "OZSetupKey", func() *v1.OZSetupKey { return &v1.OZSetupKey{} },
 		func(k *v1.OZSetupKey) *v1.OZSetupKeyStatus { return &k.Status },
 		func(s *v1.OZSetupKeyStatus) *v1.Status { return &s.Status },
-		&setupKeys{around, &keySecrets{client: cached, reader: live, known: lru.New(maxKeySecrets)}, a.tenants, o.autoGroups},
+		&setupKeys{around, &keySecrets{client: cached, reader: live, known: lru.New(maxKeySecrets)}, a.grants},
 		a.followGroups(keyConcerned, &v1.OZSetupKeyList{}), a.followKeySecrets)
 	add(a, "OZRoutingPeer", func() *v1.OZRoutingPeer { return &v1.OZRoutingPeer{} },
 		func(p *v1.OZRoutingPeer) *v1.OZRoutingPeerStatus { return &p.Status },

@@ -22,9 +22,7 @@ import (
 type setupKeys struct {
 	*neighbours
 	secrets *keySecrets
-	tenants *management.Tenants
-	// grants are those of --openzro-auto-groups.
-	grants []string
+	grants  *grants
 }
 
 func (k *setupKeys) keep(ctx context.Context, t *task[*v1.OZSetupKey]) error {
@@ -92,7 +90,7 @@ func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	if err != nil {
 		return err
 	}
-	if err := k.mayEnrol(ctx, t, ids); err != nil {
+	if err := k.grants.mayEnrol(ctx, t, ids); err != nil {
 		return err
 	}
 	wanted := idsOf(ids, t.object.Spec.AutoGroups)
@@ -111,8 +109,12 @@ func (k *setupKeys) use(ctx context.Context, t *task[*v1.OZSetupKey], secret key
 	k.adopted(t)
 	have, found := keyOf(t.SetupKeys.All(), secret.prefix)
 	if !found && t.object.Spec.ManagementURL == "" {
-		if err := t.SetupKeys.Missed(ctx, "key "+secret.prefix); err != nil {
+		pending, err := t.SetupKeys.Missed(ctx, "key "+secret.prefix)
+		if err != nil {
 			return err
+		}
+		if pending {
+			return waiting(v1.ReasonDependency, "the setup key in Secret %s is looked for in the next list of the server", t.object.SecretKey().Name)
 		}
 		have, found = keyOf(t.SetupKeys.All(), secret.prefix)
 	}
@@ -345,7 +347,7 @@ func (k *setupKeys) request(ctx context.Context, t *task[*v1.OZSetupKey]) (manag
 	if err != nil {
 		return management.SetupKeyRequest{}, err
 	}
-	if err := k.mayEnrol(ctx, t, ids); err != nil {
+	if err := k.grants.mayEnrol(ctx, t, ids); err != nil {
 		return management.SetupKeyRequest{}, err
 	}
 	request := management.SetupKeyRequest{
@@ -385,11 +387,20 @@ func (k *setupKeys) remove(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 	if !hasMade(t.object) {
 		return k.forget(ctx, t, secret, false)
 	}
-	if t.object.Status.Making != nil {
-		t.SetupKeys.Forget() // the ID of the key is not known: only another list can have it
-	}
 	if err := t.SetupKeys.Load(ctx); err != nil {
 		return err
+	}
+	if making := t.object.Status.Making; making != nil { // the ID of the key is not known
+		created := func(one management.SetupKey) bool {
+			return one.Name == making.Name && !slices.Contains(making.Before, one.ID)
+		}
+		absent, err := t.SetupKeys.Absent(ctx, string(t.object.UID), created)
+		if err != nil {
+			return err
+		}
+		if !absent && !slices.ContainsFunc(t.SetupKeys.Named(making.Name), created) {
+			return inFlight(kindSetupKey)
+		}
 	}
 	for _, id := range append(remoteIDs(t.object), secret.id, secret.replaced) {
 		if _, _, err := t.SetupKeys.Confirm(ctx, id); err != nil {
