@@ -132,3 +132,12 @@ func isGranted(grants []string, namespace, name string) bool {
 		return one && (other || names == name)
 	})
 }
+
+// hasGrant reports whether any grant names a namespace.
+func hasGrant(grants []string, namespace string) bool {
+	return slices.ContainsFunc(grants, func(grant string) bool {
+		namespaces, _, _ := strings.Cut(grant, "=")
+		matches, _ := path.Match(namespaces, namespace)
+		return matches
+	})
+}

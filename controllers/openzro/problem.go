@@ -25,6 +25,12 @@ type problem struct {
 
 func (p *problem) Error() string { return p.message }
 
+// isProblem reports whether an error is a *problem.
+func isProblem(err error) bool {
+	_, is := errors.AsType[*problem](err)
+	return is
+}
+
 // withWayOut is the problem of an object that is deleted, with how to let it go even so.
 func (p *problem) withWayOut() *problem {
 	out := *p

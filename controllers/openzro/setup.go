@@ -27,9 +27,11 @@ const workers = 24
 // controllers are those of all kinds, which have in common how objects are woken.
 type controllers struct {
 	*shared
-	all   []controller
-	looks map[string]chan event.GenericEvent
-	kinds map[string]func() client.Object
+	all []controller
+	// exposer is the controller of Services.
+	exposer *exposer
+	looks   map[string]chan event.GenericEvent
+	kinds   map[string]func() client.Object
 }
 
 // controller is the one of a kind.
@@ -51,6 +53,9 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 			return err
 		}
 	}
+	if err := a.exposer.setUp(mgr, c); err != nil {
+		return err
+	}
 	return mgr.Add(a.keeper(o.interval))
 }
 
@@ -62,6 +67,10 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 		client: cached, metrics: counted, events: o.events, admit: o.admit, now: now, wake: a.wakeOne, interval: o.interval,
 		tenants: management.NewTenants(counted.observe, now),
 		access:  &access{cached: cached, live: live, url: o.managementURL, file: o.apiKeyFile, namespaces: o.defaultNamespaces},
+	}
+	a.exposer = &exposer{
+		client: cached, events: o.events, grants: o.expose, cluster: o.clusterName, dns: o.clusterDNS,
+		applier: &object.Applier{Client: cached, Live: live, Manager: exposeManager},
 	}
 	around := &neighbours{client: cached, access: a.access}
 	a.grants = &grants{neighbours: around, tenants: a.tenants, settings: o.settings}
