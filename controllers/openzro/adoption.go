@@ -17,6 +17,7 @@ const (
 	kindGroup    = "group"
 	kindNetwork  = "network"
 	kindPolicy   = "policy"
+	kindRecord   = "DNS record"
 	kindResource = "resource"
 	kindRouter   = "router"
 	kindSetupKey = "setup key"

@@ -67,6 +67,21 @@ func (g *grants) mayAdopt(ctx context.Context, of v1.Object, tenant *management.
 		v1.AdoptAnnotation, of.GetNamespace(), item, of.GetNamespace()+"="+item.name)
 }
 
+// mayUseZone refuses a DNS zone of an account that several namespaces share without a grant of
+// the namespace whose OZRoutingPeer names it: peers of other tenants may resolve names by it.
+func (g *grants) mayUseZone(ctx context.Context, t *task[*v1.OZNetworkResource], namespace, domain string) error {
+	shared, err := namespace != t.object.Namespace, error(nil)
+	if !shared {
+		shared, err = g.isShared(ctx, t.object, t.Tenant, t.by)
+	}
+	if err != nil || !shared || isGranted(g.dnsZones, namespace, domain) {
+		return err
+	}
+	return stalled(v1.ReasonNotGranted,
+		"spec.dnsZoneRef of the OZRoutingPeer: several namespaces share the account, and namespace %s has no grant for the DNS zone %s: remove the field, or have the administrator start the manager with --openzro-dns-zones=%q",
+		namespace, domain, namespace+"="+domain)
+}
+
 // isSibling reports whether a group and a setup key are those of one OZRoutingPeer, whose group
 // may be adopted. Admission permits their names to Lintel only.
 func isSibling(group *v1.OZGroup, key *v1.OZSetupKey) bool {

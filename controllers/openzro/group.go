@@ -235,6 +235,42 @@ func (n *neighbours) groupIDs(ctx context.Context, t *management.Tenant, by cred
 	return nil, p
 }
 
+// groupsByID are the groups of some IDs by their names, for an object with somebody's key. It is
+// in a list, because groups of several origins may have one name.
+func (n *neighbours) groupsByID(ctx context.Context, t *management.Tenant, by credentials, field string, ids []string) (all []map[string]string, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	if err := t.Groups.Load(ctx); err != nil {
+		return nil, err
+	}
+	lacks := func(id string) bool { _, found := t.Groups.Get(id); return !found }
+	if slices.ContainsFunc(ids, lacks) {
+		if _, err := t.Groups.Missed(ctx, slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !lacks(id) })...); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range ids {
+		group, found := t.Groups.Get(id)
+		if !found {
+			return nil, waiting(v1.ReasonGroupNotFound, "%s: the server has no group with the ID %q: name the ID of a group that it has, such as in status.groupID of an OZGroup", field, id)
+		}
+		one := map[string]string{group.Name: id}
+		if err := n.mayName(ctx, t, by, one); err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// joined are IDs without duplicates, in order.
+func joined(lists ...[]string) []string {
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // remedy says how groups that are missing come to be named. They are sought by spec.name, not
 // by the name of an OZGroup.
 func remedy(groups []v1.OZGroup, missing []string) string {

@@ -1,6 +1,7 @@
 package openzro
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -12,6 +13,8 @@ import (
 // wantedResource is a resource of a network at the server, as an object says.
 type wantedResource struct {
 	network string
+	// owner is the namespace of the OZRoutingPeer of the network, if it is another one.
+	owner string
 	// id is the ID in the next status, and record the description of what is made.
 	id      *string
 	record  string
@@ -21,7 +24,7 @@ type wantedResource struct {
 // holdResource has the server have a resource, and gives its ID. Whether it was there
 // before is written into the status.
 func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource) (id string, err error) {
-	if err := needNetwork(ctx, t.Tenant, t.object.GetNamespace(), w.network); err != nil {
+	if err := needNetwork(ctx, t.Tenant, cmp.Or(w.owner, t.object.GetNamespace()), w.network); err != nil {
 		return "", err
 	}
 	all := t.Resources(w.network)

@@ -23,6 +23,7 @@ type settings struct {
 	autoGroups                []string // grants of groups to setup keys, as NAMESPACE=GROUP
 	adoptions                 []string // grants of adoptions in shared accounts, as NAMESPACE=NAME
 	expose                    []string // grants of groups to Services that are exposed, as NAMESPACE=GROUP
+	dnsZones                  []string // grants of DNS zones in shared accounts, as NAMESPACE=DOMAIN
 	clientImage               string
 	namespaces                []string
 	interval                  time.Duration // at which what the server has is listed
@@ -36,6 +37,7 @@ func (o *settings) addTo(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.autoGroups, "openzro-auto-groups", nil, "a `grant`, NAMESPACE=GROUP with globs in either, that permits setup keys of a namespace to put peers into a group of an account that several namespaces share; may be repeated. Groups that an OZGroup of the namespace created need none")
 	flags.StringArrayVar(&o.adoptions, "openzro-adoptions", nil, "a `grant`, NAMESPACE=NAME with globs in either, that permits objects of a namespace to adopt the item of that name in an account that several namespaces share; may be repeated. The name of a router is the one of its network")
 	flags.StringArrayVar(&o.expose, "openzro-expose", nil, "a `grant`, NAMESPACE=GROUP with globs in either, that permits the annotation openzro.io/expose on Services of a namespace, and openzro.io/groups with these groups; may be repeated. None: no Service is exposed")
+	flags.StringArrayVar(&o.dnsZones, "openzro-dns-zones", nil, "a `grant`, NAMESPACE=DOMAIN with globs in either, that permits OZRoutingPeers of a namespace to name a DNS zone of an account that several namespaces share; may be repeated")
 	flags.StringVar(&o.clientImage, "openzro-client-image", "openzro/openzro:latest", "`image` of the client, in routing peers and beside the containers of Pods")
 	flags.StringSliceVar(&o.namespaces, "openzro-namespaces", nil, "`namespaces` whose openZro objects and Pods are judged and carried out, for which config/rbac/openzro-namespace in each is enough; none: all")
 	flags.DurationVar(&o.interval, "openzro-interval", time.Minute, "`interval` at which what the server has is compared with the objects, and permanent errors are tried again")
@@ -60,6 +62,7 @@ func (o *settings) check() error {
 		{"openzro-auto-groups", "team-a=Servers", o.autoGroups},
 		{"openzro-adoptions", "team-a=Servers", o.adoptions},
 		{"openzro-expose", "team-a=Servers", o.expose},
+		{"openzro-dns-zones", "team-a=prod.example.com", o.dnsZones},
 	} {
 		if err := checkGrants(grants.flag, grants.example, grants.all); err != nil {
 			return err

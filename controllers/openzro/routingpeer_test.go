@@ -248,7 +248,7 @@ func TestANetworkResource(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
 	grafana := &v1.OZNetworkResource{ObjectMeta: metav1.ObjectMeta{Name: "grafana"}, Spec: v1.OZNetworkResourceSpec{
-		RoutingPeerRef: v1.LocalReference{Name: "router"}, ServiceRef: v1.LocalReference{Name: "grafana"}, Groups: []string{"Servers"},
+		RoutingPeerRef: v1.RoutingPeerReference{Name: "router"}, ServiceRef: v1.LocalReference{Name: "grafana"}, Groups: []string{"Servers"},
 	}}
 	s.apply(grafana)
 	s.settle()

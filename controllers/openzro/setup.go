@@ -100,7 +100,7 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 		owned(&v1.OZGroup{}), owned(&v1.OZSetupKey{}), owned(&appsv1.Deployment{}))
 	add(a, "OZNetworkResource", func() *v1.OZNetworkResource { return &v1.OZNetworkResource{} },
 		func(n *v1.OZNetworkResource) *v1.OZNetworkResourceStatus { return &n.Status },
-		func(s *v1.OZNetworkResourceStatus) *v1.Status { return &s.Status }, &networkResources{around, o.clusterName},
+		func(s *v1.OZNetworkResourceStatus) *v1.Status { return &s.Status }, &networkResources{around, a.grants, o.clusterName},
 		a.followGroups(networkResourceConcerned, &v1.OZNetworkResourceList{}), a.followRoutingPeers, a.followServices)
 	add(a, "OZHTTPRoute", func() *v1.OZHTTPRoute { return &v1.OZHTTPRoute{} },
 		func(h *v1.OZHTTPRoute) *v1.OZHTTPRouteStatus { return &h.Status },

@@ -86,14 +86,10 @@ func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	if have.State != management.KeyValid {
 		return k.spent(ctx, t, secret, have)
 	}
-	ids, err := k.groupIDs(ctx, t.Tenant, t.by, t.object.Spec.AutoGroups)
+	wanted, err := k.autoGroups(ctx, t)
 	if err != nil {
 		return err
 	}
-	if err := k.grants.mayEnrol(ctx, t, ids); err != nil {
-		return err
-	}
-	wanted := idsOf(ids, t.object.Spec.AutoGroups)
 	if !slices.Equal(slices.Sorted(slices.Values(have.AutoGroups)), wanted) {
 		if have, err = t.SetupKeys.Update(ctx, have.ID, management.SetupKeyUpdate{AutoGroups: nonNil(wanted), Revoked: have.Revoked}); err != nil {
 			return gone(err, t.SetupKeys.Forget)
@@ -343,21 +339,37 @@ func (k *setupKeys) request(ctx context.Context, t *task[*v1.OZSetupKey]) (manag
 	if err != nil {
 		return management.SetupKeyRequest{}, stalled(v1.ReasonInvalidConfig, "%s", err)
 	}
-	ids, err := k.groupIDs(ctx, t.Tenant, t.by, spec.AutoGroups)
+	groups, err := k.autoGroups(ctx, t)
 	if err != nil {
 		return management.SetupKeyRequest{}, err
 	}
-	if err := k.grants.mayEnrol(ctx, t, ids); err != nil {
-		return management.SetupKeyRequest{}, err
-	}
 	request := management.SetupKeyRequest{
-		Name: t.object.KeyName(), Type: string(spec.Type), ExpiresIn: int(expiry / time.Second), AutoGroups: nonNil(idsOf(ids, spec.AutoGroups)),
+		Name: t.object.KeyName(), Type: string(spec.Type), ExpiresIn: int(expiry / time.Second), AutoGroups: nonNil(groups),
 		UsageLimit: int(spec.UsageLimit), Ephemeral: isTrue(spec.Ephemeral), AllowExtraDNSLabels: isTrue(spec.AllowExtraDNSLabels),
 	}
 	if request.Type == "" {
 		request.Type = string(v1.KeyTypeReusable)
 	}
 	return request, nil
+}
+
+// autoGroups are the IDs of the groups that peers join with a key.
+func (k *setupKeys) autoGroups(ctx context.Context, t *task[*v1.OZSetupKey]) ([]string, error) {
+	spec := &t.object.Spec
+	named, err := k.groupIDs(ctx, t.Tenant, t.by, spec.AutoGroups)
+	if err != nil {
+		return nil, err
+	}
+	byID, err := k.groupsByID(ctx, t.Tenant, t.by, "spec.autoGroupIDs", spec.AutoGroupIDs)
+	if err != nil {
+		return nil, err
+	}
+	for _, ids := range append(byID, named) {
+		if err := k.grants.mayEnrol(ctx, t, ids); err != nil {
+			return nil, err
+		}
+	}
+	return joined(idsOf(named, spec.AutoGroups), spec.AutoGroupIDs), nil
 }
 
 func isTrue(value *bool) bool { return value != nil && *value }

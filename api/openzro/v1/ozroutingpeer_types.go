@@ -98,11 +98,34 @@ type OZRoutingPeerSpec struct {
 	// +kubebuilder:default=false
 	Ephemeral *bool `json:"ephemeral,omitempty"`
 
+	// dnsZoneRef names a DNS zone of the server, in which the OZNetworkResources of the network
+	// get records. Default: none.
+	// +optional
+	DNSZoneRef *DNSZoneReference `json:"dnsZoneRef,omitempty"`
+
+	// allowedNamespaces are other namespaces, or globs of them, whose OZNetworkResources may be
+	// in the network. Default: none.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	AllowedNamespaces []string `json:"allowedNamespaces,omitempty"`
+
 	// exemptFromAdmission lets the peers in without being approved one by one, where the
 	// account asks for that.
 	// +optional
 	// +kubebuilder:default=true
 	ExemptFromAdmission *bool `json:"exemptFromAdmission,omitempty"`
+}
+
+// DNSZoneReference names a DNS zone of the server.
+type DNSZoneReference struct {
+	// name is the domain of the zone, such as prod.example.com.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
 }
 
 // OZRoutingPeerStatus is how far an OZRoutingPeer has come.

@@ -65,8 +65,8 @@ type LeftBehind struct {
 	// +required
 	Account string `json:"account"`
 
-	// kind is the kind of the item at the server: group, network, policy, resource, router or
-	// setup key.
+	// kind is the kind of the item at the server: DNS record, group, network, policy, resource,
+	// router or setup key.
 	// +required
 	Kind string `json:"kind"`
 

@@ -76,6 +76,10 @@ test_routing_peers if {
 		ozroutingpeer.warn == set() with input as about(spec)
 	}
 	count(ozroutingpeer.warn) == 1 with input as about({"replicas": 0})
+	count(ozroutingpeer.warn) == 1 with input as about({"allowedNamespaces": ["*"]})
+	ozroutingpeer.deny == set() with input as about({"dnsZoneRef": {"name": "prod.example.com"}, "allowedNamespaces": ["team-*", "shop"]})
+	fields(ozroutingpeer.deny) == {"spec.dnsZoneRef.name"} with input as about({"dnsZoneRef": {"name": "prod"}})
+	fields(ozroutingpeer.deny) == {"spec.allowedNamespaces[1]"} with input as about({"allowedNamespaces": ["a", "B"]})
 	count(ozroutingpeer.warn) == 1 with input as about({"labels": {"app.kubernetes.io/name": "x"}})
 	fields(ozroutingpeer.deny) == {"spec.labels"} with input as about({"labels": {"-a": "x"}})
 	fields(ozroutingpeer.deny) == {"spec.labels[a]"} with input as about({"labels": {"a": "x y"}})
@@ -93,6 +97,9 @@ test_network_resources if {
 	count(oznetworkresource.warn) == 1 with input as about(object.remove(network_resource, ["groups"]))
 	fields(oznetworkresource.deny) == {"spec.groups[0]"} with input as about(object.union(network_resource, {"groups": [""]}))
 	fields(oznetworkresource.deny) == {"spec.routingPeerRef.name"} with input as about(object.union(network_resource, {"routingPeerRef": {"name": ""}}))
+	fields(oznetworkresource.deny) == {"spec.routingPeerRef.namespace"} with input as about(object.union(network_resource, {"routingPeerRef": {"namespace": "A b"}}))
+	fields(oznetworkresource.deny) == {"spec.groupIDs[1]"} with input as about(object.union(network_resource, {"groupIDs": ["a", "a"]}))
+	oznetworkresource.deny == set() with input as about(object.union(network_resource, {"routingPeerRef": {"namespace": "other"}, "groupIDs": ["a"]}))
 	fields(oznetworkresource.deny) == {"spec.serviceRef.name"} with input as about(object.remove(network_resource, ["serviceRef"]))
 }
 

@@ -8,6 +8,8 @@ package openzro.ozroutingpeer
 
 import rego.v1
 
+import data.openzro.values
+
 spec := object.get(input.request.object, "spec", {})
 
 # By these the Deployment tells its Pods from those of others.
@@ -58,3 +60,21 @@ deny contains {"field": field, "msg": msg} if {
 }
 
 warn contains "spec.replicas: there are 0, so nothing is routed" if spec.replicas == 0
+
+deny contains {"field": field, "msg": msg} if {
+	domain := spec.dnsZoneRef.name
+	not values.is_domain(domain)
+	field := "spec.dnsZoneRef.name"
+	msg := sprintf("%s: Invalid value %q: must be the domain of a DNS zone of the server, such as prod.example.com", [field, domain])
+}
+
+deny contains {"field": field, "msg": msg} if {
+	some i, namespace in spec.allowedNamespaces
+	not regex.match(`^[-a-z0-9*?]+$`, namespace)
+	field := sprintf("spec.allowedNamespaces[%d]", [i])
+	msg := sprintf("%s: Invalid value %q: must be a namespace, or a glob with * and ? such as team-*", [field, namespace])
+}
+
+warn contains "spec.allowedNamespaces: every namespace with a key for the account may route its Services by this network" if {
+	"*" in spec.allowedNamespaces
+}
