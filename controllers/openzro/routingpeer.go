@@ -64,8 +64,12 @@ func (p *routingPeers) keep(ctx context.Context, t *task[*v1.OZRoutingPeer]) err
 	if err != nil {
 		return err
 	}
+	wanted, err := deployment(t.object, p.image, t.by.URL, key)
+	if err != nil {
+		return err
+	}
 	have := &appsv1.Deployment{}
-	if _, err := p.applier.Apply(ctx, object.ControlledBy(t.object), deployment(t.object, p.image, t.by.URL, key), have); err != nil {
+	if _, err := p.applier.Apply(ctx, object.ControlledBy(t.object), wanted, have); err != nil {
 		return foreign(err)
 	}
 	t.next.Status.ReadyReplicas = have.Status.ReadyReplicas

@@ -3,6 +3,7 @@ package v1
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // OZRoutingPeer is a Deployment of clients which route into the cluster, enrolled at the
@@ -87,6 +88,15 @@ type OZRoutingPeerSpec struct {
 	// +listType=map
 	// +listMapKey=mountPath
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
+
+	// podTemplate is merged into the template of the Pods, as a strategic merge patch of a
+	// PodTemplateSpec. Without a grant of the administrator, it may set labels, annotations,
+	// where Pods run, and resources and plain variables of the container openzro.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	PodTemplate *runtime.RawExtension `json:"podTemplate,omitempty"`
 
 	// privileged runs the client's container as such. Without it, the container has
 	// NET_ADMIN alone.

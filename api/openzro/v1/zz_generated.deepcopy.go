@@ -788,6 +788,11 @@ func (in *OZRoutingPeerSpec) DeepCopyInto(out *OZRoutingPeerSpec) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.PodTemplate != nil {
+		in, out := &in.PodTemplate, &out.PodTemplate
+		*out = new(runtime.RawExtension)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Privileged != nil {
 		in, out := &in.Privileged, &out.Privileged
 		*out = new(bool)
