@@ -44,18 +44,18 @@ func RemoteName(object v1.Object) string {
 	return ""
 }
 
-// kinds are those of openZro by their resources.
-var kinds = map[string]string{
+// kindNames are the kinds of openZro by their resources.
+var kindNames = map[string]string{
 	"ozgroups": "OZGroup", "ozhttproutes": "OZHTTPRoute", "oznetworkresources": "OZNetworkResource", "ozpolicies": "OZPolicy",
 	"ozresources": "OZResource", "ozroutingpeers": "OZRoutingPeer", "ozsetupkeys": "OZSetupKey",
 }
 
 // Resources are the resources of the kinds, in order.
-func Resources() []string { return slices.Sorted(maps.Keys(kinds)) }
+func Resources() []string { return slices.Sorted(maps.Keys(kindNames)) }
 
 // ResourceOf is the resource of a kind; empty where it is none of openZro's.
 func ResourceOf(kind string) string {
-	for resource, known := range kinds {
+	for resource, known := range kindNames {
 		if known == kind {
 			return resource
 		}
