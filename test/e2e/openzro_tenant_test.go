@@ -87,7 +87,7 @@ func newTenant(t *testing.T, which string) tenant {
 	return made
 }
 
-const openZroKinds = "ozpolicies,ozhttproutes,oznetworkresources,ozresources,ozroutingpeers,ozsetupkeys,ozgroups"
+const openZroKinds = "ozpolicies,ozhttproutes,oznetworkresources,ozresources,ozroutingpeers,ozsidecarprofiles,ozsetupkeys,ozgroups"
 
 // setKey stores a token in the tenant's Secret.
 func (x tenant) setKey(t *testing.T, token string) {

@@ -100,7 +100,7 @@ func TestRemoteNames(t *testing.T) {
 	require.Equal(t, "r", RemoteName(&v1.OZResource{Spec: v1.OZResourceSpec{Name: "r"}}))
 	require.Equal(t, "a.example.com", RemoteName(&v1.OZHTTPRoute{Spec: v1.OZHTTPRouteSpec{Domain: "a.example.com"}}))
 	require.Empty(t, RemoteName(&v1.OZRoutingPeer{}), "its network is shared")
-	require.Len(t, Resources(), 7)
+	require.Len(t, Resources(), 8)
 	require.Equal(t, "ozpolicies", ResourceOf("OZPolicy"))
 	require.Empty(t, ResourceOf("Pod"))
 }
