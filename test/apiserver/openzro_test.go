@@ -156,7 +156,7 @@ func TestOpenZroImmutable(t *testing.T) {
 func TestOpenZroKinds(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(configDir, "crd", "openzro", "*_*.yaml"))
 	require.NoError(t, err)
-	require.Len(t, paths, 7)
+	require.Len(t, paths, 8)
 	for _, path := range paths {
 		spec := load(t, path).Spec
 		assert.Equal(t, apiextensionsv1.NamespaceScoped, spec.Scope)

@@ -17,7 +17,7 @@ spec := object.get(input.request.object, "spec", {})
 
 deny contains {"field": "metadata.namespace", "msg": msg} if {
 	not input.facts.sidecarProfiles
-	msg := sprintf("metadata.namespace: namespace %s has no grant for OZSidecarProfiles, which add containers to the Pods of others; annotate Pods with openzro.io/setup-key, or have the administrator start the manager with --openzro-sidecar-profiles=%s", [input.namespace, input.namespace])
+	msg := sprintf("metadata.namespace: namespace %s has no grant for OZSidecarProfiles, which add containers to the Pods of others; annotate Pods with openzro.io/setup-key, or have the administrator start the manager with --openzro-sidecar-profiles=%s", [input.request.namespace, input.request.namespace])
 }
 
 deny contains values.needed("spec.setupKeyRef.name", ": name the OZSetupKey of this namespace") if {
@@ -61,7 +61,7 @@ deny contains {"field": field, "msg": msg} if {
 	not input.facts.podTemplates
 	some path in override_granted
 	field := sprintf("spec.containerOverride.%s", [path])
-	msg := sprintf("%s: this namespace has no grant for the field; set env with plain values only, or have the administrator start the manager with --openzro-pod-templates=%s", [field, input.namespace])
+	msg := sprintf("%s: this namespace has no grant for the field; set env with plain values only, or have the administrator start the manager with --openzro-pod-templates=%s", [field, input.request.namespace])
 }
 
 deny contains {"field": field, "msg": msg} if {

@@ -4,7 +4,7 @@ import rego.v1
 
 import data.openzro.ozsidecarprofile as profile
 
-about(spec) := {"namespace": "shop", "request": {"object": {"spec": object.union({"setupKeyRef": {"name": "ci"}}, spec)}}, "facts": {"sidecarProfiles": true, "podTemplates": false}}
+about(spec) := {"request": {"namespace": "shop", "object": {"spec": object.union({"setupKeyRef": {"name": "ci"}}, spec)}}, "facts": {"sidecarProfiles": true, "podTemplates": false}}
 
 fields(spec) := {d.field | some d in problems} if {
 	problems := profile.deny with input as about(spec)
