@@ -40,7 +40,7 @@ func transformDeployment(cached any) (any, error) {
 	return object.Bounded(v1.GroupName)(stripped)
 }
 
-// newCluster has its own cache: the seven kinds, indexed by nameIndex, of some namespaces or
+// newCluster has its own cache: the kinds of openZro, indexed by nameIndex, of some namespaces or
 // of all if none are named, and of Secrets the metadata. A manager without this system
 // watches none of it.
 func newCluster(ctx context.Context, config *rest.Config, namespaces []string) (cluster.Cluster, error) {
@@ -84,10 +84,11 @@ func accountOf(of client.Object) []string {
 	return nil
 }
 
-// kinds are empty objects of the seven.
+// kinds are empty objects of all kinds.
 func kinds() []v1.Object {
 	return []v1.Object{
 		&v1.OZGroup{}, &v1.OZHTTPRoute{}, &v1.OZNetworkResource{}, &v1.OZPolicy{}, &v1.OZResource{}, &v1.OZRoutingPeer{}, &v1.OZSetupKey{},
+		&v1.OZSidecarProfile{},
 	}
 }
 

@@ -25,6 +25,7 @@ type settings struct {
 	expose                    []string // grants of groups to Services that are exposed, as NAMESPACE=GROUP
 	dnsZones                  []string // grants of DNS zones in shared accounts, as NAMESPACE=DOMAIN
 	podTemplates              []string // globs of namespaces whose OZRoutingPeers may have any podTemplate
+	sidecarProfiles           []string // globs of namespaces whose OZSidecarProfiles select Pods
 	clientImage               string
 	namespaces                []string
 	interval                  time.Duration // at which what the server has is listed
@@ -40,6 +41,7 @@ func (o *settings) addTo(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.expose, "openzro-expose", nil, "a `grant`, NAMESPACE=GROUP with globs in either, that permits the annotation openzro.io/expose on Services of a namespace, and openzro.io/groups with these groups; may be repeated. None: no Service is exposed")
 	flags.StringArrayVar(&o.dnsZones, "openzro-dns-zones", nil, "a `grant`, NAMESPACE=DOMAIN with globs in either, that permits OZRoutingPeers of a namespace to name a DNS zone of an account that several namespaces share; may be repeated")
 	flags.StringSliceVar(&o.podTemplates, "openzro-pod-templates", nil, "`namespaces`, or globs of them, whose OZRoutingPeers may set any field in spec.podTemplate, as if their users could create Deployments; none: fields that reach nothing else")
+	flags.StringSliceVar(&o.sidecarProfiles, "openzro-sidecar-profiles", nil, "`namespaces`, or globs with * and ? of them, whose OZSidecarProfiles add clients to Pods by a label selector; the creation of every Pod there needs Lintel. None: no namespace")
 	flags.StringVar(&o.clientImage, "openzro-client-image", "openzro/openzro:latest", "`image` of the client, in routing peers and beside the containers of Pods")
 	flags.StringSliceVar(&o.namespaces, "openzro-namespaces", nil, "`namespaces` whose openZro objects and Pods are judged and carried out, for which config/rbac/openzro-namespace in each is enough; none: all")
 	flags.DurationVar(&o.interval, "openzro-interval", time.Minute, "`interval` at which what the server has is compared with the objects, and permanent errors are tried again")
@@ -51,6 +53,11 @@ func (o *settings) addTo(flags *pflag.FlagSet) {
 func (o *settings) check() error {
 	if where, err := url.Parse(o.managementURL); err != nil || where.Scheme != "https" && where.Scheme != "http" || where.Host == "" || where.User != nil {
 		return fmt.Errorf("--openzro-management-url: %q is no URL such as https://openzro.example.com", o.managementURL)
+	}
+	for _, glob := range o.sidecarProfiles {
+		if glob == "" || strings.Trim(glob, "abcdefghijklmnopqrstuvwxyz0123456789-*?") != "" {
+			return fmt.Errorf("--openzro-sidecar-profiles: Invalid value %q: must be a namespace, or a glob with * and ? such as team-*", glob)
+		}
 	}
 	for flag, globs := range map[string][]string{"openzro-default-namespaces": o.defaultNamespaces, "openzro-pod-templates": o.podTemplates} {
 		for _, glob := range globs {

@@ -43,6 +43,7 @@ func TestSettings(t *testing.T) {
 		"--openzro-management-url=https://u:p@x":  `--openzro-management-url: "https://u:p@x" is no URL such as https://openzro.example.com`,
 		"--openzro-default-namespaces=[":          `--openzro-default-namespaces: "[" is no name of a namespace and no glob such as team-*`,
 		"--openzro-auto-groups=team":              `--openzro-auto-groups: Invalid value "team": must be NAMESPACE=NAME`,
+		"--openzro-sidecar-profiles=a[b]":         `--openzro-sidecar-profiles: Invalid value "a[b]"`,
 		"--openzro-pod-templates=[":               "--openzro-pod-templates",
 		"--openzro-adoptions=[=a":                 `--openzro-adoptions: Invalid value "[=a": must be NAMESPACE=NAME`,
 		"--openzro-client-image=":                 "--openzro-client-image is empty: name the image of the client, such as openzro/openzro:latest",

@@ -105,6 +105,7 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 	add(a, "OZHTTPRoute", func() *v1.OZHTTPRoute { return &v1.OZHTTPRoute{} },
 		func(h *v1.OZHTTPRoute) *v1.OZHTTPRouteStatus { return &h.Status },
 		func(s *v1.OZHTTPRouteStatus) *v1.Status { return &s.Status }, httpRoutes{})
+	a.all = append(a.all, &sidecarProfiles{a.shared})
 	return a
 }
 

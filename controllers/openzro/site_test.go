@@ -70,7 +70,7 @@ func newSite(t *testing.T) *site {
 		require.NoError(t, add(scheme))
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields().WithStatusSubresource(
-		&v1.OZGroup{}, &v1.OZPolicy{}, &v1.OZResource{}, &v1.OZSetupKey{}, &v1.OZRoutingPeer{}, &v1.OZNetworkResource{}, &v1.OZHTTPRoute{}, &appsv1.Deployment{},
+		&v1.OZGroup{}, &v1.OZPolicy{}, &v1.OZResource{}, &v1.OZSetupKey{}, &v1.OZRoutingPeer{}, &v1.OZNetworkResource{}, &v1.OZHTTPRoute{}, &v1.OZSidecarProfile{}, &appsv1.Deployment{},
 	).WithIndex(&v1.OZGroup{}, nameIndex, remoteName)
 	for _, kind := range kinds() {
 		builder.WithIndex(kind, accountIndex, accountOf)

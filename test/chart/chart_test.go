@@ -256,12 +256,12 @@ func TestValues(t *testing.T) {
 			text:    []string{"namespace: b", "namespace: elsewhere"},
 		},
 		{
-			name: "openZro", values: `{systems: {openzro: {enabled: true, managementURL: "https://openzro.example", secretName: s, defaultNamespaces: [a, "team-*"], autoGroups: ["a=Servers, all", b=*], adoptions: ["a=Servers, all"], expose: ["a=Servers, all"], dnsZones: [a=*.example], podTemplates: [a, "b-*"], clientImage: client:1, clusterName: east}}}`,
+			name: "openZro", values: `{systems: {openzro: {enabled: true, managementURL: "https://openzro.example", secretName: s, defaultNamespaces: [a, "team-*"], autoGroups: ["a=Servers, all", b=*], adoptions: ["a=Servers, all"], expose: ["a=Servers, all"], dnsZones: [a=*.example], podTemplates: [a, "b-*"], sidecarProfiles: [a, "c-*"], clientImage: client:1, clusterName: east}}}`,
 			present: []string{"Deployment/lintel-manager", "CustomResourceDefinition/ozgroups.openzro.io", "ClusterRoleBinding/openzro-operator"},
 			missing: []string{"CustomResourceDefinition/agents.orloj.dev", "RoleBinding/openzro-operator"},
 			text: []string{
 				"--systems=openzro\n", "--openzro-management-url=https://openzro.example\n", "--openzro-api-key-file=/etc/lintel/openzro/OZ_API_KEY\n",
-				"--openzro-default-namespaces=a,team-*\n", "--openzro-auto-groups=a=Servers, all\n", "--openzro-auto-groups=b=*\n", "--openzro-adoptions=a=Servers, all\n", "--openzro-expose=a=Servers, all\n", "--openzro-dns-zones=a=*.example\n", "--openzro-pod-templates=a,b-*\n", "--openzro-client-image=client:1\n", "--openzro-cluster-name=east\n", "secretName: s\n", "mountPath: /etc/lintel/openzro\n",
+				"--openzro-default-namespaces=a,team-*\n", "--openzro-auto-groups=a=Servers, all\n", "--openzro-auto-groups=b=*\n", "--openzro-adoptions=a=Servers, all\n", "--openzro-expose=a=Servers, all\n", "--openzro-dns-zones=a=*.example\n", "--openzro-pod-templates=a,b-*\n", "--openzro-sidecar-profiles=a,c-*\n", "--openzro-client-image=client:1\n", "--openzro-cluster-name=east\n", "secretName: s\n", "mountPath: /etc/lintel/openzro\n",
 			},
 		},
 		{

@@ -11,7 +11,7 @@ import data.openzro.ozroutingpeer
 
 fields(problems) := {p.field | some p in problems}
 
-about(spec) := {"request": {"object": {"spec": spec}}, "facts": {}}
+about(spec) := {"request": {"namespace": "team", "object": {"spec": spec}}, "facts": {}}
 
 taken(spec) := object.union(about(spec), {"facts": {"taken": {"kind": "OZ", "name": "other"}}})
 
@@ -115,10 +115,10 @@ test_pod_templates if {
 		"spec.containers[0].env[0]": client_with({"env": [{"name": "A", "value": {"a": "b"}}]}),
 		"spec": {"podTemplate": {"spec": "x"}},
 	} {
-		fields(ozroutingpeer.deny) == {sprintf("spec.podTemplate.%s", [name])} with input as object.union(about(spec), {"namespace": "team"})
+		fields(ozroutingpeer.deny) == {sprintf("spec.podTemplate.%s", [name])} with input as about(spec)
 		ozroutingpeer.deny == set() with input as object.union(about(spec), {"facts": {"podTemplates": true}})
 	}
-	fields(ozroutingpeer.deny) == {"spec.podTemplate.spec.containers", "spec.podTemplate.metadata"} with input as object.union(about(template("x", {"containers": ["b"]})), {"namespace": "team"})
+	fields(ozroutingpeer.deny) == {"spec.podTemplate.spec.containers", "spec.podTemplate.metadata"} with input as about(template("x", {"containers": ["b"]}))
 	enrols := client_with({"env": [{"name": "OZ_SETUP_KEY", "value": "x"}]})
 	fields(ozroutingpeer.deny) == {"spec.podTemplate.spec.containers[0].env[0]"} with input as object.union(about(enrols), {"facts": {"podTemplates": true}})
 	fields(ozroutingpeer.deny) == {"spec.podTemplate.metadata.annotations[openzro.io/setup-key]"} with input as about(template({"annotations": {"openzro.io/setup-key": "x"}}, {}))

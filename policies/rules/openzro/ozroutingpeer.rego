@@ -161,7 +161,7 @@ deny contains {"field": field, "msg": msg} if {
 		field,
 		concat(", ", sort(template_fields - {"spec.containers"})),
 		concat(", ", sort(container_fields - {"name"})),
-		input.namespace,
+		input.request.namespace,
 	])
 }
 
