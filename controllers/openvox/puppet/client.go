@@ -97,6 +97,9 @@ type Server struct {
 	Quoted bool
 	// Timeout is for one request and its whole answer: 30 s unless set.
 	Timeout time.Duration
+	// Dial connects to the server, in place of the network and its proxies. The server is
+	// still verified by the name in URL.
+	Dial func(ctx context.Context) (net.Conn, error)
 }
 
 // Client asks one CA. It keeps connections open; Close ends them.
@@ -122,14 +125,19 @@ func NewClient(s Server) (*Client, error) {
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, TLSHandshakeTimeout: handshakeTimeout,
+		MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
+	}
+	if s.Dial != nil {
+		transport.Proxy = nil
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return s.Dial(ctx) }
+	}
 	return &Client{
 		base: strings.TrimSuffix(s.URL, "/") + "/puppet-ca/v1/", quoted: s.Quoted,
 		http: &http.Client{
-			Timeout: cmp.Or(s.Timeout, defaultTimeout),
-			Transport: &http.Transport{
-				Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, TLSHandshakeTimeout: handshakeTimeout,
-				MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
-			},
+			Timeout:   cmp.Or(s.Timeout, defaultTimeout),
+			Transport: transport,
 			// A CA sends nobody elsewhere: credentials would go along.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -149,6 +157,16 @@ func (c *Client) Certificate(ctx context.Context, certname string) (*x509.Certif
 func (c *Client) Request(ctx context.Context, certname string) (*x509.CertificateRequest, error) {
 	text, err := c.do(ctx, http.MethodGet, "certificate_request/"+url.PathEscape(certname), "", nil)
 	return parse(text, err, parseRequest, "fetching the request of "+certname)
+}
+
+// RequestText is the request that waits at the CA for a certname as the CA has written it, or
+// ErrNotFound.
+func (c *Client) RequestText(ctx context.Context, certname string) ([]byte, error) {
+	text, err := c.do(ctx, http.MethodGet, "certificate_request/"+url.PathEscape(certname), "", nil)
+	if err != nil {
+		return nil, fmt.Errorf("fetching the request of %s: %w", certname, err)
+	}
+	return text, nil
 }
 
 // parse reads an answer, if there is one. doing is what was asked for.
@@ -239,6 +257,11 @@ func (c *Client) Renew(ctx context.Context, request []byte) (*x509.Certificate, 
 }
 
 func (c *Client) do(ctx context.Context, method, path, contentType string, body []byte) ([]byte, error) {
+	return c.doUpTo(ctx, maxBody, method, path, contentType, body)
+}
+
+// doUpTo is do for an answer of at most limit bytes.
+func (c *Client) doUpTo(ctx context.Context, limit int, method, path, contentType string, body []byte) ([]byte, error) {
 	request, err := c.request(ctx, method, path, body)
 	if err != nil {
 		return nil, err
@@ -246,7 +269,7 @@ func (c *Client) do(ctx context.Context, method, path, contentType string, body 
 	if contentType != "" {
 		request.Header.Set("Content-Type", contentType)
 	}
-	_, text, err := c.send(request)
+	_, text, err := c.sendUpTo(request, limit)
 	return text, err
 }
 
@@ -262,17 +285,21 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 
 // send returns the answer of a CA that has done what was asked; all else is an error.
 func (c *Client) send(request *http.Request) (http.Header, []byte, error) {
+	return c.sendUpTo(request, maxBody)
+}
+
+func (c *Client) sendUpTo(request *http.Request, limit int) (http.Header, []byte, error) {
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, nil, unanswered{c.explain(err)}
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
+	text, err := io.ReadAll(io.LimitReader(response.Body, int64(limit)+1))
 	switch {
 	case err != nil:
 		return nil, nil, unanswered{fmt.Errorf("reading the answer: %w", c.explain(err))}
-	case len(text) > maxBody:
-		return nil, nil, unanswered{fmt.Errorf("the answer is longer than %d bytes", maxBody)}
+	case len(text) > limit:
+		return nil, nil, unanswered{fmt.Errorf("the answer is longer than %d bytes", limit)}
 	case response.StatusCode == http.StatusNotFound:
 		return nil, nil, ErrNotFound
 	case response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNoContent:

@@ -1,0 +1,419 @@
+package openvox
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lintel-policy/lintel/cmd/lintel/report"
+	"github.com/lintel-policy/lintel/cmd/lintel/usage"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+)
+
+// confirmAfter is the time between two reads of the CRL that have to agree: a revocation by
+// another client may overwrite the CA's CRL in between.
+const confirmAfter = time.Second
+
+const revokeExitCodes = `Exit codes:
+  0  all is done, and the CRL lists each certificate
+  1  something was not done, or a revocation is not on the CRL
+  2  the usage is wrong, or the cluster or the CA cannot be asked`
+
+func newRevokeCommand(o options) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "revoke <certname>...",
+		Short: "Revoke certificates",
+		Long: `Revoke certificates, and look for each on the CRL of the CA.
+
+The CA keeps the files: until a certname is cleaned, the CA accepts no request for it.
+Nothing is revoked unless all certnames can be. A Puppet CA loses revocations that overlap,
+and answers 200: one that the CRL lacks is revoked once more, and reported if that does not
+help.
+
+The certificates of Certificates, of the CA's server and of administrators of the CA are
+revoked with --force only. Delete the Certificate instead.
+
+` + revokeExitCodes,
+		Example: `  lintel openvox ca revoke web1.example.com web2.example.com -n puppet`,
+		Args:    certnames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runRevocation(cmd, o, args, force, false)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&force, "force", false, "also revoke protected certificates")
+	return cmd
+}
+
+func newCleanCommand(o options) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "clean <certname>...",
+		Short: "Revoke certificates and remove them from the CA, so that their certnames are free",
+		Long: `Revoke certificates and remove them from the CA, so that an agent may request one for the
+certname again. A request that waits is removed, too.
+
+The certificates are revoked first, and removed in one call when two CRLs list them: without
+its file, the CA could not revoke a certificate again. One that the CRL lacks stays at the
+CA. Nothing is done unless all certnames can be cleaned.
+
+The certificates of Certificates, of the CA's server and of administrators of the CA are
+cleaned with --force only. Delete the Certificate instead.
+
+` + revokeExitCodes,
+		Example: `  # A node was reinstalled, or is gone
+  lintel openvox ca clean web1.example.com -n puppet`,
+		Args: certnames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runRevocation(cmd, o, args, force, true)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&force, "force", false, "also clean protected certificates")
+	return cmd
+}
+
+// certnames is the cobra.Command.Args of commands that take at least one certname.
+func certnames(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage.Errorf(cmd, "no certname is given")
+	}
+	return validCertnames(cmd, args)
+}
+
+func validCertnames(cmd *cobra.Command, args []string) error {
+	for _, name := range args {
+		switch {
+		case name == "ca":
+			return usage.Errorf(cmd, "%q is the certificate of the CA itself", name)
+		case name == "" || strings.ToLower(name) != name || strings.ContainsAny(name, "/\\ *?") || strings.Contains(name, ".."):
+			return usage.Errorf(cmd, "%q is not a valid certname", name)
+		}
+	}
+	return nil
+}
+
+// target is a certname that is revoked or cleaned.
+type target struct {
+	certname    string
+	certificate *x509.Certificate // nil where only a request waits
+	listed      bool              // on the CRL
+}
+
+func (t *target) String() string {
+	return fmt.Sprintf("%s (serial %x)", t.certname, t.certificate.SerialNumber)
+}
+
+func runRevocation(cmd *cobra.Command, o options, names []string, force, clean bool) error {
+	ctx := cmd.Context()
+	s, err := open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	r := revocation{session: s, force: force, clean: clean, out: cmd.OutOrStdout()}
+	return r.run(ctx, names)
+}
+
+// revocation revokes certificates of one CA, and cleans them if wanted.
+type revocation struct {
+	*session
+	force, clean bool
+	out          io.Writer
+}
+
+func (r revocation) say(format string, args ...any) {
+	fmt.Fprintln(r.out, report.Printable(fmt.Sprintf(format, args...)))
+}
+
+func (r revocation) run(ctx context.Context, names []string) error {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	names = slices.Compact(names)
+	var targets []*target
+	var problems []error
+	for _, name := range names {
+		t, err := r.target(ctx, name)
+		if puppet.Unanswered(err) {
+			return err
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		targets = append(targets, t)
+	}
+	if len(problems) > 0 {
+		for _, problem := range problems {
+			r.say("%v", problem)
+		}
+		r.say("nothing is changed")
+		return report.Denied
+	}
+	complete, err := r.revokeAll(ctx, targets)
+	if err == nil && r.clean {
+		var cleaned bool
+		cleaned, err = r.cleanAll(ctx, targets)
+		complete = complete && cleaned
+	}
+	if err != nil {
+		return fmt.Errorf("%w; what was done until then is above, or see `lintel openvox ca list`", err)
+	}
+	if !complete {
+		return report.Denied
+	}
+	return nil
+}
+
+// target looks at what the CA has for a certname, in two answers that have to agree.
+func (r revocation) target(ctx context.Context, name string) (*target, error) {
+	status, err := r.admin.CertificateStatus(ctx, name)
+	if errors.Is(err, puppet.ErrNotFound) {
+		return nil, errors.New("the CA has neither a certificate nor a request")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if why := r.protects(name); why != "" && !r.force {
+		return nil, errors.New(why)
+	}
+	if status.State == puppet.StateRequested {
+		if !r.clean {
+			return nil, errors.New("the CA has no certificate, only a request that waits; `clean` removes it")
+		}
+		return &target{certname: name}, nil
+	}
+	certificate, err := r.admin.Certificate(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case fingerprint(certificate.Raw) != status.Fingerprint:
+		return nil, fmt.Errorf("two answers of the CA differ: its certificate has the fingerprint %s, and its status %.100q", fingerprint(certificate.Raw), status.Fingerprint)
+	case certificate.Subject.CommonName != name || certificate.IsCA || !layout.IssuedBy(certificate, r.bundle):
+		return nil, fmt.Errorf("the CA's answer is not a certificate of this CA for the certname, but of %q", certificate.Subject)
+	case certificate.Equal(r.own):
+		return nil, errors.New("this command uses that certificate to administer the CA; " + r.instead(name))
+	case layout.Authorization(certificate) != "" && !r.force:
+		return nil, fmt.Errorf("the certificate has rights at the CA (extension %s); --force revokes it all the same", layout.Authorization(certificate))
+	}
+	return &target{certname: name, certificate: certificate}, nil
+}
+
+// protects is why a certname is not touched without --force: "" where it is nobody's.
+func (s *session) protects(name string) string {
+	if certificate := s.certificates[name]; certificate != nil {
+		return fmt.Sprintf("the certname belongs to Certificate %s; %s (--force acts at the CA all the same)", certificate.Name, s.instead(name))
+	}
+	if s.ca.Spec.External != nil {
+		if server, err := url.Parse(s.ca.Spec.External.URL); err == nil && server.Hostname() == name {
+			return "it is the name of the CA's own server, in spec.external.url; --force acts all the same"
+		}
+	}
+	return ""
+}
+
+// instead is what to do about the certificate of a Certificate.
+func (s *session) instead(name string) string {
+	certificate := s.certificates[name]
+	if certificate == nil {
+		return "replace the Secret that spec.external.tlsSecretRef names first"
+	}
+	return fmt.Sprintf("kubectl delete certificates.openvox.voxpupuli.org %s -n %s revokes it, and kubectl delete secret %s -n %s replaces it",
+		certificate.Name, s.ca.Namespace, layout.TLSSecret(certificate.Name), s.ca.Namespace)
+}
+
+// fingerprint is the SHA-256 of a certificate or request as a CA writes it.
+func fingerprint(der []byte) string {
+	return strings.ToUpper(strings.ReplaceAll(fmt.Sprintf("% x", sha256.Sum256(der)), " ", ":"))
+}
+
+// revokeAll revokes certificates one after the other, and reports which of them two CRLs list.
+func (r revocation) revokeAll(ctx context.Context, targets []*target) (complete bool, err error) {
+	var revoking []*target
+	for _, t := range targets {
+		if t.certificate != nil {
+			revoking = append(revoking, t)
+		}
+	}
+	if len(revoking) == 0 {
+		return true, nil
+	}
+	if err := r.look(ctx, revoking); err != nil {
+		return false, err
+	}
+	const tries = 2
+	for range tries {
+		waiting := slices.DeleteFunc(slices.Clone(revoking), func(t *target) bool { return t.listed })
+		if len(waiting) == 0 {
+			break
+		}
+		for _, t := range waiting {
+			if err := r.admin.Revoke(ctx, t.certname); err != nil {
+				return false, err
+			}
+		}
+		if err := r.confirm(ctx, revoking); err != nil {
+			return false, err
+		}
+	}
+	complete = true
+	for _, t := range revoking {
+		if t.listed {
+			r.say("%s: revoked, and on the CRL", t)
+			continue
+		}
+		complete = false
+		r.say("%s: NOT revoked: the CA has answered that it is, and its CRL lacks it. Servers accept the certificate. The CA may publish the CRL of infrastructure nodes only (enable-infra-crl), or something overwrites its CRL", t)
+	}
+	return complete, nil
+}
+
+// confirm reads the CRL twice: certificates are listed that both have.
+func (r revocation) confirm(ctx context.Context, targets []*target) error {
+	if err := r.look(ctx, targets); err != nil {
+		return err
+	}
+	var first []*target
+	for _, t := range targets {
+		if t.listed {
+			first = append(first, t)
+		}
+	}
+	select {
+	case <-time.After(r.pause):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := r.look(ctx, targets); err != nil {
+		return err
+	}
+	for _, t := range targets {
+		t.listed = t.listed && slices.Contains(first, t)
+	}
+	return nil
+}
+
+func (r revocation) look(ctx context.Context, targets []*target) error {
+	lists, err := r.crl(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range targets {
+		t.listed = onCRL(lists, t.certificate, r.bundle)
+	}
+	return nil
+}
+
+func (s *session) crl(ctx context.Context) (puppet.CRLs, error) {
+	text, _, err := s.admin.CRL(ctx, puppet.Version{})
+	if err != nil {
+		return nil, err
+	}
+	lists, err := puppet.ParseCRLs(text)
+	if err == nil {
+		err = lists.SignedBy(s.bundle)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the CRL: %w", err)
+	}
+	return lists, nil
+}
+
+// onCRL says whether the CRL of the key that has signed a certificate lists it. Puppet servers
+// write the issuer's name in another encoding than the CA's certificate may have.
+func onCRL(lists puppet.CRLs, certificate *x509.Certificate, bundle []byte) bool {
+	for _, issuer := range puppet.ParseBundle(bundle) {
+		if certificate.CheckSignatureFrom(issuer) != nil {
+			continue
+		}
+		for _, list := range lists {
+			if list.CheckSignatureFrom(issuer) == nil && slices.ContainsFunc(list.RevokedCertificateEntries, func(e x509.RevocationListEntry) bool {
+				return e.SerialNumber.Cmp(certificate.SerialNumber) == 0
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cleanAll removes what the CA has for the certnames: revoked certificates in one call.
+func (r revocation) cleanAll(ctx context.Context, targets []*target) (complete bool, err error) {
+	var names []string
+	complete = true
+	for _, t := range targets {
+		switch {
+		case t.certificate == nil:
+			if err := r.withdraw(ctx, t.certname); err != nil {
+				return false, err
+			}
+			names = append(names, t.certname)
+		case t.listed:
+			// Another one may have taken the place of the one that was revoked.
+			has, err := r.admin.Certificate(ctx, t.certname)
+			if err != nil {
+				return false, err
+			}
+			if !has.Equal(t.certificate) {
+				complete = false
+				r.say("%s: not cleaned: the CA has another certificate now (serial %x)", t, has.SerialNumber)
+				continue
+			}
+			names = append(names, t.certname)
+		default:
+			complete = false
+			r.say("%s: not cleaned, so that the CA can revoke it again", t)
+		}
+	}
+	certificates := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(targets, func(t *target) bool { return t.certname == name && t.certificate == nil })
+	})
+	if len(certificates) > 0 {
+		if err := r.admin.Clean(ctx, certificates...); err != nil {
+			return false, err
+		}
+	}
+	for _, name := range names {
+		_, err := r.admin.CertificateStatus(ctx, name)
+		switch {
+		case errors.Is(err, puppet.ErrNotFound):
+			r.say("%s: cleaned", name)
+		case err != nil:
+			return false, err
+		default:
+			complete = false
+			r.say("%s: NOT cleaned: the CA has answered that it is, and still has it", name)
+		}
+	}
+	return complete, nil
+}
+
+// withdraw removes a request. A certificate would be removed without being revoked, so the CA is
+// asked once more.
+func (r revocation) withdraw(ctx context.Context, name string) error {
+	status, err := r.admin.CertificateStatus(ctx, name)
+	if errors.Is(err, puppet.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if status.State != puppet.StateRequested {
+		return fmt.Errorf("%s has been signed in the meantime", name)
+	}
+	return r.admin.Withdraw(ctx, name)
+}
