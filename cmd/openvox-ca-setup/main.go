@@ -97,8 +97,15 @@ func groups() []int {
 // ensureCA makes or imports the CA, unless there is one.
 func (s setup) ensureCA() error {
 	exists, err := s.ca.Exists()
-	if err != nil || exists {
+	if err != nil {
 		return err
+	}
+	unfinished, err := s.ca.Unfinished()
+	if err != nil || exists && !unfinished {
+		return err
+	}
+	if unfinished && s.env("INTERMEDIATE_DIR") == "" {
+		return final("The import of the CA was interrupted: set spec.intermediateCA again to finish it, or delete the volume for a new CA.")
 	}
 	if s.env("CA_EXISTS") == "true" {
 		return final("The volume holds no CA, but Secret %s or %s has one: bring the volume back, or delete both Secrets for a new CA.", s.env("CA_SECRET_NAME"), s.env("CA_KEY_SECRET_NAME"))
@@ -121,7 +128,14 @@ func (s setup) ensureCA() error {
 	if _, refused := errors.AsType[*cadir.ImportError](err); refused {
 		return final("importing the CA of spec.intermediateCA: %w", err)
 	}
-	return err
+	if err != nil || !unfinished {
+		return err
+	}
+	// The interrupted import has made the pair of the server with a serial that is in use.
+	if err := os.RemoveAll(filepath.Join(s.ca.Path, pairFolder)); err != nil {
+		return err
+	}
+	return s.ca.Finish()
 }
 
 // ensurePair makes the pair of the CA's server: it cannot ask the CA for its first one. One

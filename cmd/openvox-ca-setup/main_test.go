@@ -105,6 +105,37 @@ func TestSetup(t *testing.T) {
 	require.Equal(t, had, s.secrets["main-ca-setup"], "the server's own stays")
 }
 
+// TestInterruptedImport: what Puppet's own command has begun is imported again, above its serials,
+// and is not taken for a CA.
+func TestInterruptedImport(t *testing.T) {
+	from := newSite(t)
+	require.NoError(t, from.run(t))
+	s, folder := newSite(t), t.TempDir()
+	volume := s.env["CA_DIR"]
+	require.NoError(t, os.MkdirAll(filepath.Join(volume, pairFolder, "certs"), 0o700))
+	for file, name := range map[string]string{"ca.pem": "ca_crt.pem", "key.pem": "ca_key.pem", "crl.pem": "ca_crl.pem"} {
+		text, err := os.ReadFile(filepath.Join(from.env["CA_DIR"], name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, file), text, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(volume, name), text, 0o600))
+	}
+	marker := filepath.Join(volume, "import-unfinished")
+	for name, text := range map[string]string{"serial": "0002", "import-unfinished": "0100\n", pairFolder + "/names": s.env["CERTNAME"] + "," + s.env["DNS_ALT_NAMES"]} {
+		require.NoError(t, os.WriteFile(filepath.Join(volume, name), []byte(text), 0o600))
+	}
+	err := s.run(t)
+	require.ErrorContains(t, err, "The import of the CA was interrupted")
+	require.True(t, isFinal(err))
+	require.FileExists(t, marker)
+	s.env["INTERMEDIATE_DIR"] = folder
+	require.NoError(t, s.run(t))
+	require.NoFileExists(t, marker)
+	serial, err := os.ReadFile(filepath.Join(volume, "serial"))
+	require.NoError(t, err)
+	require.Equal(t, "0101\n", string(serial), "the pair of the server has the first serial that is free")
+	require.NotEmpty(t, s.secrets["main-ca-setup"]["cert.pem"])
+}
+
 func TestBadInput(t *testing.T) {
 	for name, c := range map[string]struct {
 		env  map[string]string

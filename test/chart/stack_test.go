@@ -253,6 +253,14 @@ func TestStackValues(t *testing.T) {
 			text: []string{"replicas: 0\n", "minReplicas: 2\n", "minAvailable: 50%\n", "port: 9100\n", "claimName: code\n", "cpu: 1\n", "memory: 2147483648\n", "poolRefs:\n  - mine-a\n  - mine-b\n"},
 		},
 		{
+			name: "what a Server adds to its Pods", values: `{servers: [{name: ca, ca: true, extraEnv: [{name: A, value: b}], envFrom: [{secretRef: {name: env}}], extraVolumes: [{name: files, secret: {secretName: files}}], extraVolumeMounts: [{name: files, mountPath: /etc/puppetlabs/extra, readOnly: true}], securityContext: {fsGroup: 1001}}]}`,
+			object: "Server/mine-ca", text: []string{"secretName: files\n", "mountPath: /etc/puppetlabs/extra\n", "fsGroup: 1001\n", "value: b\n"},
+		},
+		{
+			name: "code from several sources", values: `{config: {code: [{image: "code:1", environment: production}, {claimName: modules, mountPath: /etc/puppetlabs/code/modules}], puppet: {autosignCommand: /hooks/sign}}}`,
+			object: "Config/mine", text: []string{"environment: production\n", "claimName: modules\n", "autosignCommand: /hooks/sign\n"},
+		},
+		{
 			name: "a certificate of one's own wish", values: stackOf, object: "Certificate/mine-ca",
 			text: []string{"certname: ca.example.com\n", "dnsAltNames:\n  - mine-ca\n  - puppet\n  - 10.0.0.1\n", "renewBefore: 30d\n", "ppRole: ca\n"},
 		},
@@ -291,6 +299,8 @@ func TestStackValues(t *testing.T) {
 func TestStackRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, values, want string }{
 		{"an unknown value", `{server: []}`, "additional properties 'server' not allowed"},
+		{"a source of code without a name", `{config: {code: {imgae: "code:1"}}}`, "at '/config/code'"},
+		{"a volume of the host", `{servers: [{name: ca, ca: true, extraVolumes: [{name: a, hostPath: {path: /}}]}]}`, "additional properties 'hostPath' not allowed"},
 		{"a reference that the chart sets", `{config: {authorityRef: other}}`, "at '/config': additional properties 'authorityRef' not allowed"},
 		{"an unknown field of the Config", `{config: {puppet: {environment_timeout: 3m}}}`, "at '/config/puppet': additional properties 'environment_timeout' not allowed"},
 		{"an unknown field of the CA", `{ca: {keyLength: 2048}}`, "at '/ca': additional properties 'keyLength' not allowed"},

@@ -86,6 +86,23 @@ func TestOpenVoxConfigs(t *testing.T) {
 	output := mustGet(t, "events", "-n", namespace, "--field-selector=involvedObject.name=second", "-o", "jsonpath={.items[*].reason}")
 	require.LessOrEqual(t, strings.Count(output, "ConfigMapsCreated"), 1, output)
 
+	// One that is paused stays as it is, and says so, until the annotation goes.
+	paused := func() string {
+		return mustGet(t, "cfg", "second", "-n", namespace, "-o", `jsonpath={.status.conditions[?(@.type=="Paused")].status}`)
+	}
+	mustKubectl(t, "", "annotate", "cfg", "second", "-n", namespace, "openvox.voxpupuli.org/paused=true")
+	eventually(t, func() bool { return paused() == "True" }, "the Config to be paused")
+	mustKubectl(t, "", "patch", "cfg", "second", "-n", namespace, "--type=merge", "-p", `{"spec":{"puppet":{"environmentTimeout":"3m"}}}`)
+	mustKubectl(t, "", "patch", "cfg", "first", "-n", namespace, "--type=merge", "-p", `{"spec":{"puppet":{"environmentTimeout":"3m"}}}`)
+	eventually(t, func() bool {
+		return strings.Contains(renderedFiles(t, namespace, "first")["puppet.conf"], "environment_timeout = 3m\n")
+	}, "the other Config to be rendered")
+	require.Equal(t, before, version())
+	mustKubectl(t, "", "annotate", "cfg", "second", "-n", namespace, "openvox.voxpupuli.org/paused-")
+	eventually(t, func() bool {
+		return strings.Contains(renderedFiles(t, namespace, "second")["puppet.conf"], "environment_timeout = 3m\n") && paused() == ""
+	}, "the Config to go on")
+
 	// The CA's policies are not those of a Config.
 	mustKubectl(t, "", "delete", "cfg", "first", "-n", namespace)
 	eventually(t, func() bool {

@@ -235,6 +235,13 @@ func TestOpenVoxInternalCertificateAuthority(t *testing.T) {
 	t.Run("rendered configuration", func(t *testing.T) { testRenderedConfiguration(t, ca, namespace, policies) })
 	t.Run("command line", func(t *testing.T) { testCommandLine(t, ca, namespace) })
 	require.NotEmpty(t, secretValue(t, namespace, "main-ca-crl", "infra_crl.pem"), "refreshing the CRL leaves the other alone")
+	// A CRL that is lost is read from the CA, and no setup Job runs.
+	tamper(t, "", "delete", "secret", "main-ca-crl", "-n", namespace)
+	eventually(t, func() bool {
+		text, ok := get(t, "secret", "main-ca-crl", "-n", namespace, "-o", `jsonpath={.data.ca_crl\.pem}`)
+		return ok && text != ""
+	}, "the CRL to be read again")
+	require.Empty(t, mustGet(t, "job", "main-ca-setup", "-n", namespace, "--ignore-not-found"))
 	// Its own certificate is issued again, too, and by whom else.
 	mustKubectl(t, "", "delete", "secret", "main-operator-signing-tls", "-n", namespace)
 	waitSigned(t, namespace, "main-operator-signing", nil)
@@ -456,10 +463,13 @@ func testRescue(t *testing.T, namespace, volume string) {
 		waitSigned(t, namespace, name, func(c *x509.Certificate) bool { return c.SerialNumber.String() != had[i] })
 	}
 	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
-	for _, other := range []string{`{"authorityRef":"other","certname":"x.example.com"}`, `{"authorityRef":"main","certname":"standby.main-operator"}`} {
+	for other, words := range map[string]string{
+		`{"authorityRef":"other","certname":"main-operator"}`:        `"main-operator-signing" is the operator's own Certificate at CertificateAuthority "main"`,
+		`{"authorityRef":"main","certname":"standby.main-operator"}`: "certname is immutable",
+	} {
 		output, ok := kubectl(t, certificateObject(namespace, "main-operator-signing", other), append([]string{"apply", "-f", "-"}, asController...)...)
 		require.False(t, ok)
-		require.Contains(t, output, `"main-operator-signing" is the operator's own Certificate at CertificateAuthority "main"`)
+		require.Contains(t, output, words)
 	}
 
 	eventually(t, func() bool {

@@ -88,6 +88,18 @@ type CertificateAuthoritySpec struct {
 	// +kubebuilder:default={requests: {cpu: "200m", memory: "768Mi"}, limits: {cpu: "1", memory: "1Gi"}}
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
+	// securityContext overrides settings of the security context of the setup Job's Pod. That of
+	// the CA's server is in its Server, and needs the same fsGroup.
+	// +optional
+	SecurityContext *PodSecurityContextSpec `json:"securityContext,omitempty"`
+
+	// certificatePolicy is whether Certificates need a SigningPolicy: Trusted, the default, issues
+	// every Certificate that admission permits, so RBAC decides who gets one; with SigningPolicies,
+	// one of the policies must match, too.
+	// +optional
+	// +kubebuilder:default=Trusted
+	CertificatePolicy CertificatePolicy `json:"certificatePolicy,omitempty"`
+
 	// crlRefreshInterval is how often the CRL is read from the CA.
 	// +optional
 	// +kubebuilder:default="5m"
@@ -116,6 +128,18 @@ type CertificateAuthoritySpec struct {
 	// +kubebuilder:default=Retain
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
+
+// CertificatePolicy is whether Certificates need a SigningPolicy.
+//
+// +kubebuilder:validation:Enum=Trusted;SigningPolicies
+type CertificatePolicy string
+
+const (
+	// CertificatesTrusted issues all Certificates.
+	CertificatesTrusted CertificatePolicy = "Trusted"
+	// CertificatesByPolicies issues those that a SigningPolicy matches.
+	CertificatesByPolicies CertificatePolicy = "SigningPolicies"
+)
 
 // DeletionPolicy is what becomes of keys and volumes.
 //

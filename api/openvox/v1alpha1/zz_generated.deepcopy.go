@@ -292,6 +292,11 @@ func (in *CertificateAuthoritySpec) DeepCopyInto(out *CertificateAuthoritySpec) 
 	}
 	in.Storage.DeepCopyInto(&out.Storage)
 	in.Resources.DeepCopyInto(&out.Resources)
+	if in.SecurityContext != nil {
+		in, out := &in.SecurityContext, &out.SecurityContext
+		*out = new(PodSecurityContextSpec)
+		(*in).DeepCopyInto(*out)
+	}
 	out.IntermediateCA = in.IntermediateCA
 	if in.External != nil {
 		in, out := &in.External, &out.External

@@ -5,9 +5,12 @@ import (
 	"bytes"
 	"crypto"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/big"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -205,11 +208,48 @@ func (f Folder) Import(a Authority) error {
 	if err != nil {
 		return err
 	}
+	unfinished, err := f.Unfinished()
+	if err != nil {
+		return err
+	}
+	if unfinished {
+		for _, name := range []string{unfinishedFile, serialFile} { // a serial that is higher already stays
+			text, err := os.ReadFile(f.path(name))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if had, ok := parseSerial(strings.TrimSpace(string(text))); ok && had.IsInt64() && had.Cmp(big.NewInt(math.MaxInt32)) < 0 {
+				next = max(next, had.Int64())
+			}
+		}
+	}
 	inventory := a.Inventory
 	if len(inventory) > 0 && !bytes.HasSuffix(inventory, []byte("\n")) {
 		inventory = slices.Concat(inventory, []byte("\n"))
 	}
 	return f.keep(files{key: a.Key, public: key.Public(), bundle: a.Certificates, crls: a.CRLs, inventory: inventory, serial: next})
+}
+
+// unfinishedFile is there while an import by Puppet's own command is unfinished, and has the next
+// serial: the files of such a CA may begin at serials that are in use.
+const unfinishedFile = "import-unfinished"
+
+// Unfinished reports whether the import of the CA was interrupted: it is imported again.
+func (f Folder) Unfinished() (bool, error) {
+	_, err := os.Stat(f.path(unfinishedFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Finish says that the CA is imported.
+func (f Folder) Finish() error {
+	err := os.Remove(f.path(unfinishedFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // FormatSerial is a serial as Puppet writes it into its file.

@@ -137,24 +137,39 @@ func connect(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority, 
 	return a, err
 }
 
+// errNoCRL is of a CA in the cluster whose Secret has lost the CRL: without it, a pair that is
+// revoked could sign.
+var errNoCRL = errors.New("the CA's CRL is missing, and is read again")
+
+// connectAsAnyone makes the client of a CA in the cluster that signs nothing.
+func connectAsAnyone(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority) (*authority, error) {
+	bundle, err := s.value(ctx, ca.Namespace, layout.CASecret(ca), layout.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("the CA's certificate: %w", err)
+	}
+	a := &authority{ca: ca, internal: true, bundle: bundle, server: puppet.Server{URL: internalURL(ca), CA: bundle, Quoted: true}}
+	a.anyone, err = puppet.NewClient(a.server)
+	return a, err
+}
+
 // connectInternal makes the clients of a CA in the cluster. The first of the Secrets with
 // a pair that counts is the one that signs.
 func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority, signers ...string) (*authority, error) {
 	if !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
 		return nil, errNotInitialized
 	}
-	bundle, err := s.value(ctx, ca.Namespace, layout.CASecret(ca), layout.CAFile)
-	if err != nil {
-		return nil, fmt.Errorf("the CA's certificate: %w", err)
-	}
-	crl, err := s.value(ctx, ca.Namespace, layout.CRLSecret(ca.Name), layout.CRLFile)
+	lists, err := s.read(ctx, ca.Namespace, layout.CRLSecret(ca.Name))
 	if err != nil {
 		return nil, fmt.Errorf("the CA's CRL: %w", err)
 	}
-	a := &authority{ca: ca, internal: true, bundle: bundle, server: puppet.Server{URL: internalURL(ca), CA: bundle, Quoted: true}}
-	if a.anyone, err = puppet.NewClient(a.server); err != nil {
+	if lists == nil || len(lists.Data[layout.CRLFile]) == 0 {
+		return nil, fmt.Errorf("the Secret %s: %w", layout.CRLSecret(ca.Name), errNoCRL)
+	}
+	a, err := connectAsAnyone(ctx, s, ca)
+	if err != nil {
 		return nil, err
 	}
+	crl, bundle := lists.Data[layout.CRLFile], a.bundle
 	if a.setup, err = s.signer(ctx, ca, setupName(ca.Name), bundle, crl); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,7 +56,7 @@ func (r *CertificateReconciler) reporter() object.Reporter[*v1alpha1.Certificate
 
 // Reconcile reports the outcome of an attempt that has ended, or begins one.
 func (r *CertificateReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &v1alpha1.Certificate{}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.Certificate{}, r.unlessPaused)
 }
 
 func (r *CertificateReconciler) carryOut(ctx context.Context, certificate *v1alpha1.Certificate) (certificateReport, error) {
@@ -100,6 +101,13 @@ func (r *CertificateReconciler) issue(ctx context.Context, certificate *v1alpha1
 	}
 	if verdict.Denied() {
 		return outcome{phase: v1alpha1.CertificateError, reason: "NotAdmitted", message: verdict.Message(), wait: retryPending}
+	}
+	refusals, err := r.refusals(ctx, certificate)
+	if err != nil {
+		return outcome{phase: v1alpha1.CertificateError, reason: reasonFailed, message: err.Error(), wait: retryError}
+	}
+	if len(refusals) > 0 {
+		return outcome{phase: v1alpha1.CertificateError, reason: reasonPolicyDenied, message: "spec.certificatePolicy of the CertificateAuthority: " + strings.Join(refusals, "; "), wait: retryPending}
 	}
 	i, err := r.issuance(ctx, certificate)
 	if err != nil {

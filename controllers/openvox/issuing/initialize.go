@@ -74,7 +74,7 @@ type progress struct {
 
 // Reconcile takes one CA a step further.
 func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return authorityReporter(r.client, r.events, initializeManager, "Initialize").Reconcile(ctx, request, &v1alpha1.CertificateAuthority{}, r.carryOut)
+	return authorityReporter(r.client, r.events, initializeManager, "Initialize").Reconcile(ctx, request, &v1alpha1.CertificateAuthority{}, authorityPausing.Step(r.carryOut))
 }
 
 func (r *InitializeReconciler) carryOut(ctx context.Context, ca *v1alpha1.CertificateAuthority) (authorityReport, error) {
@@ -195,6 +195,9 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 	if err := r.lasting(ctx, s); err != nil {
 		return progress{}, err
 	}
+	if lostCRL(ca, stored) {
+		return progress{initialized: true, reason: reasonInitialized, message: fmt.Sprintf("the CA is set up; Secret %s has lost its CRL, which is read from the CA again", layout.CRLSecret(ca.Name)), wait: retryPending}, nil
+	}
 	complete := len(stored[layout.CAFile]) > 0 && len(stored[caPrivateKey]) > 0 && len(stored[layout.CRLFile]) > 0
 	if complete && (s.served || s.certificate != nil && stored.hasPairFor(s.server)) {
 		signer, err := r.judgeSigner(ctx, ca, stored)
@@ -208,6 +211,13 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 		}
 	}
 	return r.setUp(ctx, s)
+}
+
+// lostCRL reports whether only the CRL is missing of what the Secrets of a CA have, and the CA
+// answers: it publishes the CRL, so that no setup Job has to read it from the volume.
+func lostCRL(ca *v1alpha1.CertificateAuthority, stored caData) bool {
+	return len(stored[layout.CAFile]) > 0 && len(stored[caPrivateKey]) > 0 && len(stored[layout.CRLFile]) == 0 &&
+		meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionCAReady)
 }
 
 // cached reads our own Secrets without asking the API server: each change of a Certificate

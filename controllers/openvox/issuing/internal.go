@@ -320,13 +320,15 @@ func (s setup) pod() corev1.PodSpec {
 			Secret: &corev1.SecretVolumeSource{SecretName: s.ca.Spec.IntermediateCA.SecretName, Items: items},
 		}})
 	}
+	security := &corev1.PodSecurityContext{
+		RunAsNonRoot: new(true), FSGroup: s.fsGroup, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	layout.OverrideSecurity(security, s.ca.Spec.SecurityContext)
 	return corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: setupName(s.ca.Name), AutomountServiceAccountToken: new(false),
 		ImagePullSecrets: s.image.PullSecrets, Volumes: volumes,
 		// No user is named: images have theirs, and OpenShift gives one by namespace.
-		SecurityContext: &corev1.PodSecurityContext{
-			RunAsNonRoot: new(true), FSGroup: s.fsGroup, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-		},
+		SecurityContext: security,
 		Containers: []corev1.Container{{
 			Name: "ca-setup", Image: layout.ImageName(s.image.Repository, s.image.Tag), ImagePullPolicy: s.image.PullPolicy,
 			Command: []string{"/bin/bash", "-c", setupScript}, Env: s.environment(), Resources: s.ca.Spec.Resources, VolumeMounts: mounts,

@@ -356,6 +356,28 @@ func TestInitialize(t *testing.T) {
 	require.True(t, s.Get("main-ca-setup", &rbacv1.RoleBinding{}))
 }
 
+// TestLostCRL: of a CA that answers, the CRL is read again, and no setup Job runs.
+func TestLostCRL(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
+	s.reconcile()
+	s.fill(openvoxtest.NewCA(t), "main-internal", bootNames...)
+	s.endJob(batchv1.JobComplete)
+	ca := s.reconcile()
+	conditionsOf(ca).Set(v1alpha1.ConditionCAReady, true, "CAAnswers", "")
+	require.NoError(t, s.Client.Status().Update(t.Context(), ca))
+	require.NoError(t, s.Client.Delete(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "main-ca-setup", Namespace: "ns"}}))
+	require.NoError(t, s.Client.Delete(t.Context(), openvoxtest.MakeSecret("main-ca-crl", nil)))
+	ca = s.reconcile()
+	require.True(t, meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized))
+	require.Contains(t, state(ca, v1alpha1.ConditionInitialized), "is read from the CA again")
+	require.False(t, s.Get("main-ca-setup", &batchv1.Job{}))
+	_, err := connect(t.Context(), secrets{s.Client, s.Client}, ca, "")
+	require.ErrorIs(t, err, errNoCRL, "nothing is signed without it")
+	anyone, err := connectAsAnyone(t.Context(), secrets{s.Client, s.Client}, ca)
+	require.NoError(t, err)
+	anyone.close()
+}
+
 // TestTakenOver: a CertificateAuthority that is made again, while the CA's server has a
 // pair with other names than the setup Job's, sets nothing up.
 func TestTakenOver(t *testing.T) {

@@ -78,22 +78,27 @@ func (r *PolicyReconciler) reporter() object.Reporter[*v1alpha1.SigningPolicy, v
 	}
 }
 
-func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateAuthority, policies []v1alpha1.SigningPolicy, problems map[string]string) error {
-	certificates, err := CertificatesIn(ctx, r.client, ca.Namespace)
-	if err != nil {
-		return err
-	}
-	rendered := rules.Render(ca, policies, certificates, func(name, key string) (string, error) {
-		secret, err := r.secrets.read(ctx, ca.Namespace, name)
+// policyValues reads the Secrets that policies name.
+func (s secrets) policyValues(ctx context.Context, namespace string) rules.SecretValue {
+	return func(name, key string) (string, error) {
+		secret, err := s.read(ctx, namespace, name)
 		if err != nil {
 			return "", err
 		}
 		if secret == nil {
 			return "", fmt.Errorf("there is no Secret %s; make it, with the key %q", name, key)
 		}
-		value, problem, err := layout.PolicyValue(ctx, r.client, secret, key)
+		value, problem, err := layout.PolicyValue(ctx, s.client, secret, key)
 		return value, errors.Join(problem, err)
-	})
+	}
+}
+
+func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateAuthority, policies []v1alpha1.SigningPolicy, problems map[string]string) error {
+	certificates, err := CertificatesIn(ctx, r.client, ca.Namespace)
+	if err != nil {
+		return err
+	}
+	rendered := rules.Render(ca, policies, certificates, r.secrets.policyValues(ctx, ca.Namespace))
 	configs, err := layout.ConfigsIn(ctx, r.client, ca.Namespace)
 	if err != nil {
 		return err

@@ -74,6 +74,9 @@ func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.Certific
 	known, changes := r.lastRead(client.ObjectKeyFromObject(ca))
 	out.known, out.changes = ptr.Deref(known, knownCRL{}), changes
 	a, err := connect(ctx, r.secrets, ca, "")
+	if errors.Is(err, errNoCRL) {
+		a, err = connectAsAnyone(ctx, r.secrets, ca) // anyone may read it
+	}
 	if err == nil {
 		defer a.close()
 		a.revoker = r.revoker

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -104,6 +105,17 @@ func SetUp(mgr system.Manager, o Options) error {
 					authorities.hurry(request.NamespacedName)
 				}
 				return requests
+			}),
+			// A CRL that is lost is read again immediately.
+			object.Mapped(all, object.MetadataOf(object.SecretKind), func(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+				requests := w.authoritiesOfCRL(ctx, secret)
+				for _, request := range requests {
+					authorities.changed(ctx, request.NamespacedName)
+				}
+				return requests
+			}, predicate.TypedFuncs[*metav1.PartialObjectMetadata]{
+				CreateFunc: func(event.TypedCreateEvent[*metav1.PartialObjectMetadata]) bool { return false },
+				UpdateFunc: func(event.TypedUpdateEvent[*metav1.PartialObjectMetadata]) bool { return false },
 			}),
 			object.Mapped(c, &v1alpha1.Server{}, func(ctx context.Context, server *v1alpha1.Server) (requests []reconcile.Request) {
 				if server.Spec.CA {

@@ -110,6 +110,13 @@ func (w watches) authoritiesOfSecret(ctx context.Context, secret *metav1.Partial
 	}, client.InNamespace(secret.Namespace))
 }
 
+// authoritiesOfCRL are those in the cluster whose CRL is in a Secret.
+func (w watches) authoritiesOfCRL(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+	return object.Requests(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {
+		return layout.CRLSecret(ca.Name) == secret.Name && ca.DeletionTimestamp.IsZero()
+	}, client.InNamespace(secret.Namespace))
+}
+
 // authoritiesOfIntermediateSecret are those that are to have their keys from a Secret.
 func (w watches) authoritiesOfIntermediateSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
 	return object.Requests(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {

@@ -74,7 +74,7 @@ func (r *ConfigReconciler) reporter() object.Reporter[*v1alpha1.Config, v1alpha1
 
 // Reconcile renders one Config.
 func (r *ConfigReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &v1alpha1.Config{}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.Config{}, configPausing.Step(r.carryOut))
 }
 
 func (r *ConfigReconciler) carryOut(ctx context.Context, config *v1alpha1.Config) (configReport, error) {

@@ -59,7 +59,7 @@ func (r *DatabaseReconciler) reporter() object.Reporter[*v1alpha1.Database, v1al
 
 // Reconcile has one Database run.
 func (r *DatabaseReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &v1alpha1.Database{}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.Database{}, databasePausing.Step(r.carryOut))
 }
 
 func (r *DatabaseReconciler) carryOut(ctx context.Context, db *v1alpha1.Database) (databaseReport, error) {

@@ -15,20 +15,6 @@ import (
 // volume that is added here.
 const extraPrefix = "extra-"
 
-// overrideSecurity sets the fields that an object overrides.
-func overrideSecurity(security *corev1.PodSecurityContext, override *v1alpha1.PodSecurityContextSpec) {
-	if override == nil {
-		return
-	}
-	security.RunAsUser, security.RunAsGroup = override.RunAsUser, override.RunAsGroup
-	if override.FSGroup != nil {
-		security.FSGroup, security.FSGroupChangePolicy = override.FSGroup, new(corev1.FSGroupChangeOnRootMismatch)
-	}
-	if override.FSGroupChangePolicy != nil && security.FSGroup != nil {
-		security.FSGroupChangePolicy = override.FSGroupChangePolicy
-	}
-}
-
 // extraVolumes are the volumes and mounts that a Server adds. A mount that overlaps one of taken,
 // which Pods have in any case, is an error.
 func (f serverFacts) extraVolumes(taken []corev1.VolumeMount) (volumes []corev1.Volume, mounts []corev1.VolumeMount, err error) {

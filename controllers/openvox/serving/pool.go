@@ -67,7 +67,7 @@ func (r *PoolReconciler) reporter() object.Reporter[*v1alpha1.Pool, v1alpha1.Poo
 
 // Reconcile has one Pool reached.
 func (r *PoolReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &v1alpha1.Pool{}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.Pool{}, poolPausing.Step(r.carryOut))
 }
 
 func (r *PoolReconciler) carryOut(ctx context.Context, pool *v1alpha1.Pool) (poolReport, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +16,8 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/endpoints"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/pausing"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -54,7 +57,7 @@ func (r *ReportReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 		err = &unrendered{fmt.Sprintf("spec.configRef: there is no Config %q", request.Name)}
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("reading Config %s: %w", request.Name, err)
-	case !config.DeletionTimestamp.IsZero():
+	case !config.DeletionTimestamp.IsZero(), pausing.IsPaused(config):
 		return reconcile.Result{}, nil
 	default:
 		err = r.keep(ctx, config, processors, problems)
@@ -73,6 +76,10 @@ func (r *ReportReconciler) report(ctx context.Context, processors []v1alpha1.Rep
 	}
 	for i := range processors {
 		processor, problem := &processors[i], (*unrendered)(nil)
+		if pausing.IsPaused(processor) {
+			failure = errors.Join(failure, r.reporter().Write(ctx, processor, processorPausing.Paused(processor)))
+			continue
+		}
 		err := problems[processor.Name]
 		if err == nil {
 			err = all
@@ -81,7 +88,7 @@ func (r *ReportReconciler) report(ctx context.Context, processors []v1alpha1.Rep
 			failure = errors.Join(failure, err)
 			continue
 		}
-		failure = errors.Join(failure, r.reporter().Write(ctx, processor, reportOnProcessor(processor, problem)))
+		failure = errors.Join(failure, r.reporter().Write(ctx, processor, processorPausing.Resumed(processor, reportOnProcessor(processor, problem))))
 	}
 	return object.Result(0, failure)
 }
@@ -92,8 +99,26 @@ func (r *ReportReconciler) keep(ctx context.Context, config *v1alpha1.Config, pr
 	if len(processors) == 0 {
 		return r.applier.Remove(ctx, ours, client.ObjectKey{Namespace: config.Namespace, Name: name}, &corev1.Secret{})
 	}
-	file := endpoints.Reports{Endpoints: []endpoints.Report{}}
+	file, before := endpoints.Reports{Endpoints: []endpoints.Report{}}, map[string]endpoints.Report{}
+	if slices.ContainsFunc(processors, func(p v1alpha1.ReportProcessor) bool { return pausing.IsPaused(&p) }) {
+		secret, err := layout.ReadSecret(ctx, r.secrets.live, config.Namespace, name)
+		if err != nil {
+			return err
+		}
+		if secret != nil && metav1.IsControlledBy(secret, config) {
+			stored, _ := endpoints.ReadReports(secret.Data[endpoints.ReportsKey]) // what cannot be read has no entries
+			for _, each := range stored.Endpoints {
+				before[each.Name] = each
+			}
+		}
+	}
 	for i := range processors {
+		if pausing.IsPaused(&processors[i]) {
+			if stored, ok := before[processors[i].Name]; ok {
+				file.Endpoints = append(file.Endpoints, stored)
+			}
+			continue
+		}
 		rendered, err := r.render(ctx, &processors[i])
 		switch {
 		case err == nil:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
@@ -179,4 +180,35 @@ func TestWhomRotationConcerns(t *testing.T) {
 		require.Empty(t, w.configsOfProcessorConfigMap(ctx, named(other)))
 		require.Empty(t, configOfReportsSecret(ctx, named(other)))
 	}
+}
+
+// TestPausedProcessor: servers send reports to it as they last did, and changes of others arrive.
+func TestPausedProcessor(t *testing.T) {
+	t.Parallel()
+	s := newConfigSite(t, openvoxtest.MakeConfig(""), newProcessor("a", nil), newProcessor("b", nil))
+	s.report()
+	edit := func(name, url, paused string) {
+		processor := &v1alpha1.ReportProcessor{}
+		require.True(t, s.Get(name, processor))
+		processor.Annotations, processor.Spec.URL = map[string]string{v1alpha1.PausedAnnotation: paused}, url
+		require.NoError(t, s.Client.Update(t.Context(), processor))
+	}
+	urls := func() (list []string) {
+		for _, target := range s.targets() {
+			list = append(list, target.URL)
+		}
+		return list
+	}
+	edit("a", "https://next.example.com", "true")
+	edit("b", "https://next.example.com", "")
+	s.report()
+	require.Equal(t, []string{"https://a.example.com", "https://next.example.com"}, urls())
+	processor := &v1alpha1.ReportProcessor{}
+	require.True(t, s.Get("a", processor))
+	require.True(t, meta.IsStatusConditionTrue(processor.Status.Conditions, v1alpha1.ConditionPaused))
+	edit("a", "https://next.example.com", "")
+	s.report()
+	require.Equal(t, []string{"https://next.example.com", "https://next.example.com"}, urls())
+	require.True(t, s.Get("a", processor))
+	require.Nil(t, meta.FindStatusCondition(processor.Status.Conditions, v1alpha1.ConditionPaused))
 }

@@ -124,7 +124,7 @@ func (r *ServerReconciler) reporter() object.Reporter[*v1alpha1.Server, v1alpha1
 
 // Reconcile has one Server run.
 func (r *ServerReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &v1alpha1.Server{}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.Server{}, serverPausing.Step(r.carryOut))
 }
 
 func (r *ServerReconciler) carryOut(ctx context.Context, server *v1alpha1.Server) (serverReport, error) {

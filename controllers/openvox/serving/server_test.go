@@ -775,3 +775,30 @@ func TestACRLIsFollowed(t *testing.T) {
 	update("..2", "second")
 	require.Eventually(t, has("second"), 10*time.Second, 10*time.Millisecond)
 }
+
+// TestPausedServer: nothing but the condition Paused is written, until the annotation goes.
+func TestPausedServer(t *testing.T) {
+	t.Parallel()
+	s := newServerSite(t, openvoxtest.MakeServer("catalogs"))
+	s.run()
+	before := s.deployment()
+	annotate := func(value string) {
+		require.True(t, s.Get("catalogs", s.server))
+		s.server.Annotations = map[string]string{v1alpha1.PausedAnnotation: value}
+		require.NoError(t, s.Client.Update(t.Context(), s.server))
+	}
+	annotate("true")
+	s.change(func(spec *v1alpha1.ServerSpec) { spec.Replicas = new(int32(7)) })
+	ready := s.run()
+	require.Equal(t, before, s.deployment())
+	require.True(t, meta.IsStatusConditionTrue(s.server.Status.Conditions, v1alpha1.ConditionPaused))
+	require.Less(t, s.server.Status.ObservedGeneration, s.server.Generation, "what its status says is from before")
+	s.Writes = 0
+	require.Equal(t, ready, s.run())
+	require.Zero(t, s.Writes)
+	annotate("false")
+	s.run()
+	require.EqualValues(t, 7, *s.deployment().Spec.Replicas)
+	require.Nil(t, meta.FindStatusCondition(s.server.Status.Conditions, v1alpha1.ConditionPaused))
+	require.Equal(t, s.server.Generation, s.server.Status.ObservedGeneration)
+}

@@ -39,7 +39,7 @@ func (f serverFacts) pod() (corev1.PodSpec, error) {
 	if spec.CA { // as the setup Job, which has made what is on the volume
 		security.FSGroup, security.FSGroupChangePolicy = f.fsGroup, new(corev1.FSGroupChangeOnRootMismatch)
 	}
-	overrideSecurity(security, spec.SecurityContext)
+	layout.OverrideSecurity(security, spec.SecurityContext)
 	extraVolumes, extraMounts, err := f.extraVolumes(volumeMounts)
 	if err != nil {
 		return corev1.PodSpec{}, err

@@ -18,6 +18,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/pausing"
 	"github.com/lintel-policy/lintel/controllers/system"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
@@ -92,7 +93,7 @@ func SetUp(mgr system.Manager, o Options) error {
 		object.Control(mgr, databasesManager, 1, databases, w.databaseSources(c, all, o.ExternalOnly)...),
 		object.Control(mgr, poolsManager, 1, pools, w.poolSources(c, o.ExternalOnly)...),
 		object.Control(mgr, configsManager, 1, configs,
-			object.Self(c, &v1alpha1.Config{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Config]{}),
+			object.Self(c, &v1alpha1.Config{}, pausing.Changed[*v1alpha1.Config]()),
 			object.Owned(c, &corev1.ConfigMap{}, &v1alpha1.Config{}),
 			object.Owned(c, &corev1.ServiceAccount{}, &v1alpha1.Config{}),
 			object.Owned(c, &corev1.Secret{}, &v1alpha1.Config{}),
@@ -109,7 +110,7 @@ func SetUp(mgr system.Manager, o Options) error {
 			object.Self(c, &v1alpha1.NodeClassifier{}),
 			object.Mapped(all, object.MetadataOf(object.SecretKind), w.classifiersOfSecret)),
 		object.Control(mgr, reportsManager, 1, reporting,
-			object.Self(c, &v1alpha1.Config{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Config]{}),
+			object.Self(c, &v1alpha1.Config{}, pausing.Changed[*v1alpha1.Config]()),
 			object.Owned(c, &corev1.Secret{}, &v1alpha1.Config{}),
 			object.Mapped(c, &v1alpha1.ReportProcessor{}, configOfProcessor),
 			object.Mapped(all, object.MetadataOf(object.SecretKind), configOfReportsSecret),

@@ -18,6 +18,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/pausing"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
@@ -27,7 +28,7 @@ type watches struct{ reader client.Reader }
 // serverSources are what Servers are made of, and what they have become. Where none runs, their
 // status says that, and no more.
 func (w watches) serverSources(c, all cluster.Cluster, externalOnly bool) []source.Source {
-	list := []source.Source{object.Self(c, &v1alpha1.Server{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Server]{})}
+	list := []source.Source{object.Self(c, &v1alpha1.Server{}, pausing.Changed[*v1alpha1.Server]())}
 	if externalOnly {
 		return list
 	}
@@ -66,7 +67,7 @@ func (w watches) serverSources(c, all cluster.Cluster, externalOnly bool) []sour
 // databaseSources are what Databases are made of, and what they have become. Where none runs,
 // their status says that, and no more.
 func (w watches) databaseSources(c, all cluster.Cluster, externalOnly bool) []source.Source {
-	list := []source.Source{object.Self(c, &v1alpha1.Database{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{})}
+	list := []source.Source{object.Self(c, &v1alpha1.Database{}, pausing.Changed[*v1alpha1.Database]())}
 	if externalOnly {
 		return list
 	}
@@ -95,7 +96,7 @@ func (w watches) databaseSources(c, all cluster.Cluster, externalOnly bool) []so
 // poolSources are what Pools are made of, and whom they reach. Where none is reached in the
 // cluster, their status says that, and no more.
 func (w watches) poolSources(c cluster.Cluster, externalOnly bool) []source.Source {
-	list := []source.Source{object.Self(c, &v1alpha1.Pool{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Pool]{})}
+	list := []source.Source{object.Self(c, &v1alpha1.Pool{}, pausing.Changed[*v1alpha1.Pool]())}
 	if externalOnly {
 		return list
 	}

@@ -8,6 +8,8 @@ package openvox.certificateauthority
 
 import rego.v1
 
+import data.openvox.extras
+
 spec := object.get(input.request.object, "spec", {})
 
 deny contains {"msg": msg, "field": "spec.external.url"} if {
@@ -64,3 +66,5 @@ warn contains "spec.enableInfraCRL has no effect: servers check their clients by
 warn contains "spec.external.url is plain HTTP: anybody on the way can put other certificates and CRLs in place" if startswith(spec.external.url, "http://")
 
 warn contains "spec.external.insecureSkipVerify: anybody on the way can put other certificates and CRLs in place" if spec.external.insecureSkipVerify
+
+deny contains problem if some problem in extras.security_problems(spec)

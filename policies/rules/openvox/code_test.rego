@@ -3,6 +3,7 @@ package openvox_test
 import rego.v1
 
 import data.openvox.config
+import data.openvox.nodeclassifier
 import data.openvox.signingpolicy
 
 code_denials(code) := config_denials({"code": code})
@@ -64,4 +65,10 @@ test_command_in_place_of_policies if {
 	fields(signingpolicy.deny) == {"spec.certificateAuthorityRef"} with input as review(create(policy), replaced)
 	count(signingpolicy.deny) == 0 with input as review(update(policy, policy), replaced)
 	count(signingpolicy.deny) == 0 with input as review(create(policy), {})
+}
+
+test_paused if {
+	annotated := {"metadata": {"annotations": {"openvox.voxpupuli.org/paused": "true"}}}
+	count(signingpolicy.warn) == 1 with input as review(create(object.union(annotated, {"spec": {"certificateAuthorityRef": "main", "pattern": {"allow": ["a"]}}})), {})
+	count(nodeclassifier.warn) == 1 with input as review(create(object.union(annotated, {"spec": {"url": "https://a"}})), {})
 }

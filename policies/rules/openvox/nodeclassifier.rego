@@ -78,3 +78,7 @@ warn contains msg if {
 	object.get(spec, ["response", "format"], "yaml") != "json"
 	msg := "spec.response.format: Puppet Enterprise's classifier answers in json"
 }
+
+warn contains "metadata.annotations: openvox.voxpupuli.org/paused has no effect on NodeClassifiers: pause the Configs that name it" if {
+	input.request.object.metadata.annotations["openvox.voxpupuli.org/paused"] == "true"
+}

@@ -3,6 +3,7 @@ package openvox
 import (
 	"fmt"
 	"net/url"
+	"slices"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
@@ -12,18 +13,52 @@ import (
 // in words, what is missing.
 type SecretValue func(name, key string) (string, error)
 
+// What is rendered is in one Secret of 1 MiB. Names of Certificates have one part of it, and
+// policies another, so that neither keeps the other from being in force: what is beyond is left
+// out, the youngest first. The rule of Certificates has the same number.
+const (
+	namesRoom    = 256 << 10
+	policiesRoom = 640 << 10
+)
+
 // Render makes of the policies of a CertificateAuthority what decides about requests to
 // it. Policies and certificates of others are left out. A policy whose Secret cannot be
 // read signs nothing, and says why; the others are not concerned.
 func Render(ca *v1alpha1.CertificateAuthority, policies []v1alpha1.SigningPolicy, certificates []v1alpha1.Certificate, secret SecretValue) signing.Rendered {
 	rendered := signing.Rendered{Policies: []signing.Policy{}, Reserved: reserved(ca, certificates)}
+	var of []*v1alpha1.SigningPolicy
 	for i := range policies {
 		policy := &policies[i]
 		if policy.Spec.CertificateAuthorityRef == ca.Name && policy.Namespace == ca.Namespace && policy.DeletionTimestamp.IsZero() {
+			of = append(of, policy)
 			rendered.Policies = append(rendered.Policies, renderPolicy(policy, secret))
 		}
 	}
+	bound(of, rendered.Policies)
 	return rendered
+}
+
+// bound has policies sign nothing that do not fit into their room next to older ones.
+func bound(policies []*v1alpha1.SigningPolicy, rendered []signing.Policy) {
+	order := make([]int, len(policies))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		if Older(policies[a], policies[b]) {
+			return -1
+		}
+		return 1
+	})
+	room := policiesRoom
+	for _, i := range order {
+		text, err := signing.Rendered{Policies: rendered[i : i+1]}.Write()
+		if err == nil && len(text) <= room {
+			room -= len(text)
+			continue
+		}
+		rendered[i] = signing.Policy{Name: rendered[i].Name, Error: fmt.Sprintf("it takes up %d bytes, and the policies of the CertificateAuthority that are older leave %d; shorten or delete some", len(text), room)}
+	}
 }
 
 func renderPolicy(policy *v1alpha1.SigningPolicy, secret SecretValue) signing.Policy {
@@ -107,12 +142,32 @@ func reserved(ca *v1alpha1.CertificateAuthority, certificates []v1alpha1.Certifi
 	} else if server, err := url.Parse(ca.Spec.External.URL); err == nil && server.Hostname() != "" {
 		names = append(names, server.Hostname())
 	}
+	var of []*v1alpha1.Certificate
+	room := namesRoom
 	for i := range certificates {
-		certificate := &certificates[i]
-		if certificate.Spec.AuthorityRef == ca.Name && certificate.Namespace == ca.Namespace {
-			names = append(names, certificate.Spec.Certname)
-			names = append(names, certificate.Spec.DNSAltNames...)
+		if certificate := &certificates[i]; certificate.Spec.AuthorityRef == ca.Name && certificate.Namespace == ca.Namespace {
+			of = append(of, certificate)
+			room -= namesBytes(certificate)
 		}
+	}
+	if room < 0 { // some are stored from before there was a bound, and are not admitted
+		slices.SortFunc(of, func(a, b *v1alpha1.Certificate) int {
+			if Older(a, b) {
+				return -1
+			}
+			return 1
+		})
+		room = namesRoom
+		for i, certificate := range of {
+			if room -= namesBytes(certificate); room < 0 {
+				of = of[:i]
+				break
+			}
+		}
+	}
+	for _, certificate := range of {
+		names = append(names, certificate.Spec.Certname)
+		names = append(names, certificate.Spec.DNSAltNames...)
 	}
 	return names
 }

@@ -3,11 +3,14 @@ package openvox
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
@@ -105,6 +108,35 @@ func TestRender(t *testing.T) {
 
 	ca.Spec.External = &v1alpha1.ExternalCA{URL: "https://ca.example.com:8140"}
 	require.Equal(t, []string{"main-operator", ".main-operator", "ca.example.com"}, Render(ca, nil, nil, secret).Reserved)
+}
+
+// TestRenderedWithinItsSecret: neither many names nor large policies keep the others from being
+// rendered; the youngest are left out, and policies say so.
+func TestRenderedWithinItsSecret(t *testing.T) {
+	t.Parallel()
+	ca := &v1alpha1.CertificateAuthority{ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: "ns"}}
+	var all []v1alpha1.Certificate
+	for i := range 2000 {
+		var names []string
+		for j := range 4 {
+			names = append(names, fmt.Sprintf("n%04d-%d.%s.example.com", i, j, strings.Repeat("x", 60)))
+		}
+		all = append(all, *certificates.MakeCertificate(fmt.Sprintf("c%04d", i), fmt.Sprintf("c%04d", i)).DNSNames(names...).Created(int64(5000 - i)).Obj())
+	}
+	var policies []v1alpha1.SigningPolicy
+	for i := range 8 {
+		policy := v1alpha1.SigningPolicy{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", i), Namespace: "ns", CreationTimestamp: metav1.Unix(int64(100-i), 0)}}
+		policy.Spec = v1alpha1.SigningPolicySpec{CertificateAuthorityRef: "main", Pattern: &v1alpha1.AllowList{Allow: []string{strings.Repeat("y", 100<<10)}}}
+		policies = append(policies, policy)
+	}
+	rendered := Render(ca, policies, all, nil)
+	text, err := rendered.Write()
+	require.NoError(t, err)
+	require.Less(t, len(text), corev1.MaxSecretSize)
+	require.Contains(t, rendered.Reserved, "c1999", "the oldest")
+	require.NotContains(t, rendered.Reserved, "c0000")
+	require.Contains(t, rendered.Policies[0].Error, "the policies of the CertificateAuthority that are older leave", "the youngest")
+	require.Empty(t, rendered.Policies[7].Error)
 }
 
 // TestClaims: at admission a Certificate yields to whoever has its certname; of two that

@@ -88,3 +88,7 @@ deny contains {"msg": msg, "field": "spec.certificateAuthorityRef"} if {
 
 # What is stored can still be edited.
 at_same_authority if input.request.oldObject.spec.certificateAuthorityRef == spec.certificateAuthorityRef
+
+warn contains "metadata.annotations: openvox.voxpupuli.org/paused has no effect on SigningPolicies: they stay in force, and so do changes to them" if {
+	input.request.object.metadata.annotations["openvox.voxpupuli.org/paused"] == "true"
+}
