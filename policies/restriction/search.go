@@ -26,7 +26,7 @@ func (c *comparison) search(r *replay, models []ast.Value) (found *candidate) {
 	if slices.ContainsFunc(policies, func(p *sidecar.Policy) bool { return repeatable(p) != nil }) {
 		return nil
 	}
-	s := &searcher{comparison: c, replay: r, random: rand.New(rand.NewPCG(1, 1)), paths: inputPaths(policies), values: searchedValues(policies)}
+	s := &searcher{comparison: c, replay: r, random: rand.New(rand.NewPCG(1, 1)), paths: inputPaths(policies), values: searchedValues(policies), constants: constants(policies)}
 	if len(s.paths) == 0 {
 		return nil
 	}

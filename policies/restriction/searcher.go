@@ -17,6 +17,8 @@ type searcher struct {
 	random *rand.Rand
 	paths  [][]string
 	values []ast.Value
+	// constants are those among the values that the policies name.
+	constants []ast.Value
 	// granted are inputs on which the child permits something, and nearest those on which
 	// most of its statements were reached.
 	granted []ast.Value
@@ -109,7 +111,12 @@ func (s *searcher) crossed(input, other ast.Value) ast.Value {
 	return out
 }
 
-func (s *searcher) value() ast.Value { return s.values[s.random.IntN(len(s.values))] }
+func (s *searcher) value() ast.Value {
+	if len(s.constants) > 0 && s.random.IntN(2) == 0 {
+		return s.constants[s.random.IntN(len(s.constants))]
+	}
+	return s.values[s.random.IntN(len(s.values))]
+}
 
 // with sets what stands at a path. * in it is an element that is there, or a new one.
 func (s *searcher) with(value ast.Value, path []string) ast.Value {
