@@ -22,6 +22,7 @@ var lemmaForms = []string{
 	"trim_prefix(input.a, S) == T", "trim_suffix(input.a, S) == T", "trim_space(input.a) == T", `trim(input.a, "ab ") == T`, "split(input.a, S)[0] == T", "split(input.a, S)[1] == T", "split(input.a, S)[0] == N", "split(input.a, S)[0]",
 	"replace(input.a, S, T) == T", "replace(input.a, S, S) == T", "concat(S, [input.a, T]) == T", "concat(S, [T, input.a, T]) == T", `concat(S, [input.a]) == T`, `sprintf("%s/%s", [input.a, T]) == T`, `sprintf("%v", [input.a]) == T`, `sprintf("a%va", [input.a]) == T`, `sprintf("%v-%v", [T, input.a]) == T`,
 	"startswith(input.a, T)", "endswith(input.a, T)", "contains(input.a, S)", "lower(input.a) == T", "upper(input.a) == T", "startswith(lower(input.a), T)", "is_string(input.a)", "is_number(input.a)", "is_object(input.b)", "is_array(input.b)", "some x in input.b; x == input.a", "every x in input.b { x != T }", "some k, x in input.b; k == input.a; x == T",
+	"sort(input.b)[0] == T", "some x in sort(input.b); x == T", "every x in sort(input.b) { x != T }", "T in sort(input.b)", "input.a in split(input.a, S)", `array.concat(input.b, ["a"])[1] == T`, "count(split(input.a, S)) == N", "sort(input.b)[0]",
 }
 
 // TestLemmasHold: all that is said of atoms is true of them on every input. OPA evaluates the

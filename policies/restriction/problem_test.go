@@ -118,6 +118,9 @@ func TestWhatCannotBe(t *testing.T) {
 		`floor(input.a) < 3; input.a > 3`,
 		`round(input.a) < 3; input.a > 3`,
 		`abs(input.a) < 3; input.a > 3`,
+		`"x" in sort(input.a); every x in sort(input.a) { x != "x" }`,
+		`array.concat(input.a, input.b)[0] == 1; array.concat(input.a, input.b)[0] == 2`,
+		`count([x | some x in input.a; 2 >= x]) == 1; not count([x | some x in input.a; x <= 2]) == 1`,
 		`count([x | some x in input.a; x > 1]) > 1; count([x | some x in input.a; x > 1]) == 0`,
 	} {
 		_, excluded := inputsOf(t, formulaOf(t, body))
