@@ -3,6 +3,7 @@ package restriction
 import (
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -222,7 +223,12 @@ func (p *problem) splitLemma(g grounded, part member, value ast.Value) {
 		return
 	}
 	whole := call.operands[0]
-	if at.value != ast.Value(ast.Number("0")) {
+	// OPA reads the element 0 by other numbers, too, such as -0 and 0.0.
+	index, isNumber := at.value.(ast.Number)
+	if n, isInteger := index.Int64(); !isNumber || !isInteger || strconv.FormatInt(n, 10) != string(index) {
+		return
+	}
+	if index != "0" {
 		p.imply(g.variable, atom{kind: isTrue, left: applicationTerm("contains", whole, constantTerm(ast.String(between)+text))})
 		return
 	}
