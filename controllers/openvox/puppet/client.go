@@ -274,7 +274,8 @@ func (c *Client) doUpTo(ctx context.Context, limit int, method, path, contentTyp
 }
 
 func (c *Client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path+"?environment=production", bytes.NewReader(body))
+	path, query, _ := strings.Cut(path, "?")
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path+"?environment=production"+query, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
