@@ -1,15 +1,26 @@
 package openvox
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"io"
+	"maps"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +38,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
+	"github.com/lintel-policy/lintel/controllers/openvox/cadir"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
@@ -498,4 +510,72 @@ func TestRecord(t *testing.T) {
 	require.Len(t, events.Items, 1)
 	require.LessOrEqual(t, len(events.Items[0].Message), 1024)
 	require.Equal(t, "main", events.Items[0].InvolvedObject.Name)
+}
+
+// TestBackup: an archive by which the CA can be imported, above all serials that are known.
+func TestBackup(t *testing.T) {
+	ca, api := site(t)
+	issue(t, ca, "a.example.com")
+	request(t, ca, csrtest.Template{CommonName: "pending.example.com"})
+	ca.Revoked = append(ca.Revoked, big.NewInt(0x2000)) // of a certificate that was cleaned
+	file := filepath.Join(t.TempDir(), "backup.tar.gz")
+	_, _, err := lintel(t, "ca", "backup", file)
+	require.ErrorContains(t, err, "the CA's key: reading Secret main-ca-key")
+	require.NoFileExists(t, file)
+
+	der, err := x509.MarshalPKCS8PrivateKey(ca.Key)
+	require.NoError(t, err)
+	key := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	api.objects["/api/v1/namespaces/puppet/secrets/main-ca-key"] = secret("main-ca-key", map[string][]byte{"ca_key.pem": key})
+	text, _, err := lintel(t, "ca", "backup", file)
+	require.NoError(t, err)
+	require.Contains(t, text, "with 3 certificates")
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode())
+	found := unpack(t, file)
+	require.ElementsMatch(t, []string{
+		"ca.pem", "key.pem", "crl.pem", "serial", "inventory.txt", "signed/a.example.com.pem", "signed/main-operator.pem", "signed/server.example.com.pem",
+	}, slices.Collect(maps.Keys(found)))
+	require.Equal(t, "12001\n", found["serial"])
+	next, err := cadir.ReadAuthority(func(name string) []byte { return []byte(found[name]) }).Check(time.Now())
+	require.NoError(t, err)
+	require.Equal(t, int64(0x12001), next)
+
+	_, _, err = lintel(t, "ca", "backup", file)
+	require.ErrorIs(t, err, os.ErrExist, "no backup is overwritten")
+	// What could not be restored is not a backup.
+	delete(ca.Issued, "server.example.com")
+	_, _, err = lintel(t, "ca", "backup", file+"2")
+	require.ErrorContains(t, err, "the CA's list lacks server.example.com of Certificate server")
+	issue(t, ca, "server.example.com")
+	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	der, err = x509.MarshalPKCS8PrivateKey(other)
+	require.NoError(t, err)
+	api.objects["/api/v1/namespaces/puppet/secrets/main-ca-key"] = secret("main-ca-key", map[string][]byte{"ca_key.pem": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})})
+	_, _, err = lintel(t, "ca", "backup", file+"2")
+	require.ErrorContains(t, err, "the backup could not be restored: ")
+	require.NoFileExists(t, file+"2")
+}
+
+// unpack are the files of an archive.
+func unpack(t *testing.T, name string) map[string]string {
+	t.Helper()
+	file, err := os.Open(name)
+	require.NoError(t, err)
+	defer file.Close()
+	compressed, err := gzip.NewReader(file)
+	require.NoError(t, err)
+	found := map[string]string{}
+	for archive := tar.NewReader(compressed); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return found
+		}
+		require.NoError(t, err)
+		content, err := io.ReadAll(archive)
+		require.NoError(t, err)
+		found[header.Name] = string(content)
+	}
 }
