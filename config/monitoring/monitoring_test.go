@@ -109,7 +109,7 @@ func TestDashboard(t *testing.T) {
 }
 
 var (
-	metricName = regexp.MustCompile(`\blintel_[a-z_]+`)
+	metricName = regexp.MustCompile(`\b(?:lintel|openvox)_[a-z_]+`)
 	grouping   = regexp.MustCompile(`\bby \(([^)]*)\)`)
 	matcher    = regexp.MustCompile(`\{([a-z]+)=`)
 )
@@ -160,6 +160,10 @@ func metrics(t *testing.T) map[string][]string {
 		"lintel_openvox_crl_last_refresh_timestamp_seconds": {"namespace", "name"},
 		"lintel_openvox_crl_refresh_failures_total":         {"namespace", "name"},
 		"lintel_openvox_ca_not_after_timestamp_seconds":     {"namespace", "name"},
+		"lintel_openvox_crl_missing_revocations":            {"namespace", "name"},
+		"openvox_server_replicas_desired":                   {"namespace", "name"},
+		"openvox_server_replicas_ready":                     {"namespace", "name"},
+		"openvox_certificate_expiry_timestamp_seconds":      {"namespace", "name"},
 
 		"lintel_openzro_server_up":         {"tenant"},
 		"lintel_openzro_objects_failing":   {"kind"},

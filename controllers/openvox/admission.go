@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
@@ -74,7 +75,55 @@ func (a *admitter) atAuthority(ctx context.Context, certificate *v1alpha1.Certif
 
 // admitConfig asks the rules about a stored Config, which may be older than they are.
 func (a *admitter) admitConfig(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
-	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Config", nil)
+	config, ok := object.(*v1alpha1.Config)
+	if !ok {
+		return builtin.Verdict{}, fmt.Errorf("%T is no Config", object)
+	}
+	facts, err := a.aboutConfig(ctx, config)
+	if err != nil {
+		return builtin.Verdict{}, err
+	}
+	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Config", facts)
+}
+
+// configFacts are about a Config that is to be stored.
+func (a *admitter) configFacts(ctx context.Context, review *admission.Review) (any, error) {
+	config, err := system.Read[v1alpha1.Config](review, review.Object)
+	if err != nil {
+		return nil, err
+	}
+	config.Namespace = review.Namespace
+	return a.aboutConfig(ctx, config)
+}
+
+func (a *admitter) aboutConfig(ctx context.Context, config *v1alpha1.Config) (facts rules.ConfigFacts, err error) {
+	if config.Spec.Puppet.AutosignCommand == "" {
+		return facts, nil
+	}
+	var policies v1alpha1.SigningPolicyList
+	if err := a.cached.List(ctx, &policies, client.InNamespace(config.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return facts, fmt.Errorf("listing the SigningPolicies of %s: %w", config.Namespace, err)
+	}
+	for i := range policies.Items {
+		if policy := &policies.Items[i]; policy.Spec.CertificateAuthorityRef == config.Spec.AuthorityRef && policy.DeletionTimestamp.IsZero() {
+			facts.SigningPolicies = append(facts.SigningPolicies, policy.Name)
+		}
+	}
+	slices.Sort(facts.SigningPolicies)
+	return facts, nil
+}
+
+// signingPolicyFacts are about a SigningPolicy that is to be stored.
+func (a *admitter) signingPolicyFacts(ctx context.Context, review *admission.Review) (any, error) {
+	policy, err := system.Read[v1alpha1.SigningPolicy](review, review.Object)
+	if err != nil {
+		return nil, err
+	}
+	configs, err := layout.ConfigsIn(ctx, a.cached, review.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return rules.SigningPolicyFacts{PolicyFacts: rules.KnownNames(), AutosignConfigs: rules.AutosignConfigs(policy.Spec.CertificateAuthorityRef, configs)}, nil
 }
 
 // admitServer asks the rules about a stored Server as if it were created now. Of two that
@@ -115,13 +164,85 @@ func (a *admitter) serverFacts(ctx context.Context, review *admission.Review) (a
 		return nil, err
 	}
 	server.Name, server.Namespace = review.Name, review.Namespace
-	return a.aboutServer(ctx, server, func(other, of *v1alpha1.Server) bool { return other.Name != of.Name })
+	facts, err := a.aboutServer(ctx, server, func(other, of *v1alpha1.Server) bool { return other.Name != of.Name })
+	if err != nil {
+		return nil, err
+	}
+	facts.UnreadableSecrets, err = a.unreadable(ctx, review, rules.SecretsOf(&server.Spec))
+	return facts, err
 }
 
-// aboutServer has the other Servers that are the CA's, of those that count.
+// unreadable are those of the Secrets that a request adds to a Server and that the requester may
+// neither get nor mount in a Pod.
+func (a *admitter) unreadable(ctx context.Context, review *admission.Review, names []string) (unreadable []string, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	var before []string
+	if review.Operation == "UPDATE" {
+		former, err := system.Read[v1alpha1.Server](review, review.OldObject)
+		if err != nil {
+			return nil, err
+		}
+		before = rules.SecretsOf(&former.Spec)
+	}
+	for _, name := range names {
+		if slices.Contains(before, name) {
+			continue
+		}
+		for _, access := range []authorizationv1.ResourceAttributes{
+			{Namespace: review.Namespace, Verb: "create", Resource: "pods"},
+			{Namespace: review.Namespace, Verb: "get", Resource: "secrets", Name: name},
+		} {
+			allowed, err := a.may(ctx, review, access)
+			if err != nil {
+				return nil, err
+			}
+			if allowed {
+				name = ""
+				break
+			}
+		}
+		if name != "" {
+			unreadable = append(unreadable, name)
+		}
+	}
+	return unreadable, nil
+}
+
+// aboutServer has the other Servers that are the CA's, of those that count, and what is known of
+// the Secrets and claims that a Server names.
 func (a *admitter) aboutServer(ctx context.Context, server *v1alpha1.Server, counts func(other, of *v1alpha1.Server) bool) (facts rules.ServerFacts, err error) {
+	extras := rules.ServerFacts{ProtectedSecrets: map[string]string{}}
+	for _, name := range rules.SecretsOf(&server.Spec) {
+		secret, err := layout.ReadSecret(ctx, a.direct, server.Namespace, name)
+		if err != nil {
+			return facts, err
+		}
+		if secret == nil {
+			continue
+		}
+		what, err := layout.ReservedKeyIn(ctx, a.cached, secret)
+		if err != nil {
+			return facts, err
+		}
+		if what != "" {
+			extras.ProtectedSecrets[name] = what
+		}
+	}
+	for i := range server.Spec.ExtraVolumes {
+		if claim := server.Spec.ExtraVolumes[i].PersistentVolumeClaim; claim != nil {
+			ofCA, err := layout.IsCAClaim(ctx, a.cached, a.direct, server.Namespace, claim.ClaimName)
+			if err != nil {
+				return facts, err
+			}
+			if ofCA {
+				extras.AuthorityClaims = append(extras.AuthorityClaims, claim.ClaimName)
+			}
+		}
+	}
 	if !server.Spec.CA {
-		return facts, nil
+		return extras, nil
 	}
 	var servers v1alpha1.ServerList
 	if err := a.cached.List(ctx, &servers, client.InNamespace(server.Namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -131,7 +252,8 @@ func (a *admitter) aboutServer(ctx context.Context, server *v1alpha1.Server, cou
 	if err != nil {
 		return facts, err
 	}
-	return rules.CAServers(server, servers.Items, configs, counts), nil
+	extras.OtherCAServers = rules.CAServers(server, servers.Items, configs, counts).OtherCAServers
+	return extras, nil
 }
 
 // poolFacts are about a Pool that is to be stored.
@@ -312,6 +434,11 @@ func (v *secretValues) value(name, key string) (string, error) {
 
 // mayReference asks whether the requester may name the signer.
 func (a *admitter) mayReference(ctx context.Context, review *admission.Review, signer string) (bool, error) {
+	return a.may(ctx, review, authorizationv1.ResourceAttributes{Group: "certificates.k8s.io", Resource: "signers", Verb: "reference", Name: signer})
+}
+
+// may asks whether the requester has a permission.
+func (a *admitter) may(ctx context.Context, review *admission.Review, permission authorizationv1.ResourceAttributes) (bool, error) {
 	text, err := review.UserInfo()
 	if err != nil {
 		return false, err
@@ -322,13 +449,13 @@ func (a *admitter) mayReference(ctx context.Context, review *admission.Review, s
 	}
 	access := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: map[string]authorizationv1.ExtraValue{},
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: "certificates.k8s.io", Resource: "signers", Verb: "reference", Name: signer},
+		ResourceAttributes: &permission,
 	}}
 	for key, values := range user.Extra {
 		access.Spec.Extra[key] = authorizationv1.ExtraValue(values)
 	}
 	if err := a.direct.Create(ctx, access); err != nil {
-		return false, fmt.Errorf("asking whether %s may reference signer %s: %w", user.Username, signer, err)
+		return false, fmt.Errorf("asking whether %s may %s %s %s: %w", user.Username, permission.Verb, permission.Resource, permission.Name, err)
 	}
 	return access.Status.Allowed, nil
 }

@@ -100,17 +100,16 @@ func unlimitedClient(mgr manager.Manager) (client.Client, error) {
 // products are the entries for OpenVox's kinds and for requests. Where the system is
 // off they are there and called for nothing: entries never come and go.
 func (a *admitter) products(on bool) []builtin.Product {
-	known := func(context.Context, *admission.Review) (any, error) { return rules.KnownNames(), nil }
 	entries := []builtin.BuiltIn{
 		{Product: builtin.Product{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Rules: calledFor("certificates")}, Facts: a.certificateFacts},
 		{Product: builtin.Product{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Rules: calledFor("certificateauthorities")}, Facts: a.authorityFacts},
-		{Product: builtin.Product{Name: "openvox-config", Entry: "vconfig.kb.io", Rules: calledFor("configs")}},
+		{Product: builtin.Product{Name: "openvox-config", Entry: "vconfig.kb.io", Rules: calledFor("configs")}, Facts: a.configFacts},
 		{Product: builtin.Product{Name: "openvox-database", Entry: "vdatabase.kb.io", Rules: calledFor("databases")}},
 		{Product: builtin.Product{Name: "openvox-pool", Entry: "vpool.kb.io", Rules: calledFor("pools")}, Facts: a.poolFacts, Namespaces: a.tenants},
 		{Product: builtin.Product{Name: "openvox-server", Entry: "vserver.kb.io", Rules: calledFor("servers")}, Facts: a.serverFacts},
 		{Product: builtin.Product{Name: "openvox-nodeclassifier", Entry: "vnodeclassifier.kb.io", Rules: calledFor("nodeclassifiers")}},
 		{Product: builtin.Product{Name: "openvox-reportprocessor", Entry: "vreportprocessor.kb.io", Rules: calledFor("reportprocessors")}},
-		{Product: builtin.Product{Name: "openvox-signingpolicy", Entry: "vsigningpolicy.kb.io", Rules: calledFor("signingpolicies")}, Facts: known},
+		{Product: builtin.Product{Name: "openvox-signingpolicy", Entry: "vsigningpolicy.kb.io", Rules: calledFor("signingpolicies")}, Facts: a.signingPolicyFacts},
 		{Product: builtin.Product{Name: "openvox-certificatesigningrequest", Entry: "certificatesigningrequest.openvox.voxpupuli.org", Rules: signingRequestRules()}, Facts: a.signingRequestFacts},
 		{Product: builtin.Product{Name: "openvox-certificaterequest", Entry: "certificaterequest.openvox.voxpupuli.org", Rules: builtin.Called(admissionregistrationv1.NamespacedScope, "cert-manager.io", "v1", []string{"certificaterequests"}, admissionregistrationv1.Create)}, Facts: a.certificateRequestFacts},
 	}

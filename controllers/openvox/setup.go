@@ -88,6 +88,9 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 			return err
 		}
 	}
+	if err := mgr.Metrics.Register(objectMetrics{reader: c.GetClient(), elected: mgr.Elected()}); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
 	return errors.Join(
 		issuing.SetUp(mgr, issuing.Options{
 			Cluster: c, Metadata: all, AdmitCertificate: a.admitCertificate, AdmitRequest: a.admitRequest, Approve: a.approve,

@@ -21,6 +21,9 @@ import (
 // nameIndex finds objects of a kind by the name that they have at the server.
 const nameIndex = "openzro.remoteName"
 
+// accountIndex finds objects of a kind by the account that they were carried out in.
+const accountIndex = "openzro.account"
+
 // managedByLabel has the value managedBy on every Deployment that is made here: the cache
 // holds no others.
 const (
@@ -56,6 +59,9 @@ func newCluster(ctx context.Context, config *rest.Config, namespaces []string) (
 		if err := c.GetFieldIndexer().IndexField(ctx, kind, nameIndex, remoteName); err != nil {
 			return nil, fmt.Errorf("indexing %T: %w", kind, err)
 		}
+		if err := c.GetFieldIndexer().IndexField(ctx, kind, accountIndex, accountOf); err != nil {
+			return nil, fmt.Errorf("indexing %T: %w", kind, err)
+		}
 		// Or the first review would wait for the cache.
 		if _, err := c.GetCache().GetInformer(ctx, kind); err != nil {
 			return nil, fmt.Errorf("watching %T: %w", kind, err)
@@ -67,6 +73,13 @@ func newCluster(ctx context.Context, config *rest.Config, namespaces []string) (
 func remoteName(of client.Object) []string {
 	if name := rules.RemoteName(of.(v1.Object)); name != "" {
 		return []string{name}
+	}
+	return nil
+}
+
+func accountOf(of client.Object) []string {
+	if account := of.(v1.Object).CommonStatus().Account; account != "" {
+		return []string{account}
 	}
 	return nil
 }

@@ -90,10 +90,15 @@ func (a *admitter) facts(ctx context.Context, review *admission.Review) (rules.F
 	if review.Operation == "UPDATE" {
 		old, err := read(review, review.OldObject)
 		if err != nil || rules.RemoteName(old) == rules.RemoteName(object) {
-			return rules.Facts{}, err // whoever has the name had it before
+			return a.granted(object), err // whoever has the name had it before
 		}
 	}
 	return a.taken(ctx, object, func(v1.Object) bool { return true })
+}
+
+// granted are the facts about what the administrator permits the namespace of an object.
+func (a *admitter) granted(object v1.Object) rules.Facts {
+	return rules.Facts{PodTemplates: matchesAny(a.settings.podTemplates, object.GetNamespace())}
 }
 
 func read(review *admission.Review, text func() (json.RawMessage, error)) (v1.Object, error) {
@@ -115,6 +120,7 @@ func read(review *admission.Review, text func() (json.RawMessage, error)) (v1.Ob
 // taken finds another object of the kind and namespace that has the name of one, among
 // those that count.
 func (a *admitter) taken(ctx context.Context, object v1.Object, counts func(other v1.Object) bool) (facts rules.Facts, err error) {
+	facts = a.granted(object)
 	name, kind := rules.RemoteName(object), kindOf(object)
 	if name == "" {
 		return facts, nil

@@ -46,12 +46,14 @@ type CertificateSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	AuthorityRef string `json:"authorityRef"`
 
-	// certname is the common name. No agent gets a certificate for it.
-	// +optional
-	// +kubebuilder:default=puppet
+	// certname is the common name. No agent gets a certificate for it. It cannot be changed:
+	// create another Certificate instead.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="certname is immutable; create another Certificate for another name, and delete this one"
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9_]([a-z0-9_-]|\.[a-z0-9_-])*$`
-	Certname string `json:"certname,omitempty"`
+	Certname string `json:"certname"`
 
 	// dnsAltNames are further DNS names and IP addresses.
 	// +optional

@@ -81,9 +81,14 @@ type ConfigSpec struct {
 	// +kubebuilder:default={}
 	Metrics MetricsSpec `json:"metrics,omitzero"`
 
-	// code is where Puppet code comes from.
+	// code is where Puppet code comes from: a list of sources, each with
+	// either image or claimName, and with environment (mounted as one environment) or mountPath
+	// (a folder below /etc/puppetlabs/code). A single source without both holds all
+	// environments, and may be an object instead of a list.
 	// +optional
-	Code *CodeSpec `json:"code,omitempty"`
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Code CodeSources `json:"code,omitzero"`
 
 	// readOnlyRootFilesystem is for the containers of servers.
 	// +optional
@@ -126,6 +131,19 @@ type PuppetSpec struct {
 	// unless set.
 	// +optional
 	Reports string `json:"reports,omitempty"`
+
+	// autosignCommand is the absolute path of a program that decides about agents' requests for
+	// certificates, in place of SigningPolicies. It is refused while the CertificateAuthority
+	// has SigningPolicies.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	AutosignCommand string `json:"autosignCommand,omitempty"`
+
+	// externalNodesCommand is the absolute path of a program that classifies nodes, in place of
+	// a NodeClassifier.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	ExternalNodesCommand string `json:"externalNodesCommand,omitempty"`
 
 	// extraConfig are further settings.
 	// +optional

@@ -110,6 +110,10 @@ type DatabaseSpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	Service DatabaseServiceSpec `json:"service,omitzero"`
+
+	// securityContext overrides settings of the Pods' security context.
+	// +optional
+	SecurityContext *PodSecurityContextSpec `json:"securityContext,omitempty"`
 }
 
 // DatabaseImageSpec is the image of an OpenVox DB.

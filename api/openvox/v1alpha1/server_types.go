@@ -105,9 +105,14 @@ type ServerSpec struct {
 	// +kubebuilder:validation:Maximum=256
 	MaxActiveInstances int32 `json:"maxActiveInstances,omitempty"`
 
-	// code is where Puppet code comes from, unless it is as the Config says.
+	// code is where Puppet code comes from in place of those of the Config: a list of sources, each with
+	// either image or claimName, and with environment (mounted as one environment) or mountPath
+	// (a folder below /etc/puppetlabs/code). A single source without both holds all
+	// environments, and may be an object instead of a list.
 	// +optional
-	Code *CodeSpec `json:"code,omitempty"`
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Code CodeSources `json:"code,omitzero"`
 
 	// topologySpreadConstraints are those of Pods. Without a labelSelector, one is about the
 	// Pods of this Server.
@@ -130,6 +135,40 @@ type ServerSpec struct {
 	// networkPolicy lets in who comes to port 8140, and nobody else.
 	// +optional
 	NetworkPolicy *NetworkPolicySpec `json:"networkPolicy,omitempty"`
+
+	// extraEnv are further environment variables of the server's container. Their Secrets are
+	// read when a Pod starts.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	ExtraEnv []corev1.EnvVar `json:"extraEnv,omitempty"`
+
+	// envFrom are Secrets and ConfigMaps whose keys become environment variables of the
+	// server's container.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
+
+	// extraVolumes are further volumes of Pods. In Pods, their names begin with extra-.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	ExtraVolumes []ExtraVolume `json:"extraVolumes,omitempty"`
+
+	// extraVolumeMounts is where the server's container has the volumes of extraVolumes. A path
+	// that Lintel mounts is refused.
+	// +optional
+	// +listType=map
+	// +listMapKey=mountPath
+	// +kubebuilder:validation:MaxItems=64
+	ExtraVolumeMounts []corev1.VolumeMount `json:"extraVolumeMounts,omitempty"`
+
+	// securityContext overrides settings of the Pods' security context.
+	// +optional
+	SecurityContext *PodSecurityContextSpec `json:"securityContext,omitempty"`
 }
 
 // ServerImageSpec is what the image of a Server has otherwise than its Config says.

@@ -48,31 +48,6 @@ type StorageSpec struct {
 	StorageClass string `json:"storageClass,omitempty"`
 }
 
-// CodeSpec is where Puppet code comes from.
-//
-// +kubebuilder:validation:XValidation:rule="has(self.image) != has(self.claimName)",message="give exactly one of image and claimName"
-type CodeSpec struct {
-	// image is an OCI image that holds the environments.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	Image string `json:"image,omitempty"`
-
-	// claimName is a PersistentVolumeClaim that holds them.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	ClaimName string `json:"claimName,omitempty"`
-
-	// imagePullPolicy is when the image is pulled.
-	// +optional
-	// +kubebuilder:default=IfNotPresent
-	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
-	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
-
-	// imagePullSecret is the Secret by which it is pulled.
-	// +optional
-	ImagePullSecret string `json:"imagePullSecret,omitempty"`
-}
-
 // SecretKeyRef is a key of a Secret.
 type SecretKeyRef struct {
 	// name is the name of the Secret.

@@ -53,7 +53,9 @@ func values() (schema, error) {
 	}
 	classifier := with(kinds["nodeclassifiers"], schema{"name": name})
 	delete(classifier, "required") // an empty one is none
-	database := with(kinds["databases"], schema{"name": name, "certificate": with(kinds["certificates"], nil, "authorityRef")}, "certificateRef")
+	certificate := with(kinds["certificates"], nil, "authorityRef")
+	delete(certificate, "required") // its certname is the name of its server unless given
+	database := with(kinds["databases"], schema{"name": name, "certificate": certificate}, "certificateRef")
 	delete(database, "required")
 	values := object(schema{
 		"global": schema{"type": "object"},
@@ -65,7 +67,7 @@ func values() (schema, error) {
 		}),
 		"signingPolicies": list(named(kinds["signingpolicies"], "certificateAuthorityRef")),
 		"servers": list(named(with(kinds["servers"], schema{
-			"certificate": with(kinds["certificates"], nil, "authorityRef"),
+			"certificate": certificate,
 		}, "configRef", "certificateRef"))),
 		"pools":            list(named(kinds["pools"])),
 		"database":         database,
@@ -103,8 +105,24 @@ func spec(plural string) (schema, error) {
 	if len(definition.Spec.Versions) != 1 {
 		return nil, fmt.Errorf("%s has %d versions, and not one", path, len(definition.Spec.Versions))
 	}
-	return strict(definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties.Spec), nil
+	spec := strict(definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties.Spec)
+	if properties := spec["properties"].(schema); properties["code"] != nil {
+		properties["code"] = code
+	}
+	return spec, nil
 }
+
+// code is a list of sources of Puppet code, or one: a CustomResourceDefinition cannot say so.
+var code = schema{"oneOf": []any{
+	source, schema{"type": "array", "items": source, "maxItems": 32},
+}}
+
+var source = object(schema{
+	"image": text, "claimName": text, "imagePullSecret": text, "environment": text, "mountPath": text,
+	"imagePullPolicy": schema{"type": "string", "enum": []any{"Always", "IfNotPresent", "Never"}},
+})
+
+var text = schema{"type": "string", "minLength": 1}
 
 // strict is what Helm is to check of a schema in a CustomResourceDefinition.
 func strict(from schema) schema {

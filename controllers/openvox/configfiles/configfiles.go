@@ -57,6 +57,8 @@ const (
 	rubyFolder          = "/etc/puppetlabs/lintel/ruby"
 	ReportProcessorFile = "lintel.rb"
 	ReportsFolder       = rubyFolder + "/puppet/reports"
+	// RoutesFile names the terminus and the cache of facts.
+	RoutesFile = "routes.yaml"
 	// reportProcessor is its name among the processors.
 	reportProcessor = "lintel"
 )
@@ -103,10 +105,14 @@ func Render(in Input) (map[string]string, error) {
 	if in.SendsReports {
 		files[ReportProcessorFile] = reportProcessorText
 	}
+	if in.routesFacts() {
+		files[RoutesFile] = routes
+	}
 	return files, nil
 }
 
-// names are those of all files that may be rendered.
+// names are the files in the order in which Hash reads them. RoutesFile is not in the list: a
+// missing file of the list is part of the hash, and a longer list would replace all servers.
 var names = []string{
 	"puppet.conf", "puppetdb.conf", "logback.xml", "ca-enabled.cfg", "ca-disabled.cfg", "webserver.conf", "webserver-ca.conf", "puppetserver.conf",
 	"auth.conf", "ca.conf", "product.conf", "metrics.conf", ReportProcessorFile,
@@ -118,6 +124,9 @@ func Hash(files map[string]string) string {
 	for _, name := range names {
 		text, ok := files[name]
 		fmt.Fprintf(sum, "%t %d %s", ok, len(text), text)
+	}
+	if text, ok := files[RoutesFile]; ok {
+		fmt.Fprintf(sum, "%s %d %s", RoutesFile, len(text), text)
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }

@@ -92,6 +92,10 @@ func (in Input) puppetConf() (string, error) {
 		f.set("storeconfigs_backend", cmp.Or(spec.StoreBackend, "puppetdb"))
 	}
 	f.set("reports", in.reports())
+	if command := spec.ExternalNodesCommand; command != "" {
+		f.set("node_terminus", "exec")
+		f.set("external_nodes", command)
+	}
 	if in.Classifier != nil {
 		f.set("node_terminus", "exec")
 		f.set("external_nodes", ClassifierProgram)
@@ -105,7 +109,7 @@ func (in Input) puppetConf() (string, error) {
 		// Without cadir, Puppet looks for the folder elsewhere, too.
 		f.set("cadir", caFolder)
 		f.set("ca_ttl", strconv.FormatInt(in.CATTL, 10))
-		f.set("autosign", AutosignProgram)
+		f.set("autosign", cmp.Or(spec.AutosignCommand, AutosignProgram))
 	}
 	f.setAll(extra.Server)
 	if len(extra.Agent) > 0 {

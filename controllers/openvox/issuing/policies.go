@@ -94,8 +94,16 @@ func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateA
 		value, problem, err := layout.PolicyValue(ctx, r.client, secret, key)
 		return value, errors.Join(problem, err)
 	})
+	configs, err := layout.ConfigsIn(ctx, r.client, ca.Namespace)
+	if err != nil {
+		return err
+	}
+	replacing := rules.AutosignConfigs(ca.Name, configs)
 	for _, policy := range rendered.Policies {
 		problems[policy.Name] = policy.Error
+		if policy.Error == "" && len(replacing) > 0 {
+			problems[policy.Name] = fmt.Sprintf("Config %s has spec.puppet.autosignCommand, which decides about agents' requests in its place", replacing[0])
+		}
 	}
 	text, err := rendered.Write()
 	if err != nil {

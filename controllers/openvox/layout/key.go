@@ -3,6 +3,7 @@ package layout
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,16 +16,38 @@ import (
 // known. A user who names a Secret in a manifest need not be permitted to read it, so its
 // values are neither sent nor rendered.
 func KeyIn(ctx context.Context, reader client.Reader, secret *corev1.Secret) (string, error) {
+	if what := keyBySelf(secret); what != "" {
+		return what, nil
+	}
+	if secret.Type == corev1.SecretTypeTLS {
+		return "has the key of a certificate", nil
+	}
+	return administers(ctx, reader, secret)
+}
+
+// ReservedKeyIn is KeyIn without the keys of certificates of others.
+func ReservedKeyIn(ctx context.Context, reader client.Reader, secret *corev1.Secret) (string, error) {
+	if what := keyBySelf(secret); what != "" {
+		return what, nil
+	}
+	return administers(ctx, reader, secret)
+}
+
+// keyBySelf is what a Secret says of itself.
+func keyBySelf(secret *corev1.Secret) string {
 	switch {
 	case secret.Labels[ManagedByLabel] == ManagedBy:
-		return "is OpenVox's own", nil
+		return "is OpenVox's own"
 	case secret.Annotations[rules.IntermediateAnnotation] != "":
-		return "is marked for a CA", nil
-	case secret.Type == corev1.SecretTypeTLS:
-		return "has the key of a certificate", nil
+		return "is marked for a CA"
 	case secret.Type == corev1.SecretTypeServiceAccountToken:
-		return "has the token of a ServiceAccount", nil
+		return "has the token of a ServiceAccount"
 	}
+	return ""
+}
+
+// administers names the CertificateAuthority that is administered by a Secret.
+func administers(ctx context.Context, reader client.Reader, secret *corev1.Secret) (string, error) {
 	var list v1alpha1.CertificateAuthorityList
 	if err := reader.List(ctx, &list, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return "", fmt.Errorf("listing the CertificateAuthorities of %s: %w", secret.Namespace, err)
@@ -52,4 +75,21 @@ func PolicyValue(ctx context.Context, reader client.Reader, secret *corev1.Secre
 		return "", fmt.Errorf("the Secret %s has no key %q", secret.Name, key), nil
 	}
 	return string(text), nil, nil
+}
+
+// IsCAClaim reports whether a PersistentVolumeClaim is the volume of a CA, also of one that is
+// deleted: its keys are on the volume.
+func IsCAClaim(ctx context.Context, authorities, claims client.Reader, namespace, name string) (bool, error) {
+	var list v1alpha1.CertificateAuthorityList
+	if err := authorities.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("listing the CertificateAuthorities of %s: %w", namespace, err)
+	}
+	if slices.ContainsFunc(list.Items, func(ca v1alpha1.CertificateAuthority) bool { return CAClaim(ca.Name) == name }) {
+		return true, nil
+	}
+	claim := &corev1.PersistentVolumeClaim{}
+	if err := claims.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, claim); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading PersistentVolumeClaim %s: %w", name, err)
+	}
+	return claim.Labels[CALabel] != "", nil
 }

@@ -183,4 +183,5 @@ func TestConfigOfADatabase(t *testing.T) {
 	require.Contains(t, files["puppetdb.conf"], "server_urls = https://db.ns.svc:8081\n")
 	require.Contains(t, files["puppet.conf"], "storeconfigs = true\n")
 	require.Contains(t, files["puppet.conf"], "reports = puppetdb\n")
+	require.Contains(t, files["routes.yaml"], "terminus: puppetdb\n")
 }

@@ -171,6 +171,7 @@ func (f databaseFacts) pod() corev1.PodSpec {
 	if spec.Storage != nil {
 		security.FSGroup, security.FSGroupChangePolicy = f.fsGroup, new(corev1.FSGroupChangeOnRootMismatch)
 	}
+	overrideSecurity(security, spec.SecurityContext)
 	options := withHeap(spec.JavaArgs, spec.Resources, 6, databaseHeap)
 	status := func(period, failures int32) *corev1.Probe {
 		return &corev1.Probe{

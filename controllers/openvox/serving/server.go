@@ -38,6 +38,7 @@ const (
 	reasonConfigNotReady        = "ConfigNotReady"
 	reasonCertificateMismatch   = "CertificateMismatch"
 	reasonCodeNotAllowed        = "CodeNotAllowed"
+	reasonSecretNotFound        = "SecretNotFound"
 	reasonBootstrapped          = "CertificateMounted"
 )
 
@@ -115,7 +116,7 @@ func (r *ServerReconciler) reporter() object.Reporter[*v1alpha1.Server, v1alpha1
 		Conditions: func(s *v1alpha1.ServerStatus) []metav1.Condition { return s.Conditions },
 		News: map[string]object.News{v1alpha1.ConditionReady: object.Reasoned(func(reason string) bool {
 			return !slices.Contains([]string{
-				reasonRunning, reasonRollingOut, reasonScaledToZero, reasonWaitingForCertificate, reasonWaitingForAuthority, reasonWaitingForConfig,
+				reasonRunning, reasonRollingOut, reasonScaledToZero, reasonWaitingForCertificate, reasonWaitingForAuthority, reasonWaitingForConfig, reasonSecretNotFound,
 			}, reason)
 		})},
 	}
@@ -198,6 +199,9 @@ func (r *ServerReconciler) gather(ctx context.Context, server *v1alpha1.Server) 
 		return f, err
 	}
 	if err := r.codeAllowed(ctx, server.Namespace, f.code()); err != nil {
+		return f, err
+	}
+	if f.missing, err = r.missingSecrets(ctx, server); err != nil {
 		return f, err
 	}
 	if server.Spec.CA {
@@ -301,25 +305,41 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 
 // codeAllowed refuses the volume of a CA, also of one that is gone: its keys are there, and
 // whoever names it as code may read them.
-func (r *ServerReconciler) codeAllowed(ctx context.Context, namespace string, code *v1alpha1.CodeSpec) error {
-	if code == nil || code.ClaimName == "" {
-		return nil
-	}
-	var authorities v1alpha1.CertificateAuthorityList
-	if err := r.client.List(ctx, &authorities, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("listing the CertificateAuthorities of %s: %w", namespace, err)
-	}
-	ofCA := slices.ContainsFunc(authorities.Items, func(ca v1alpha1.CertificateAuthority) bool { return layout.CAClaim(ca.Name) == code.ClaimName })
-	claim := &corev1.PersistentVolumeClaim{}
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: code.ClaimName}, claim)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading PersistentVolumeClaim %s: %w", code.ClaimName, err)
-	}
-	if ofCA || claim.Labels[layout.CALabel] != "" {
-		return &obstacle{phase: v1alpha1.ServerError, reason: reasonCodeNotAllowed, wait: conflictRetry, message: fmt.Sprintf(
-			"claim %s is the volume of a CA, with its keys, and is not mounted as code; name another in spec.code", code.ClaimName)}
+func (r *ServerReconciler) codeAllowed(ctx context.Context, namespace string, sources []v1alpha1.CodeSource) error {
+	for _, source := range sources {
+		if source.ClaimName == "" {
+			continue
+		}
+		ofCA, err := layout.IsCAClaim(ctx, r.client, r.client, namespace, source.ClaimName)
+		if err != nil {
+			return err
+		}
+		if ofCA {
+			return &obstacle{phase: v1alpha1.ServerError, reason: reasonCodeNotAllowed, wait: conflictRetry, message: fmt.Sprintf(
+				"claim %s is the volume of a CA, with its keys, and is not mounted as code; name another in spec.code", source.ClaimName)}
+		}
 	}
 	return nil
+}
+
+// missingSecrets are the Secrets that a Server names and that do not exist: all of them are
+// optional. Pods are created once the others exist, so that the rules have seen each Secret.
+func (r *ServerReconciler) missingSecrets(ctx context.Context, server *v1alpha1.Server) (missing map[string]bool, err error) {
+	missing = map[string]bool{}
+	for _, name := range rules.SecretsOf(&server.Spec) {
+		secret, err := layout.ReadSecret(ctx, r.secrets.live, server.Namespace, name)
+		if err != nil {
+			return nil, err
+		}
+		if secret != nil {
+			continue
+		}
+		if field := requiredBy(&server.Spec, name); field != "" {
+			return nil, &obstacle{phase: v1alpha1.ServerPending, reason: reasonSecretNotFound, message: fmt.Sprintf("%s: there is no Secret %s; create it, or set optional: true", field, name)}
+		}
+		missing[name] = true
+	}
+	return missing, nil
 }
 
 // isOperators is of a Certificate by which the operator signs, which runs in no Pod.

@@ -34,6 +34,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 	"github.com/lintel-policy/lintel/test/certificates"
 )
 
@@ -70,22 +71,33 @@ func TestWhatRollsWhichServers(t *testing.T) {
 		change func(*serverFacts)
 		rolls  []string
 	}{
-		"puppet.conf":          {func(f *serverFacts) { f.files["puppet.conf"] += "x" }, both},
-		"auth.conf":            {func(f *serverFacts) { f.files["auth.conf"] += "x" }, both},
-		"puppetserver.conf":    {func(f *serverFacts) { f.files["puppetserver.conf"] += "x" }, both},
-		"puppetdb.conf":        {func(f *serverFacts) { f.files["puppetdb.conf"] += "x" }, both},
-		"logback.xml":          {func(f *serverFacts) { f.files["logback.xml"] += "x" }, both},
-		"metrics.conf":         {func(f *serverFacts) { f.files["metrics.conf"] += "x" }, both},
-		"ca.conf":              {func(f *serverFacts) { f.files["ca.conf"] += "x" }, []string{"ca"}},
-		"webserver-ca.conf":    {func(f *serverFacts) { f.files["webserver-ca.conf"] += "x" }, []string{"ca"}},
-		"webserver.conf":       {func(f *serverFacts) { f.files["webserver.conf"] += "x" }, []string{"catalogs"}},
-		"a file of nobody":     {func(f *serverFacts) { f.files["other"] = "x" }, nil},
-		"the certificate":      {func(f *serverFacts) { f.pair[layout.CertificateFile] = []byte("next") }, both},
-		"the key":              {func(f *serverFacts) { f.pair[layout.KeyFile] = []byte("next") }, both},
-		"another key of it":    {func(f *serverFacts) { f.pair["other"] = []byte("next") }, nil},
-		"the CA":               {func(f *serverFacts) { f.bundle = []byte("next") }, both},
-		"the image":            {func(f *serverFacts) { f.config.Spec.Image.Tag = "9" }, both},
-		"code":                 {func(f *serverFacts) { f.config.Spec.Code = &v1alpha1.CodeSpec{Image: "code:1"} }, []string{"catalogs"}},
+		"puppet.conf":       {func(f *serverFacts) { f.files["puppet.conf"] += "x" }, both},
+		"auth.conf":         {func(f *serverFacts) { f.files["auth.conf"] += "x" }, both},
+		"puppetserver.conf": {func(f *serverFacts) { f.files["puppetserver.conf"] += "x" }, both},
+		"puppetdb.conf":     {func(f *serverFacts) { f.files["puppetdb.conf"] += "x" }, both},
+		"routes.yaml":       {func(f *serverFacts) { f.files["routes.yaml"] = "x" }, []string{"catalogs"}},
+		"logback.xml":       {func(f *serverFacts) { f.files["logback.xml"] += "x" }, both},
+		"metrics.conf":      {func(f *serverFacts) { f.files["metrics.conf"] += "x" }, both},
+		"ca.conf":           {func(f *serverFacts) { f.files["ca.conf"] += "x" }, []string{"ca"}},
+		"webserver-ca.conf": {func(f *serverFacts) { f.files["webserver-ca.conf"] += "x" }, []string{"ca"}},
+		"webserver.conf":    {func(f *serverFacts) { f.files["webserver.conf"] += "x" }, []string{"catalogs"}},
+		"a file of nobody":  {func(f *serverFacts) { f.files["other"] = "x" }, nil},
+		"the certificate":   {func(f *serverFacts) { f.pair[layout.CertificateFile] = []byte("next") }, both},
+		"the key":           {func(f *serverFacts) { f.pair[layout.KeyFile] = []byte("next") }, both},
+		"another key of it": {func(f *serverFacts) { f.pair["other"] = []byte("next") }, nil},
+		"the CA":            {func(f *serverFacts) { f.bundle = []byte("next") }, both},
+		"the image":         {func(f *serverFacts) { f.config.Spec.Image.Tag = "9" }, both},
+		"code":              {func(f *serverFacts) { f.config.Spec.Code = codeOf(v1alpha1.CodeSource{Image: "code:1"}) }, []string{"catalogs"}},
+		"a variable":        {func(f *serverFacts) { f.server.Spec.ExtraEnv = []corev1.EnvVar{{Name: "A", Value: "b"}} }, both},
+		"variables of a Secret": {func(f *serverFacts) {
+			f.server.Spec.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}}}}
+		}, both},
+		"a volume": {func(f *serverFacts) {
+			f.server.Spec.ExtraVolumes = []v1alpha1.ExtraVolume{{Name: "a", EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+		}, both},
+		"a user": {func(f *serverFacts) {
+			f.server.Spec.SecurityContext = &v1alpha1.PodSecurityContextSpec{RunAsUser: new(int64(7))}
+		}, both},
 		"a read-only root":     {func(f *serverFacts) { f.config.Spec.ReadOnlyRootFilesystem = true }, both},
 		"interpreters":         {func(f *serverFacts) { f.server.Spec.MaxActiveInstances = 3 }, both},
 		"replicas":             {func(f *serverFacts) { f.server.Spec.Replicas = new(int32(9)) }, nil},
@@ -132,7 +144,7 @@ func TestPodOfServer(t *testing.T) {
 		return found
 	}
 	server := openvoxtest.MakeServer("catalogs")
-	server.Spec.Code = &v1alpha1.CodeSpec{Image: "example.com/code:1", ImagePullPolicy: corev1.PullAlways, ImagePullSecret: "code"}
+	server.Spec.Code = codeOf(v1alpha1.CodeSource{Image: "example.com/code:1", ImagePullPolicy: corev1.PullAlways, ImagePullSecret: "code"})
 	server.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone"}}
 	server.Spec.MaxActiveInstances = 4
 	facts := factsOf(server)
@@ -208,7 +220,7 @@ func TestPodOfServer(t *testing.T) {
 	require.Equal(t, []string{"main-autosign-policy signing-policies.yaml", "c-enc enc/enc.yaml", "c-report-webhook report/report-webhook.yaml", "c-config ruby/puppet/reports/lintel.rb"}, paths)
 
 	only := openvoxtest.MakeCAServer()
-	only.Spec.Server, only.Spec.Code = new(false), &v1alpha1.CodeSpec{ClaimName: "code"}
+	only.Spec.Server, only.Spec.Code = new(false), codeOf(v1alpha1.CodeSource{ClaimName: "code"})
 	template = podOf(t, factsOf(only))
 	require.Equal(t, "ca", template.Labels[roleLabel])
 	require.NotContains(t, mounts(template.Spec), "/etc/puppetlabs/code/environments", "it compiles nothing")
@@ -260,6 +272,38 @@ func TestFolderOfCode(t *testing.T) {
 	}
 }
 
+// TestCodeOfServer: each source has its folder, those of a Server replace those of its Config, and
+// none overlaps another.
+func TestCodeOfServer(t *testing.T) {
+	t.Parallel()
+	facts := factsOf(openvoxtest.MakeServer("s"))
+	facts.config.Spec.Code = codeOf(v1alpha1.CodeSource{Image: "unused"})
+	facts.server.Spec.Code = codeOf(
+		v1alpha1.CodeSource{Image: "example.com/production:1", Environment: "production", ImagePullSecret: "pull"},
+		v1alpha1.CodeSource{ClaimName: "modules", MountPath: "/etc/puppetlabs/code/modules"},
+	)
+	pod := podOf(t, facts).Spec
+	mounts := map[string]string{}
+	for _, mount := range pod.Containers[0].VolumeMounts {
+		mounts[mount.MountPath] = mount.Name
+	}
+	require.Equal(t, "code-0", mounts["/etc/puppetlabs/code/environments/production"])
+	require.Equal(t, "code-1", mounts["/etc/puppetlabs/code/modules"])
+	require.NotContains(t, mounts, "/etc/puppetlabs/code/environments")
+	require.Equal(t, []corev1.LocalObjectReference{{Name: "pull"}}, pod.ImagePullSecrets)
+	for _, volume := range pod.Volumes {
+		switch volume.Name {
+		case "code-0":
+			require.Equal(t, &corev1.ImageVolumeSource{Reference: "example.com/production:1", PullPolicy: corev1.PullIfNotPresent}, volume.Image)
+		case "code-1":
+			require.Equal(t, &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "modules", ReadOnly: true}, volume.PersistentVolumeClaim)
+		}
+	}
+	facts.server.Spec.Code.List[1].MountPath = "/etc/puppetlabs/code/environments/production/modules"
+	_, err := facts.deployment()
+	require.ErrorContains(t, err, "spec.code[1]: /etc/puppetlabs/code/environments/production/modules overlaps /etc/puppetlabs/code/environments/production of spec.code[0]")
+}
+
 func TestReplicasOfServer(t *testing.T) {
 	facts := factsOf(openvoxtest.MakeServer("s"))
 	require.EqualValues(t, 2, *facts.replicas())
@@ -271,6 +315,72 @@ func TestReplicasOfServer(t *testing.T) {
 		facts.running = &running
 		require.Equal(t, want, *facts.replicas(), "what the load has asked for stays")
 	}
+}
+
+// TestExtrasOfServer: what a Server adds is in its Pods, next to what Lintel adds.
+func TestExtrasOfServer(t *testing.T) {
+	t.Parallel()
+	named := func(name string) corev1.LocalObjectReference { return corev1.LocalObjectReference{Name: name} }
+	server := openvoxtest.MakeServer("catalogs")
+	server.Spec.ExtraEnv = []corev1.EnvVar{{Name: "URL", Value: "https://inventory"}, {Name: "GONE", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: named("gone"), Key: "k", Optional: new(true)}}}}
+	server.Spec.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: named("env")}}, {SecretRef: &corev1.SecretEnvSource{LocalObjectReference: named("gone"), Optional: new(true)}}}
+	server.Spec.ExtraVolumes = []v1alpha1.ExtraVolume{
+		{Name: "config", Secret: &corev1.SecretVolumeSource{SecretName: "client"}},
+		{Name: "gone", Secret: &corev1.SecretVolumeSource{SecretName: "gone", Optional: new(true)}},
+		{Name: "all", Projected: &v1alpha1.ExtraProjection{Sources: []v1alpha1.ExtraSource{{Secret: &corev1.SecretProjection{LocalObjectReference: named("gone")}}, {ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: named("map")}}}}},
+	}
+	server.Spec.ExtraVolumeMounts = []corev1.VolumeMount{{Name: "config", MountPath: "/etc/puppetlabs/client", ReadOnly: true}}
+	server.Spec.SecurityContext = &v1alpha1.PodSecurityContextSpec{RunAsUser: new(int64(7)), FSGroup: new(int64(8))}
+	require.Equal(t, []string{"gone", "env", "client"}, rules.SecretsOf(&server.Spec))
+	facts := factsOf(server)
+	facts.missing = map[string]bool{"gone": true}
+	pod := podOf(t, facts).Spec
+	require.Equal(t, "URL", pod.Containers[0].Env[2].Name)
+	require.Len(t, pod.Containers[0].Env, 3)
+	require.Equal(t, server.Spec.EnvFrom[:1], pod.Containers[0].EnvFrom)
+	last := len(pod.Volumes)
+	require.Equal(t, "client", pod.Volumes[last-3].Secret.SecretName)
+	require.NotNil(t, pod.Volumes[last-2].EmptyDir)
+	require.Len(t, pod.Volumes[last-1].Projected.Sources, 1)
+	require.Contains(t, pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "extra-config", MountPath: "/etc/puppetlabs/client", ReadOnly: true})
+	require.Equal(t, "config", server.Spec.ExtraVolumeMounts[0].Name, "the object itself is left as it is")
+	require.EqualValues(t, 7, *pod.SecurityContext.RunAsUser)
+	require.EqualValues(t, 8, *pod.SecurityContext.FSGroup)
+	require.True(t, *pod.SecurityContext.RunAsNonRoot)
+
+	facts.classifier = &v1alpha1.NodeClassifier{Spec: v1alpha1.NodeClassifierSpec{Cache: &v1alpha1.NodeClassifierCache{Enabled: true, Directory: "/etc/puppetlabs/client/cache"}}}
+	_, err := facts.deployment()
+	require.ErrorContains(t, err, `spec.extraVolumeMounts[0].mountPath: "/etc/puppetlabs/client" overlaps /etc/puppetlabs/client/cache`)
+}
+
+// TestRulesKnowMounts: the rules refuse mounts at each path that servers mount, except those that
+// depend on the Config, which extraVolumes checks.
+func TestRulesKnowMounts(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../policies/rules/openvox/extras.rego")
+	require.NoError(t, err)
+	_, list, ok := strings.Cut(string(text), "own_paths := {")
+	require.True(t, ok)
+	list, _, _ = strings.Cut(list, "}")
+	whole := factsOf(openvoxtest.MakeCAServer())
+	whole.files[configfiles.ReportProcessorFile], whole.files[configfiles.RoutesFile] = "x", "x"
+	for _, facts := range []serverFacts{whole, factsOf(openvoxtest.MakeServer("catalogs"))} {
+		for _, mount := range podOf(t, facts).Spec.Containers[0].VolumeMounts {
+			require.True(t, slices.ContainsFunc(strings.Split(list, `"`), func(own string) bool { return strings.HasPrefix(own, "/") && overlaps(mount.MountPath, own) }), mount.MountPath)
+		}
+	}
+}
+
+// TestMissingSecret: Pods are created once the Secret is there, which the rules then have seen.
+func TestMissingSecret(t *testing.T) {
+	t.Parallel()
+	server := openvoxtest.MakeServer("catalogs")
+	server.Spec.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "env"}}}}
+	s := newServerSite(t, server)
+	require.Equal(t, "Pending False SecretNotFound: spec.envFrom[0].secretRef: there is no Secret env; create it, or set optional: true", s.run())
+	require.Nil(t, s.deployment())
+	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("env", nil)))
+	require.Contains(t, s.run(), "RollingOut")
 }
 
 // serverSite is an API server with one Server, and what it refers to.
@@ -474,7 +584,7 @@ func TestWhatServersWaitFor(t *testing.T) {
 		`Error False NotAdmitted: spec.ca: no`: func(s *serverSite) { s.refused = "spec.ca: no" },
 		`Error False ExternalOnly: the manager runs no servers in the cluster (--openvox-external-only)`: func(s *serverSite) { s.externalOnly = true },
 		`Error False ConfigNotReady: spec.puppet.environmentPath of Config c begins with "x", at which no code can be mounted; begin with a folder such as /etc/puppetlabs/code/environments`: update(&v1alpha1.Config{}, "c", func(o client.Object) {
-			o.(*v1alpha1.Config).Spec.Puppet.EnvironmentPath, o.(*v1alpha1.Config).Spec.Code = "x", &v1alpha1.CodeSpec{Image: "a"}
+			o.(*v1alpha1.Config).Spec.Puppet.EnvironmentPath, o.(*v1alpha1.Config).Spec.Code = "x", codeOf(v1alpha1.CodeSource{Image: "a"})
 		}),
 	} {
 		want, _, _ := strings.Cut(want, "#")
@@ -604,14 +714,14 @@ func TestVolumeOfACAIsNoCode(t *testing.T) {
 		},
 	} {
 		server := openvoxtest.MakeServer("catalogs")
-		server.Spec.Code = &v1alpha1.CodeSpec{ClaimName: name}
+		server.Spec.Code = codeOf(v1alpha1.CodeSource{ClaimName: name})
 		s := newServerSite(t, server)
 		prepare(s)
 		require.Contains(t, s.run(), "Error False CodeNotAllowed: claim "+name+" is the volume of a CA")
 		require.Nil(t, s.deployment())
 	}
 	server := openvoxtest.MakeServer("catalogs")
-	server.Spec.Code = &v1alpha1.CodeSpec{ClaimName: "code"}
+	server.Spec.Code = codeOf(v1alpha1.CodeSource{ClaimName: "code"})
 	s := newServerSite(t, server)
 	s.run()
 	require.NotNil(t, s.deployment())

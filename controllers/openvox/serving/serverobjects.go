@@ -57,6 +57,8 @@ type serverFacts struct {
 	policies types.UID
 	// fsGroup is nil where the cluster gives each namespace its own group.
 	fsGroup *int64
+	// missing are the optional Secrets of the Server that do not exist.
+	missing map[string]bool
 	// running is how many Pods the Deployment has now: nil where there is none.
 	running *int32
 }

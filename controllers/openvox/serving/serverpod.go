@@ -2,10 +2,7 @@ package serving
 
 import (
 	"cmp"
-	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -26,22 +23,15 @@ func (f serverFacts) pod() (corev1.PodSpec, error) {
 	spec, image := f.server.Spec, f.image()
 	volumes, volumeMounts := f.volumes()
 	pullSecrets := slices.Clone(image.PullSecrets)
-	if code := f.code(); code != nil {
-		folder, err := f.environments()
-		if err != nil {
-			return corev1.PodSpec{}, err
+	codeVolumes, codeMounts, secrets, err := f.codeVolumes()
+	if err != nil {
+		return corev1.PodSpec{}, err
+	}
+	volumes, volumeMounts = append(volumes, codeVolumes...), append(volumeMounts, codeMounts...)
+	for _, secret := range secrets {
+		if reference := (corev1.LocalObjectReference{Name: secret}); !slices.Contains(pullSecrets, reference) {
+			pullSecrets = append(pullSecrets, reference)
 		}
-		volume := corev1.Volume{Name: "code"}
-		if code.Image != "" {
-			volume.Image = &corev1.ImageVolumeSource{Reference: code.Image, PullPolicy: code.ImagePullPolicy}
-		} else {
-			volume.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: code.ClaimName, ReadOnly: true}
-		}
-		if secret := (corev1.LocalObjectReference{Name: code.ImagePullSecret}); secret.Name != "" && !slices.Contains(pullSecrets, secret) {
-			pullSecrets = append(pullSecrets, secret)
-		}
-		volumes = append(volumes, volume)
-		volumeMounts = append(volumeMounts, corev1.VolumeMount{Name: volume.Name, MountPath: folder, ReadOnly: true})
 	}
 	security := &corev1.PodSecurityContext{
 		RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -49,6 +39,13 @@ func (f serverFacts) pod() (corev1.PodSpec, error) {
 	if spec.CA { // as the setup Job, which has made what is on the volume
 		security.FSGroup, security.FSGroupChangePolicy = f.fsGroup, new(corev1.FSGroupChangeOnRootMismatch)
 	}
+	overrideSecurity(security, spec.SecurityContext)
+	extraVolumes, extraMounts, err := f.extraVolumes(volumeMounts)
+	if err != nil {
+		return corev1.PodSpec{}, err
+	}
+	volumes, volumeMounts = append(volumes, extraVolumes...), append(volumeMounts, extraMounts...)
+	extraEnv, envFrom := f.extraEnv()
 	options := javaOptions(spec)
 	name, container := layout.ImageName(image.Repository, image.Tag), &corev1.SecurityContext{
 		AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(f.config.Spec.ReadOnlyRootFilesystem),
@@ -66,7 +63,8 @@ func (f serverFacts) pod() (corev1.PodSpec, error) {
 		Containers: []corev1.Container{{
 			Name: serverContainer, Image: name, ImagePullPolicy: image.PullPolicy, Resources: spec.Resources,
 			// Java reads the second, and images of openvox-operator the first.
-			Env:          []corev1.EnvVar{{Name: "JAVA_ARGS", Value: options}, {Name: "JDK_JAVA_OPTIONS", Value: options}},
+			Env:          append([]corev1.EnvVar{{Name: "JAVA_ARGS", Value: options}, {Name: "JDK_JAVA_OPTIONS", Value: options}}, extraEnv...),
+			EnvFrom:      envFrom,
 			Ports:        []corev1.ContainerPort{{Name: serverPort, ContainerPort: layout.Port, Protocol: corev1.ProtocolTCP}},
 			VolumeMounts: volumeMounts,
 			StartupProbe: f.probe(5, 60), ReadinessProbe: f.probe(10, 3), LivenessProbe: f.probe(30, 3),
@@ -122,27 +120,6 @@ func (f serverFacts) image() v1alpha1.ImageSpec {
 		image.PullSecrets = own.PullSecrets
 	}
 	return image
-}
-
-// code is where catalogs are compiled from: nil where it is in the image, or none are.
-func (f serverFacts) code() *v1alpha1.CodeSpec {
-	switch {
-	case !f.compiles():
-		return nil
-	case f.server.Spec.Code != nil:
-		return f.server.Spec.Code
-	}
-	return f.config.Spec.Code
-}
-
-// environments is the folder that code is mounted at: the first of the Config's.
-func (f serverFacts) environments() (string, error) {
-	first, _, _ := strings.Cut(cmp.Or(f.config.Spec.Puppet.EnvironmentPath, codeFolder+"/environments"), ":")
-	folder := strings.NewReplacer("$codedir", codeFolder, "$confdir", confFolder).Replace(first)
-	if !path.IsAbs(folder) || strings.Contains(folder, "$") || path.Clean(folder) == "/" {
-		return "", fmt.Errorf("spec.puppet.environmentPath of Config %s begins with %q, at which no code can be mounted; begin with a folder such as %s/environments", f.config.Name, first, codeFolder)
-	}
-	return path.Clean(folder), nil
 }
 
 // probe asks a server how it is. One that wants a certificate of each client is asked for a

@@ -39,6 +39,9 @@ func (f serverFacts) mounts() []mounted {
 		{"product.conf", conf + "product.conf"},
 		{"puppetserver.conf", conf + "puppetserver.conf"},
 	}
+	if f.compiles() && f.files[configfiles.RoutesFile] != "" {
+		list = append(list, mounted{configfiles.RoutesFile, confFolder + "/" + configfiles.RoutesFile})
+	}
 	if f.server.Spec.CA {
 		return append(list, mounted{"ca.conf", conf + "ca.conf"}, mounted{"webserver-ca.conf", conf + "webserver.conf"}, mounted{"ca-enabled.cfg", serverFolder + "/services.d/ca.cfg"})
 	}

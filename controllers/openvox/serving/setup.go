@@ -101,6 +101,7 @@ func SetUp(mgr system.Manager, o Options) error {
 			object.Mapped(c, &v1alpha1.Database{}, func(ctx context.Context, d *v1alpha1.Database) []reconcile.Request {
 				return object.Requests(ctx, c.GetClient(), &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.DatabaseRef == d.Name }, client.InNamespace(d.Namespace))
 			}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{}),
+			object.Mapped(c, &v1alpha1.SigningPolicy{}, w.configsReplacing),
 			object.Mapped(all, object.MetadataOf(object.SecretKind), w.configsOfClassifierSecret),
 			// Some files say what the CA does, and a Config may be there before it.
 			object.Mapped(c, &v1alpha1.CertificateAuthority{}, w.configsOf, predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{})),

@@ -5,6 +5,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 )
 
@@ -19,4 +20,9 @@ func newSite(t *testing.T, objects ...client.Object) *site {
 func newSiteOn(t *testing.T, c client.WithWatch) *site {
 	t.Helper()
 	return &site{openvoxtest.NewSiteOn(t, c)}
+}
+
+// codeOf are sources of Puppet code.
+func codeOf(sources ...v1alpha1.CodeSource) v1alpha1.CodeSources {
+	return v1alpha1.CodeSources{List: sources}
 }

@@ -18,6 +18,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 // watches say whom a change concerns, by the cache.
@@ -152,7 +153,9 @@ func (w watches) serversOfConfigs(ctx context.Context, namespace string, concern
 
 // serversOfSecret are those whose pair it is, and those of its CA.
 func (w watches) serversOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	requests := w.servers(ctx, secret.GetNamespace(), func(s *v1alpha1.Server) bool { return layout.TLSSecret(s.Spec.CertificateRef) == secret.GetName() })
+	requests := w.servers(ctx, secret.GetNamespace(), func(s *v1alpha1.Server) bool {
+		return layout.TLSSecret(s.Spec.CertificateRef) == secret.GetName() || slices.Contains(rules.SecretsOf(&s.Spec), secret.GetName())
+	})
 	var authorities v1alpha1.CertificateAuthorityList
 	if err := w.reader.List(ctx, &authorities, client.InNamespace(secret.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
 		log.FromContext(ctx).Error(err, "listing those whom a Secret concerns")
@@ -186,6 +189,13 @@ func (w watches) classifiersOfSecret(ctx context.Context, secret *metav1.Partial
 // configsOfClassifier are those that name a NodeClassifier.
 func (w watches) configsOfClassifier(ctx context.Context, classifier *v1alpha1.NodeClassifier) []reconcile.Request {
 	return object.Requests(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.NodeClassifierRef == classifier.Name }, client.InNamespace(classifier.Namespace))
+}
+
+// configsReplacing are those with a program in place of the SigningPolicies of their CA.
+func (w watches) configsReplacing(ctx context.Context, policy *v1alpha1.SigningPolicy) []reconcile.Request {
+	return object.Requests(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool {
+		return c.Spec.Puppet.AutosignCommand != "" && c.Spec.AuthorityRef == policy.Spec.CertificateAuthorityRef
+	}, client.InNamespace(policy.Namespace))
 }
 
 // configsOfClassifierSecret are those of the NodeClassifiers that read a Secret.

@@ -8,6 +8,7 @@ package openvox.config
 
 import rego.v1
 
+import data.openvox.code
 import data.openvox.expressions
 import data.openvox.image
 
@@ -63,13 +64,56 @@ deny contains {"msg": msg, "field": field} if {
 	msg := sprintf("%s: this setting has a field of its own, spec.puppet.%s", [field, own])
 }
 
+autosign := puppet.autosignCommand if puppet.autosignCommand != ""
+
+external_nodes := puppet.externalNodesCommand if puppet.externalNodesCommand != ""
+
+# A program of the user's own, of which Puppet takes one without arguments.
 deny contains {"msg": msg, "field": field} if {
+	some name in ["autosignCommand", "externalNodesCommand"]
+	command := puppet[name]
+	command != ""
+	not regex.match(`^(?:/[A-Za-z0-9._+-]+)+$`, command)
+	field := sprintf("spec.puppet.%s", [name])
+	msg := sprintf("%s: Invalid value %q: must be the absolute path of a program, such as /etc/puppetlabs/hooks/decide, without arguments", [field, command])
+}
+
+deny contains {"msg": msg, "field": "spec.puppet.externalNodesCommand"} if {
+	external_nodes
 	spec.nodeClassifierRef
+	msg := sprintf("spec.puppet.externalNodesCommand: NodeClassifier %q of spec.nodeClassifierRef classifies nodes already; leave one of both out", [spec.nodeClassifierRef])
+}
+
+deny contains {"msg": msg, "field": "spec.puppet.autosignCommand"} if {
+	policies := input.facts.signingPolicies
+	count(policies) > 0
+	autosign
+	not autosigned_before
+	msg := sprintf("spec.puppet.autosignCommand: CertificateAuthority %q has SigningPolicies (%s), which the command would replace; delete them, or leave the field out", [spec.authorityRef, concat(", ", policies)])
+}
+
+# What is stored can still be edited.
+autosigned_before if {
+	before := input.request.oldObject.spec
+	before.puppet.autosignCommand != ""
+	before.authorityRef == spec.authorityRef
+}
+
+warn contains msg if {
+	msg := sprintf("spec.puppet.autosignCommand: %s alone decides which agents get certificates; neither SigningPolicies nor Lintel's checks of requests and reserved names apply", [autosign])
+}
+
+deny contains {"msg": msg, "field": field} if {
+	classified
 	some name, _ in extra.server
 	lower(trim_space(name)) in {"node_terminus", "external_nodes"}
 	field := sprintf("spec.puppet.extraConfig.server.%s", [name])
-	msg := sprintf("%s: this setting is rendered from spec.nodeClassifierRef; leave one of them out", [field])
+	msg := sprintf("%s: this setting is rendered from spec.nodeClassifierRef or spec.puppet.externalNodesCommand; leave one of them out", [field])
 }
+
+classified if spec.nodeClassifierRef
+
+classified if external_nodes
 
 deny contains {"msg": msg, "field": field} if {
 	some section, settings in extra
@@ -119,6 +163,7 @@ deny contains object.union(problem, {"field": sprintf("spec.image.%s", [problem.
 # Without the program a CA signs nothing by itself, which is safe and surprises.
 warn contains msg if {
 	spec.authorityRef
+	not autosign
 	repository := object.get(spec, ["image", "repository"], "ghcr.io/slauger/openvox-server")
 	object.get(input.request.object, ["metadata", "annotations", "lintel.dev/autosign-image"], "") != repository
 	msg := sprintf("spec.image: nothing says that %s has /usr/local/bin/lintel-openvox-autosign, without which a CA's server signs nothing by itself; once it has, set the annotation lintel.dev/autosign-image to %s", [repository, repository])
@@ -221,4 +266,10 @@ opens(match) if {
 	match.type == "regex"
 	head := expressions.head(match.path)
 	startswith("/puppet-ca/", head)
+}
+
+deny contains problem if some problem in code.problems(spec, environments)
+
+environments := replace(first, "$codedir", code.root) if {
+	first := split(object.get(puppet, "environmentPath", "/etc/puppetlabs/code/environments"), ":")[0]
 }

@@ -8,6 +8,7 @@ package openvox.database
 
 import rego.v1
 
+import data.openvox.extras
 import data.openvox.image
 import data.openvox.workload
 
@@ -95,3 +96,5 @@ deny contains {"msg": msg, "field": "spec.resources.limits.memory"} if {
 }
 
 deny contains problem if some problem in workload.budget_problems(spec, object.get(spec, "replicas", 1))
+
+deny contains problem if some problem in extras.security_problems(spec)

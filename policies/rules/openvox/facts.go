@@ -40,6 +40,34 @@ type PolicyFacts struct {
 	OIDs map[string]string `json:"oids"`
 }
 
+// SigningPolicyFacts are what the rules read as input.facts about a SigningPolicy that is to be
+// stored.
+type SigningPolicyFacts struct {
+	PolicyFacts
+	// AutosignConfigs are the Configs of its CertificateAuthority with a program of their own in
+	// place of SigningPolicies.
+	AutosignConfigs []string `json:"autosignConfigs"`
+}
+
+// ConfigFacts are what the rules read as input.facts about a Config.
+type ConfigFacts struct {
+	// SigningPolicies are those of the CertificateAuthority of a Config that has a program in
+	// place of them.
+	SigningPolicies []string `json:"signingPolicies,omitempty"`
+}
+
+// AutosignConfigs are the Configs of a CertificateAuthority with a program of their own in place
+// of SigningPolicies.
+func AutosignConfigs(ca string, configs []v1alpha1.Config) (names []string) {
+	for i := range configs {
+		if config := &configs[i]; config.Spec.AuthorityRef == ca && config.Spec.Puppet.AutosignCommand != "" && config.DeletionTimestamp.IsZero() {
+			names = append(names, config.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // KnownNames are the same facts for all.
 func KnownNames() PolicyFacts { return PolicyFacts{OIDs: csr.OIDs()} }
 
@@ -117,6 +145,47 @@ type ServerFacts struct {
 	// OtherCAServers are other Servers of the CertificateAuthority that are the CA's: of one
 	// that is no CA's there are none.
 	OtherCAServers []string `json:"otherCAServers"`
+	// ProtectedSecrets are the Secrets that it names and that no Server may have: what each is,
+	// as the predicate of a sentence. One that may be had has no entry.
+	ProtectedSecrets map[string]string `json:"protectedSecrets,omitempty"`
+	// UnreadableSecrets are the Secrets that the request adds and that the requester may
+	// neither read nor have in a Pod.
+	UnreadableSecrets []string `json:"unreadableSecrets,omitempty"`
+	// AuthorityClaims are the claims that it names and that are volumes of CAs.
+	AuthorityClaims []string `json:"authorityClaims,omitempty"`
+}
+
+// SecretsOf are the names of the Secrets that a Server adds to its Pods.
+func SecretsOf(spec *v1alpha1.ServerSpec) (names []string) {
+	add := func(name string) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for i := range spec.ExtraEnv {
+		if from := spec.ExtraEnv[i].ValueFrom; from != nil && from.SecretKeyRef != nil {
+			add(from.SecretKeyRef.Name)
+		}
+	}
+	for i := range spec.EnvFrom {
+		if from := spec.EnvFrom[i].SecretRef; from != nil {
+			add(from.Name)
+		}
+	}
+	for i := range spec.ExtraVolumes {
+		volume := &spec.ExtraVolumes[i]
+		if volume.Secret != nil {
+			add(volume.Secret.SecretName)
+		}
+		if volume.Projected != nil {
+			for _, source := range volume.Projected.Sources {
+				if source.Secret != nil {
+					add(source.Secret.Name)
+				}
+			}
+		}
+	}
+	return names
 }
 
 // CAServers are the facts about a Server with ca, among those of its namespace that count.

@@ -10,7 +10,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
 )
 
-//go:embed certificate.rego certificateauthority.rego certificaterequest.rego certificatesigningrequest.rego config.rego database.rego endpoint.rego expressions.rego image.rego nodeclassifier.rego pool.rego reportprocessor.rego server.rego signingpolicy.rego workload.rego
+//go:embed certificate.rego certificateauthority.rego certificaterequest.rego certificatesigningrequest.rego code.rego config.rego database.rego endpoint.rego expressions.rego extras.rego image.rego nodeclassifier.rego pool.rego reportprocessor.rego server.rego signingpolicy.rego workload.rego
 var files embed.FS
 
 // Set compiles the rules.

@@ -8,6 +8,8 @@ package openvox.server
 
 import rego.v1
 
+import data.openvox.code
+import data.openvox.extras
 import data.openvox.image
 import data.openvox.workload
 
@@ -109,3 +111,13 @@ warn contains "spec.autoscaling: without spec.resources.requests.cpu nothing is 
 	not spec.resources.requests.cpu
 	not spec.resources.limits.cpu
 }
+
+deny contains problem if some problem in extras.problems(spec, facts)
+
+default facts := {}
+
+facts := input.facts
+
+# The folder of environments is the Config's: sources of environments are only compared with
+# each other.
+deny contains problem if some problem in code.problems(spec, "")

@@ -78,3 +78,13 @@ warn contains msg if {
 	count(others) > 0
 	msg := sprintf("spec.any matches every request: %s make no difference", [concat(", ", others)])
 }
+
+# A Config's program decides in place of SigningPolicies.
+deny contains {"msg": msg, "field": "spec.certificateAuthorityRef"} if {
+	some config in input.facts.autosignConfigs
+	not at_same_authority
+	msg := sprintf("spec.certificateAuthorityRef: Config %q has spec.puppet.autosignCommand, which decides about requests to CertificateAuthority %q in place of SigningPolicies; remove that field first", [config, spec.certificateAuthorityRef])
+}
+
+# What is stored can still be edited.
+at_same_authority if input.request.oldObject.spec.certificateAuthorityRef == spec.certificateAuthorityRef

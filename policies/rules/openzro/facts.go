@@ -16,6 +16,8 @@ import (
 type Facts struct {
 	// Taken is another object of the namespace that has the name at the server.
 	Taken *Reference `json:"taken,omitempty"`
+	// PodTemplates is whether the namespace has a grant for any podTemplate.
+	PodTemplates bool `json:"podTemplates"`
 }
 
 // Reference names an object in the namespace of the one under review.
