@@ -105,6 +105,7 @@ func testCommandLine(t *testing.T, ca *puppetca.CA, namespace string) {
 	submit("agent2")
 	require.Contains(t, must(0, "list", "agent2"), "signed", "its certname is free")
 	submit("refused.example.com") // for testRefusedEvent
+	submit("agent4")              // for testRestore
 }
 
 // testRefusedEvent: the manager reports the request that the hook has refused. It looks once a
@@ -127,9 +128,6 @@ func testRestore(t *testing.T, ca *puppetca.CA, namespace string) {
 	}
 	file, folder := filepath.Join(t.TempDir(), "backup.tar.gz"), t.TempDir()
 	program(namespace, ca, "revoke", "agent2")
-	status, answer, err := ca.Do(t.Context(), http.MethodPut, "certificate_request/agent4", csrtest.Template{CommonName: "agent4"}.Make(t))
-	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, status, "%s", answer)
 	t.Log(program(namespace, ca, "backup", file))
 	output, err := exec.CommandContext(t.Context(), "tar", "-xzf", file, "-C", folder).CombinedOutput()
 	require.NoError(t, err, string(output))

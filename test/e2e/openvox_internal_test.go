@@ -458,10 +458,13 @@ func testRescue(t *testing.T, namespace, volume string) {
 		waitSigned(t, namespace, name, func(c *x509.Certificate) bool { return c.SerialNumber.String() != had[i] })
 	}
 	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
-	for _, other := range []string{`{"authorityRef":"other","certname":"x.example.com"}`, `{"authorityRef":"main","certname":"standby.main-operator"}`} {
+	for other, want := range map[string]string{
+		`{"authorityRef":"other","certname":"main-operator"}`:        `"main-operator-signing" is the operator's own Certificate at CertificateAuthority "main"`,
+		`{"authorityRef":"main","certname":"standby.main-operator"}`: "certname is immutable",
+	} {
 		output, ok := kubectl(t, certificateObject(namespace, "main-operator-signing", other), append([]string{"apply", "-f", "-"}, asController...)...)
 		require.False(t, ok)
-		require.Contains(t, output, `"main-operator-signing" is the operator's own Certificate at CertificateAuthority "main"`)
+		require.Contains(t, output, want)
 	}
 
 	eventually(t, func() bool {

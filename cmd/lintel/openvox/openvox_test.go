@@ -69,7 +69,7 @@ func newAPIServer(t *testing.T) *apiServer {
 		"/apis":   map[string]any{"kind": "APIGroupList", "groups": []any{map[string]any{"name": "openvox.voxpupuli.org", "versions": []any{version}, "preferredVersion": version}}},
 		"/api/v1": map[string]any{"kind": "APIResourceList", "groupVersion": "v1", "resources": []any{resource("secrets", "Secret"), resource("pods", "Pod")}},
 		"/apis/openvox.voxpupuli.org/v1alpha1": map[string]any{"kind": "APIResourceList", "groupVersion": "openvox.voxpupuli.org/v1alpha1", "resources": []any{
-			resource("certificateauthorities", "CertificateAuthority"), resource("certificates", "Certificate"),
+			resource("certificateauthorities", "CertificateAuthority"), resource("certificates", "Certificate"), resource("configs", "Config"),
 		}},
 	}}
 	a.Server = httptest.NewServer(a)
@@ -195,6 +195,7 @@ func site(t *testing.T) (*openvoxtest.CA, *apiServer) {
 		base + "certificateauthorities":                               list("CertificateAuthorityList", authority("main")),
 		base + "certificateauthorities/main":                          authority("main"),
 		base + "certificates":                                         list("CertificateList", certificate("server", "server.example.com"), certificate("main-operator-signing", "main-operator")),
+		base + "configs":                                              list("ConfigList"),
 		"/api/v1/namespaces/puppet/secrets/main-ca":                   secret("main-ca", map[string][]byte{layout.CAFile: ca.Bundle()}),
 		"/api/v1/namespaces/puppet/secrets/main-autosign-policy":      secret("main-autosign-policy", map[string][]byte{layout.PolicyFile: rendered(t)}),
 		"/api/v1/namespaces/puppet/secrets/main-operator-signing-tls": secret("main-operator-signing-tls", pair),
@@ -268,6 +269,14 @@ func TestList(t *testing.T) {
 	text, _, err = lintel(t, "ca", "list", "--expires-within", "2d", "-o", "yaml")
 	require.NoError(t, err)
 	require.Equal(t, "certificateAuthority: puppet/main\ncertificates: []\n", text)
+
+	replacing := v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Namespace: "puppet", Name: "production"}, Spec: v1alpha1.ConfigSpec{AuthorityRef: "main"}}
+	replacing.Spec.Puppet.AutosignCommand = "/hooks/sign"
+	api.objects[base+"configs"] = list("ConfigList", replacing)
+	text, _, err = lintel(t, "ca", "list", "--state", "pending")
+	require.NoError(t, err)
+	require.Contains(t, text, "unknown: Config production has spec.puppet.autosignCommand")
+	api.objects[base+"configs"] = list("ConfigList")
 
 	// Without the policies nothing is known of requests, and a list that lacks a Certificate is noted.
 	delete(api.objects, "/api/v1/namespaces/puppet/secrets/main-autosign-policy")

@@ -24,6 +24,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
 )
 
@@ -252,6 +253,13 @@ func (s *session) value(ctx context.Context, name, key string) ([]byte, error) {
 
 // policies are those that the CA's autosign hook reads.
 func (s *session) policies(ctx context.Context) (signing.Rendered, error) {
+	configs, err := layout.ConfigsIn(ctx, s.kube, s.ca.Namespace)
+	if err != nil {
+		return signing.Rendered{}, err
+	}
+	if replacing := rules.AutosignConfigs(s.ca.Name, configs); len(replacing) > 0 {
+		return signing.Rendered{}, fmt.Errorf("Config %s has spec.puppet.autosignCommand, which decides in place of the SigningPolicies", replacing[0])
+	}
 	name := layout.AutosignSecret(s.ca.Name)
 	text, err := s.value(ctx, name, layout.PolicyFile)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/policies/csr"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 	hook "github.com/lintel-policy/lintel/policies/rules/openvox/signing"
 )
 
@@ -68,6 +69,10 @@ func (r *AuthorityReconciler) describeRefused(ctx context.Context, ca *v1alpha1.
 	waiting, err := a.admin.Requested(ctx)
 	if err != nil || len(waiting) == 0 {
 		return nil, "", err
+	}
+	configs, err := layout.ConfigsIn(ctx, r.client, ca.Namespace)
+	if err != nil || len(rules.AutosignConfigs(ca.Name, configs)) > 0 {
+		return nil, "", err // a program decides in place of the policies
 	}
 	certificates, err := CertificatesIn(ctx, r.client, ca.Namespace)
 	if err != nil {
