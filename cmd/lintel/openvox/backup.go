@@ -120,7 +120,10 @@ func (s *session) gather(ctx context.Context) (c contents, err error) {
 			return c, err
 		}
 		if fingerprint(certificate.Raw) != status.Fingerprint || !layout.IssuedBy(certificate, s.bundle) {
-			return c, fmt.Errorf("two answers of the CA about %s differ, or the certificate is of another CA", status.Name)
+			return c, fmt.Errorf("two answers of the CA about %q differ, or the certificate is of another CA", status.Name)
+		}
+		if name := certificate.Subject.CommonName; name != status.Name || !isCertname(name) {
+			return c, fmt.Errorf("the CA lists a certificate of %q as %q", name, status.Name)
 		}
 		c.issued = append(c.issued, certificate)
 		if certificate.SerialNumber.Cmp(highest) > 0 {

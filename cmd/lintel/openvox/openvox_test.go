@@ -485,6 +485,13 @@ func TestClean(t *testing.T) {
 	require.NotContains(t, ca.Requests, "pending.example.com")
 	require.Contains(t, ca.Issued, "c.example.com")
 
+	// A request that somebody has sent for the certname of a Certificate is removed.
+	delete(ca.Issued, "server.example.com")
+	request(t, ca, csrtest.Template{CommonName: "server.example.com"})
+	text, _, err = lintel(t, "ca", "clean", "server.example.com")
+	require.NoError(t, err, text)
+	require.NotContains(t, ca.Requests, "server.example.com")
+
 	ca.Answer = func(_ http.ResponseWriter, r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/clean") } // 200
 	text, _, err = lintel(t, "ca", "clean", "c.example.com")
 	require.Equal(t, report.Denied, err)
@@ -554,6 +561,12 @@ func TestBackup(t *testing.T) {
 	_, _, err = lintel(t, "ca", "backup", file)
 	require.ErrorIs(t, err, os.ErrExist, "no backup is overwritten")
 	// What could not be restored is not a backup.
+	for _, bad := range []string{"../../x.example.com", "a.example.org"} {
+		ca.Issued[bad] = ca.Issued["a.example.com"]
+		_, _, err = lintel(t, "ca", "backup", file+"2")
+		require.Error(t, err, "an archive would write elsewhere")
+		delete(ca.Issued, bad)
+	}
 	delete(ca.Issued, "server.example.com")
 	_, _, err = lintel(t, "ca", "backup", file+"2")
 	require.ErrorContains(t, err, "the CA's list lacks server.example.com of Certificate server")

@@ -99,11 +99,16 @@ func validCertnames(cmd *cobra.Command, args []string) error {
 		switch {
 		case name == "ca":
 			return usage.Errorf(cmd, "%q is the certificate of the CA itself", name)
-		case name == "" || strings.ToLower(name) != name || strings.ContainsAny(name, "/\\ *?") || strings.Contains(name, ".."):
+		case !isCertname(name):
 			return usage.Errorf(cmd, "%q is not a valid certname", name)
 		}
 	}
 	return nil
+}
+
+// isCertname says whether a Puppet CA can have a certificate of this name.
+func isCertname(name string) bool {
+	return name != "" && strings.ToLower(name) == name && !strings.ContainsAny(name, "/\\ *?") && !strings.Contains(name, "..")
 }
 
 // target is a certname that is revoked or cleaned.
@@ -187,14 +192,14 @@ func (r revocation) target(ctx context.Context, name string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := r.protects(name); why != "" && !r.force {
-		return nil, errors.New(why)
-	}
-	if status.State == puppet.StateRequested {
+	if status.State == puppet.StateRequested { // also for the certname of a Certificate, which sends its own again
 		if !r.clean {
 			return nil, errors.New("the CA has no certificate, only a request that waits; `clean` removes it")
 		}
 		return &target{certname: name}, nil
+	}
+	if why := r.protects(name); why != "" && !r.force {
+		return nil, errors.New(why)
 	}
 	certificate, err := r.admin.Certificate(ctx, name)
 	if err != nil {

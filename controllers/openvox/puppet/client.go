@@ -17,6 +17,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 const (
@@ -305,11 +307,21 @@ func (c *Client) sendUpTo(request *http.Request, limit int) (http.Header, []byte
 		return nil, nil, ErrNotFound
 	case response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNoContent:
 		const shown = 200
-		return response.Header, nil, &StatusError{response.StatusCode, strings.ToValidUTF8(string(text[:min(len(text), shown)]), "?"), c.quoted}
+		return response.Header, nil, &StatusError{response.StatusCode, graphic(string(text[:min(len(text), shown)])), c.quoted}
 	case strings.HasPrefix(response.Header.Get("Content-Type"), "text/html"):
 		return nil, nil, unanswered{errors.New("the answer is a web page, so it is no CA that has answered")}
 	}
 	return response.Header, text, nil
+}
+
+// graphic replaces what would steer a terminal.
+func graphic(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsGraphic(r) && r != '\n' && r != '\t' {
+			return '?'
+		}
+		return r
+	}, text)
 }
 
 // explain has the same words for the same error each time, and says which clock or
