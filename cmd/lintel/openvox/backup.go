@@ -95,10 +95,10 @@ type contents struct {
 
 func (s *session) gather(ctx context.Context) (c contents, err error) {
 	if s.ca.Spec.External != nil {
-		return c, fmt.Errorf("CertificateAuthority %s is an external CA; back it up where it runs", s.ca.Name)
+		return c, fmt.Errorf("the CertificateAuthority %s is an external CA; back it up where it runs", s.ca.Name)
 	}
 	if c.certificates = s.bundle; len(puppet.ParseBundle(s.bundle)) == 0 {
-		return c, fmt.Errorf("Secret %s holds no certificate in PEM", layout.CASecret(s.ca))
+		return c, fmt.Errorf("the Secret %s holds no certificate in PEM", layout.CASecret(s.ca))
 	}
 	if c.key, err = s.value(ctx, s.ca.Name+"-ca-key", "ca_key.pem"); err != nil {
 		return c, fmt.Errorf("the CA's key: %w", err)

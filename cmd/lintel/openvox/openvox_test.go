@@ -29,11 +29,11 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
-	"k8s.io/apimachinery/pkg/util/httpstream/spdy"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/tools/portforward"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
@@ -275,7 +275,7 @@ func TestList(t *testing.T) {
 	api.objects[base+"configs"] = list("ConfigList", replacing)
 	text, _, err = lintel(t, "ca", "list", "--state", "pending")
 	require.NoError(t, err)
-	require.Contains(t, text, "unknown: Config production has spec.puppet.autosignCommand")
+	require.Contains(t, text, "unknown: the Config production has spec.puppet.autosignCommand")
 	api.objects[base+"configs"] = list("ConfigList")
 
 	// Without the policies nothing is known of requests, and a list that lacks a Certificate is noted.
@@ -317,7 +317,7 @@ func TestOpenFails(t *testing.T) {
 		}, nil, "has no spec.external.tlsSecretRef"},
 		"lost pair": {func(api *apiServer) {
 			api.objects["/api/v1/namespaces/puppet/secrets/main-operator-signing-tls"] = secret("main-operator-signing-tls", nil)
-		}, nil, "Secret main-operator-signing-tls holds no certificate with its key"},
+		}, nil, "the Secret main-operator-signing-tls holds no certificate with its key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ca, api := site(t)
