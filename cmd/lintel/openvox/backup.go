@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -197,7 +196,7 @@ func (c contents) write(w io.Writer) error {
 		}
 	}
 	for _, one := range c.issued {
-		if err := add("signed/"+one.Subject.CommonName+".pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: one.Raw})); err != nil {
+		if err := add("signed/"+one.Subject.CommonName+".pem", []byte(encodeCertificate(one))); err != nil {
 			return err
 		}
 	}

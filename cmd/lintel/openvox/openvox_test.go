@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -67,7 +68,7 @@ func newAPIServer(t *testing.T) *apiServer {
 	a := &apiServer{t: t, forbidden: map[string]bool{}, objects: map[string]any{
 		"/api":    map[string]any{"kind": "APIVersions", "versions": []string{"v1"}},
 		"/apis":   map[string]any{"kind": "APIGroupList", "groups": []any{map[string]any{"name": "openvox.voxpupuli.org", "versions": []any{version}, "preferredVersion": version}}},
-		"/api/v1": map[string]any{"kind": "APIResourceList", "groupVersion": "v1", "resources": []any{resource("secrets", "Secret"), resource("pods", "Pod")}},
+		"/api/v1": map[string]any{"kind": "APIResourceList", "groupVersion": "v1", "resources": []any{resource("secrets", "Secret"), resource("pods", "Pod"), resource("events", "Event")}},
 		"/apis/openvox.voxpupuli.org/v1alpha1": map[string]any{"kind": "APIResourceList", "groupVersion": "openvox.voxpupuli.org/v1alpha1", "resources": []any{
 			resource("certificateauthorities", "CertificateAuthority"), resource("certificates", "Certificate"), resource("configs", "Config"),
 		}},
@@ -373,9 +374,13 @@ func TestSign(t *testing.T) {
 	require.Contains(t, text, "the certname belongs to Certificate server")
 
 	text, _, err = lintel(t, "ca", "sign", "other.example.org", "--override")
+	require.Equal(t, report.Denied, err)
+	require.Contains(t, text, "not signed: no Event could be created", "this API server has no Events")
+	require.NotContains(t, ca.Issued, "other.example.org")
+	api.objects["/api/v1/namespaces/puppet/events"] = &corev1.Event{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Event"}}
+	text, _, err = lintel(t, "ca", "sign", "other.example.org", "--override")
 	require.NoError(t, err)
 	require.Contains(t, text, "other.example.org: the signing policies are overridden: ")
-	require.Contains(t, text, "no Event records that", "this API server has no Events")
 	require.Contains(t, ca.Issued, "other.example.org")
 
 	// Policies that cannot be read permit nothing.
@@ -404,9 +409,147 @@ func TestSignHostile(t *testing.T) {
 	ca.BeforeSign = func(certname string) { ca.Requests[certname] = csrtest.Template{CommonName: certname}.Make(t) }
 	text, _, err = lintel(t, "ca", "sign", "a.example.com")
 	require.Equal(t, report.Denied, err)
-	require.Contains(t, text, "the CA has signed another key")
+	require.Contains(t, text, "the CA has signed something else than the request that was evaluated: another key")
+	require.Contains(t, text, "; it is revoked")
 	require.Len(t, ca.Revoked, 1)
 	require.Equal(t, ca.Issued["a.example.com"].SerialNumber, ca.Revoked[0])
+}
+
+// TestSignSwapped: a request that is exchanged before the CA signs it, for the same key.
+func TestSignSwapped(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	role, err := asn1.MarshalWithParams("admin", "utf8")
+	require.NoError(t, err)
+	extension := pkix.Extension{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 34380, 1, 1, 13}, Value: role}
+	for name, c := range map[string]struct {
+		swapped csrtest.Template
+		idle    bool
+		want    string
+	}{
+		"names":       {csrtest.Template{DNSNames: []string{"main-internal.puppet.svc"}}, false, "other names (DNS:a.example.com, DNS:main-internal.puppet.svc, and not DNS:a.example.com); "},
+		"extensions":  {csrtest.Template{Extensions: []pkix.Extension{extension}}, false, "other extensions (map[pp_role:admin], and not map[])"},
+		"not revoked": {csrtest.Template{DNSNames: []string{"x"}}, true, "it is NOT revoked, see above"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ca, _ := site(t)
+			ca.Idle = c.idle
+			request(t, ca, csrtest.Template{CommonName: "a.example.com", Key: key})
+			c.swapped.CommonName, c.swapped.Key = "a.example.com", key
+			ca.BeforeSign = func(string) { request(t, ca, c.swapped) }
+			text, _, err := lintel(t, "ca", "sign", "a.example.com")
+			require.Equal(t, report.Denied, err)
+			require.Contains(t, text, c.want)
+			require.NotContains(t, text, ": signed, serial")
+			if !c.idle {
+				require.Contains(t, text, "; it is revoked")
+				require.Len(t, ca.Revoked, 1)
+			}
+		})
+	}
+}
+
+// TestSignUnanswered: a CA that signs without an answer is asked for what it has signed.
+func TestSignUnanswered(t *testing.T) {
+	ca, _ := site(t)
+	request(t, ca, csrtest.Template{CommonName: "a.example.com"})
+	ca.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "certificate_status/a.example.com") && ca.Issued["a.example.com"] == nil {
+			issue(t, ca, "a.example.com") // another key
+			delete(ca.Requests, "a.example.com")
+			http.Error(w, "lost", http.StatusBadGateway)
+			return true
+		}
+		return false
+	}
+	text, _, err := lintel(t, "ca", "sign", "a.example.com")
+	require.Equal(t, report.Denied, err)
+	require.Contains(t, text, "another key")
+	require.Len(t, ca.Revoked, 1)
+}
+
+// TestRevokeReportsEach: after an error, each certname is reported by what the CRL has.
+func TestRevokeReportsEach(t *testing.T) {
+	ca, _ := site(t)
+	issue(t, ca, "a.example.com", "b.example.com", "c.example.com")
+	fetched := 0
+	ca.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/b.example.com"):
+			http.Error(w, "x", http.StatusInternalServerError)
+			return true
+		case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/certificate/c.example.com"):
+			if fetched++; fetched == 2 { // re-issued in between
+				issue(t, ca, "c.example.com")
+			}
+		}
+		return false
+	}
+	text, _, err := lintel(t, "ca", "revoke", "a.example.com", "b.example.com", "c.example.com")
+	require.ErrorContains(t, err, "500")
+	require.Regexp(t, `a\.example\.com \(serial \w+\): revoked, and on the CRL`, text)
+	require.Regexp(t, `b\.example\.com \(serial \w+\): NOT revoked: .*500`, text)
+	require.Regexp(t, `c\.example\.com \(serial \w+\): NOT revoked: the certname has another certificate now`, text)
+	require.Len(t, ca.Revoked, 1)
+}
+
+// TestCleanAgainstOthers: other clients that clean, sign and overwrite the CRL at the same time.
+func TestCleanAgainstOthers(t *testing.T) {
+	t.Run("lost revocation", func(t *testing.T) {
+		ca, _ := site(t)
+		issue(t, ca, "a.example.com")
+		file := encodeCertificate(ca.Issued["a.example.com"])
+		ca.Answer = func(_ http.ResponseWriter, r *http.Request) bool {
+			if !strings.HasSuffix(r.URL.Path, "/clean") {
+				return false
+			}
+			delete(ca.Issued, "a.example.com")
+			ca.Revoked = nil
+			return true
+		}
+		text, _, err := lintel(t, "ca", "clean", "a.example.com")
+		require.Equal(t, report.Denied, err)
+		require.Contains(t, text, "removed from the CA, and NO LONGER REVOKED")
+		require.Contains(t, text, file)
+		require.NotContains(t, text, ": cleaned")
+	})
+	t.Run("cleaned by another", func(t *testing.T) {
+		ca, _ := site(t)
+		issue(t, ca, "a.example.com", "b.example.com")
+		fetched := 0
+		ca.Answer = func(_ http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, "/certificate/a.example.com") {
+				if fetched++; fetched == 3 {
+					delete(ca.Issued, "a.example.com")
+				}
+			}
+			return false
+		}
+		text, _, err := lintel(t, "ca", "clean", "a.example.com", "b.example.com")
+		require.NoError(t, err, text)
+		require.Equal(t, 2, strings.Count(text, ": cleaned"), text)
+		require.NotContains(t, ca.Issued, "b.example.com")
+	})
+	t.Run("signed by the hook", func(t *testing.T) {
+		for _, permitted := range []bool{true, false} {
+			ca, _ := site(t)
+			ca.DeletesRequests = permitted
+			request(t, ca, csrtest.Template{CommonName: "p.example.com"})
+			issue(t, ca, "b.example.com")
+			ca.Answer = func(_ http.ResponseWriter, r *http.Request) bool {
+				if r.Method == http.MethodDelete && ca.Requests["p.example.com"] != nil {
+					delete(ca.Requests, "p.example.com")
+					issue(t, ca, "p.example.com")
+				}
+				return false
+			}
+			text, _, err := lintel(t, "ca", "clean", "b.example.com", "p.example.com")
+			require.Equal(t, report.Denied, err)
+			require.Contains(t, text, "p.example.com: NOT cleaned: the CA has signed the request in the meantime")
+			require.Contains(t, text, "b.example.com: cleaned")
+			require.Contains(t, ca.Issued, "p.example.com", "it was not revoked")
+		}
+	})
 }
 
 // TestRevoke: all or nothing is begun, and only the CRL counts.
@@ -509,6 +652,11 @@ func TestShow(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, text, "policies: refused")
 	require.Contains(t, text, "-----BEGIN CERTIFICATE REQUEST-----")
+	block, _ := pem.Decode(ca.Requests["other.example.org"])
+	ca.Requests["other.example.org"] = pem.EncodeToMemory(&pem.Block{Type: "\x1b[2J", Headers: map[string]string{"X": "\x1b[2J"}, Bytes: block.Bytes})
+	text, _, err = lintel(t, "ca", "show", "other.example.org")
+	require.NoError(t, err)
+	require.NotContains(t, text, "\x1b", "it would steer a terminal")
 	_, notes, err := lintel(t, "ca", "show", "none.example.com")
 	require.Equal(t, report.Denied, err)
 	require.Contains(t, notes, "neither a certificate nor a request")
@@ -516,11 +664,9 @@ func TestShow(t *testing.T) {
 
 // TestRecord: a decision against the policies is an Event of the CertificateAuthority.
 func TestRecord(t *testing.T) {
-	ca := openvoxtest.NewCA(t)
-	issue(t, ca, "a.example.com")
 	kube := openvoxtest.NewClient(t)
 	s := signer{session: &session{kube: kube, ca: authority("main")}, out: io.Discard}
-	require.NoError(t, s.record(t.Context(), "a.example.com", ca.Issued["a.example.com"], []string{strings.Repeat("ä", 2000)}))
+	require.NoError(t, s.record(t.Context(), "a.example.com", &x509.CertificateRequest{}, []string{strings.Repeat("ä", 2000)}))
 	var events corev1.EventList
 	require.NoError(t, kube.List(t.Context(), &events, client.InNamespace("puppet")))
 	require.Len(t, events.Items, 1)
