@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	"github.com/lintel-policy/lintel/test/puppetca"
 )
@@ -102,4 +104,93 @@ func testCommandLine(t *testing.T, ca *puppetca.CA, namespace string) {
 	require.Contains(t, must(0, "list", "agent*", "*.main-operator", "--state", "pending,revoked"), "no certificates")
 	submit("agent2")
 	require.Contains(t, must(0, "list", "agent2"), "signed", "its certname is free")
+	submit("refused.example.com") // for testRefusedEvent
+	submit("agent4")              // for testRestore
+}
+
+// testRefusedEvent: the manager reports the request that the hook has refused. It looks once a
+// minute, so this comes last.
+func testRefusedEvent(t *testing.T, namespace string) {
+	t.Helper()
+	eventually(t, func() bool {
+		said, _ := get(t, "events", "-n", namespace, "-o", "jsonpath={range .items[*]}{.reason} {.message}{.note}{'\\n'}{end}")
+		return strings.Contains(said, `RequestsRefused the SigningPolicies refuse requests that wait at the CA: "refused.example.com" (signing policy "agents": `)
+	}, "the Event about the refused request")
+}
+
+// testRestore: a CA is restored in another place from a backup. Certificates from before it stay
+// valid and can be revoked, and new ones have serials above all that were used.
+func testRestore(t *testing.T, ca *puppetca.CA, namespace string) {
+	program := func(namespace string, ca *puppetca.CA, args ...string) string {
+		output, code := lintelProgram(t, append([]string{"openvox", "ca"}, append(args, "-n", namespace, "--ca", "main", "--address", strings.TrimPrefix(ca.URL, "https://"))...)...)
+		require.Zero(t, code, output)
+		return output
+	}
+	file, folder := filepath.Join(t.TempDir(), "backup.tar.gz"), t.TempDir()
+	program(namespace, ca, "revoke", "agent2")
+	t.Log(program(namespace, ca, "backup", file))
+	output, err := exec.CommandContext(t.Context(), "tar", "-xzf", file, "-C", folder).CombinedOutput()
+	require.NoError(t, err, string(output))
+	revoked := serialsIn(t, filepath.Join(folder, "crl.pem"))
+	require.NotEmpty(t, revoked)
+	ca.Stop()
+
+	restored, dir := namespace+"-r", t.TempDir()
+	makeNamespace(t, restored)
+	words := []string{"create", "secret", "generic", "backup", "-n", restored}
+	for _, name := range []string{"ca.pem", "key.pem", "crl.pem", "serial", "inventory.txt"} {
+		words = append(words, "--from-file="+filepath.Join(folder, name))
+	}
+	mustKubectl(t, "", words...)
+	mustKubectl(t, "", "annotate", "secret", "backup", "-n", restored, "openvox.voxpupuli.org/intermediate-ca=main")
+	mustKubectl(t, certificateObject(restored, "server", `{"authorityRef":"main","certname":"ca.example.com","dnsAltNames":["localhost","127.0.0.1"]}`), "apply", "-f", "-")
+	mustKubectl(t, internalCA(restored, "main", namesServer+`,"intermediateCA":{"enabled":true,"secretName":"backup"}`), "apply", "-f", "-")
+	mustKubectl(t, configFor(restored, "main"), "apply", "-f", "-")
+	waitFacts(t, restored, "main", "Initializing Initialized=False/SettingUp")
+	waitConfig(t, restored, "main", "Running True/ConfigMapsCreated")
+	volume := filepath.Join(dir, "ca")
+	require.NoError(t, os.MkdirAll(volume, 0o755))
+	text, err := runSetup(t, restored, "main", volume, folder, false)
+	require.NoError(t, err, text)
+	signed, err := os.ReadDir(filepath.Join(folder, "signed"))
+	require.NoError(t, err)
+	for _, one := range signed {
+		if one.Name() != "ca.example.com.pem" {
+			content, err := os.ReadFile(filepath.Join(folder, "signed", one.Name()))
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(volume, "signed", one.Name()), content, 0o600))
+		}
+	}
+	hook, _ := autosignHook(t)
+	again, err := puppetca.Serve(t.Context(), puppetca.Options{Dir: dir, Name: "ca.example.com", Autosign: hook, Rendered: renderedFiles(t, restored, "main")})
+	require.NoError(t, err)
+	t.Cleanup(again.Stop)
+	services.lead("main-internal."+restored+".svc:8140", strings.TrimPrefix(again.URL, "https://"))
+	waitFacts(t, restored, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
+
+	require.Contains(t, program(restored, again, "list", "agent4"), "signed", "a certificate from before the backup")
+	require.Contains(t, program(restored, again, "clean", "agent4"), "agent4: cleaned")
+	mustKubectl(t, certificateObject(restored, "new", `{"authorityRef":"main","certname":"new.example.com"}`), "apply", "-f", "-")
+	require.Greater(t, waitSigned(t, restored, "new", nil).SerialNumber.Int64(), int64(1<<16))
+	eventually(t, func() bool {
+		crl := filepath.Join(t.TempDir(), "crl.pem")
+		require.NoError(t, os.WriteFile(crl, secretValue(t, restored, "main-ca-crl", "ca_crl.pem"), 0o600))
+		now := serialsIn(t, crl)
+		return len(now) > len(revoked) && !slices.ContainsFunc(revoked, func(serial string) bool { return !slices.Contains(now, serial) })
+	}, "the CRL to have what was revoked before and after")
+}
+
+// serialsIn are the serials in a file with CRLs.
+func serialsIn(t *testing.T, file string) (serials []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	lists, err := puppet.ParseCRLs(text)
+	require.NoError(t, err)
+	for _, list := range lists {
+		for _, entry := range list.RevokedCertificateEntries {
+			serials = append(serials, entry.SerialNumber.String())
+		}
+	}
+	return serials
 }

@@ -28,12 +28,12 @@ func newCommand(pause time.Duration) *cobra.Command {
 func newCACommand(o options) *cobra.Command {
 	return usage.NewGroup(&cobra.Command{
 		Use:   "ca",
-		Short: "List, sign, revoke and clean the certificates of a Puppet CA",
+		Short: "List, sign, revoke and clean the certificates of a Puppet CA, and back it up",
 		Long: `List, sign, revoke and clean the certificates of a Puppet CA, which a
 CertificateAuthority of the cluster names.
 
 The commands act at the CA with the certificate by which Lintel signs there, which they
 read from its Secret as the user of the kubeconfig: Kubernetes' RBAC decides who may. A CA
 in the cluster is reached through a port that the API server forwards to its Pod.`,
-	}, newListCommand(o), newShowCommand(o), newSignCommand(o), newRevokeCommand(o), newCleanCommand(o))
+	}, newListCommand(o), newShowCommand(o), newSignCommand(o), newRevokeCommand(o), newCleanCommand(o), newBackupCommand(o))
 }

@@ -1,15 +1,27 @@
 package openvox
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"io"
+	"maps"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,15 +30,16 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
-	"k8s.io/apimachinery/pkg/util/httpstream/spdy"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/tools/portforward"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
+	"github.com/lintel-policy/lintel/controllers/openvox/cadir"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
@@ -55,9 +68,9 @@ func newAPIServer(t *testing.T) *apiServer {
 	a := &apiServer{t: t, forbidden: map[string]bool{}, objects: map[string]any{
 		"/api":    map[string]any{"kind": "APIVersions", "versions": []string{"v1"}},
 		"/apis":   map[string]any{"kind": "APIGroupList", "groups": []any{map[string]any{"name": "openvox.voxpupuli.org", "versions": []any{version}, "preferredVersion": version}}},
-		"/api/v1": map[string]any{"kind": "APIResourceList", "groupVersion": "v1", "resources": []any{resource("secrets", "Secret"), resource("pods", "Pod")}},
+		"/api/v1": map[string]any{"kind": "APIResourceList", "groupVersion": "v1", "resources": []any{resource("secrets", "Secret"), resource("pods", "Pod"), resource("events", "Event")}},
 		"/apis/openvox.voxpupuli.org/v1alpha1": map[string]any{"kind": "APIResourceList", "groupVersion": "openvox.voxpupuli.org/v1alpha1", "resources": []any{
-			resource("certificateauthorities", "CertificateAuthority"), resource("certificates", "Certificate"),
+			resource("certificateauthorities", "CertificateAuthority"), resource("certificates", "Certificate"), resource("configs", "Config"),
 		}},
 	}}
 	a.Server = httptest.NewServer(a)
@@ -183,6 +196,7 @@ func site(t *testing.T) (*openvoxtest.CA, *apiServer) {
 		base + "certificateauthorities":                               list("CertificateAuthorityList", authority("main")),
 		base + "certificateauthorities/main":                          authority("main"),
 		base + "certificates":                                         list("CertificateList", certificate("server", "server.example.com"), certificate("main-operator-signing", "main-operator")),
+		base + "configs":                                              list("ConfigList"),
 		"/api/v1/namespaces/puppet/secrets/main-ca":                   secret("main-ca", map[string][]byte{layout.CAFile: ca.Bundle()}),
 		"/api/v1/namespaces/puppet/secrets/main-autosign-policy":      secret("main-autosign-policy", map[string][]byte{layout.PolicyFile: rendered(t)}),
 		"/api/v1/namespaces/puppet/secrets/main-operator-signing-tls": secret("main-operator-signing-tls", pair),
@@ -257,6 +271,14 @@ func TestList(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "certificateAuthority: puppet/main\ncertificates: []\n", text)
 
+	replacing := v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Namespace: "puppet", Name: "production"}, Spec: v1alpha1.ConfigSpec{AuthorityRef: "main"}}
+	replacing.Spec.Puppet.AutosignCommand = "/hooks/sign"
+	api.objects[base+"configs"] = list("ConfigList", replacing)
+	text, _, err = lintel(t, "ca", "list", "--state", "pending")
+	require.NoError(t, err)
+	require.Contains(t, text, "unknown: the Config production has spec.puppet.autosignCommand")
+	api.objects[base+"configs"] = list("ConfigList")
+
 	// Without the policies nothing is known of requests, and a list that lacks a Certificate is noted.
 	delete(api.objects, "/api/v1/namespaces/puppet/secrets/main-autosign-policy")
 	delete(ca.Issued, "server.example.com")
@@ -296,7 +318,7 @@ func TestOpenFails(t *testing.T) {
 		}, nil, "has no spec.external.tlsSecretRef"},
 		"lost pair": {func(api *apiServer) {
 			api.objects["/api/v1/namespaces/puppet/secrets/main-operator-signing-tls"] = secret("main-operator-signing-tls", nil)
-		}, nil, "Secret main-operator-signing-tls holds no certificate with its key"},
+		}, nil, "the Secret main-operator-signing-tls holds no certificate with its key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ca, api := site(t)
@@ -352,9 +374,13 @@ func TestSign(t *testing.T) {
 	require.Contains(t, text, "the certname belongs to Certificate server")
 
 	text, _, err = lintel(t, "ca", "sign", "other.example.org", "--override")
+	require.Equal(t, report.Denied, err)
+	require.Contains(t, text, "not signed: no Event could be created", "this API server has no Events")
+	require.NotContains(t, ca.Issued, "other.example.org")
+	api.objects["/api/v1/namespaces/puppet/events"] = &corev1.Event{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Event"}}
+	text, _, err = lintel(t, "ca", "sign", "other.example.org", "--override")
 	require.NoError(t, err)
 	require.Contains(t, text, "other.example.org: the signing policies are overridden: ")
-	require.Contains(t, text, "no Event records that", "this API server has no Events")
 	require.Contains(t, ca.Issued, "other.example.org")
 
 	// Policies that cannot be read permit nothing.
@@ -383,9 +409,147 @@ func TestSignHostile(t *testing.T) {
 	ca.BeforeSign = func(certname string) { ca.Requests[certname] = csrtest.Template{CommonName: certname}.Make(t) }
 	text, _, err = lintel(t, "ca", "sign", "a.example.com")
 	require.Equal(t, report.Denied, err)
-	require.Contains(t, text, "the CA has signed another key")
+	require.Contains(t, text, "the CA has signed something else than the request that was evaluated: another key")
+	require.Contains(t, text, "; it is revoked")
 	require.Len(t, ca.Revoked, 1)
 	require.Equal(t, ca.Issued["a.example.com"].SerialNumber, ca.Revoked[0])
+}
+
+// TestSignSwapped: a request that is exchanged before the CA signs it, for the same key.
+func TestSignSwapped(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	role, err := asn1.MarshalWithParams("admin", "utf8")
+	require.NoError(t, err)
+	extension := pkix.Extension{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 34380, 1, 1, 13}, Value: role}
+	for name, c := range map[string]struct {
+		swapped csrtest.Template
+		idle    bool
+		want    string
+	}{
+		"names":       {csrtest.Template{DNSNames: []string{"main-internal.puppet.svc"}}, false, "other names (DNS:a.example.com, DNS:main-internal.puppet.svc, and not DNS:a.example.com); "},
+		"extensions":  {csrtest.Template{Extensions: []pkix.Extension{extension}}, false, "other extensions (map[pp_role:admin], and not map[])"},
+		"not revoked": {csrtest.Template{DNSNames: []string{"x"}}, true, "it is NOT revoked, see above"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ca, _ := site(t)
+			ca.Idle = c.idle
+			request(t, ca, csrtest.Template{CommonName: "a.example.com", Key: key})
+			c.swapped.CommonName, c.swapped.Key = "a.example.com", key
+			ca.BeforeSign = func(string) { request(t, ca, c.swapped) }
+			text, _, err := lintel(t, "ca", "sign", "a.example.com")
+			require.Equal(t, report.Denied, err)
+			require.Contains(t, text, c.want)
+			require.NotContains(t, text, ": signed, serial")
+			if !c.idle {
+				require.Contains(t, text, "; it is revoked")
+				require.Len(t, ca.Revoked, 1)
+			}
+		})
+	}
+}
+
+// TestSignUnanswered: a CA that signs without an answer is asked for what it has signed.
+func TestSignUnanswered(t *testing.T) {
+	ca, _ := site(t)
+	request(t, ca, csrtest.Template{CommonName: "a.example.com"})
+	ca.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "certificate_status/a.example.com") && ca.Issued["a.example.com"] == nil {
+			issue(t, ca, "a.example.com") // another key
+			delete(ca.Requests, "a.example.com")
+			http.Error(w, "lost", http.StatusBadGateway)
+			return true
+		}
+		return false
+	}
+	text, _, err := lintel(t, "ca", "sign", "a.example.com")
+	require.Equal(t, report.Denied, err)
+	require.Contains(t, text, "another key")
+	require.Len(t, ca.Revoked, 1)
+}
+
+// TestRevokeReportsEach: after an error, each certname is reported by what the CRL has.
+func TestRevokeReportsEach(t *testing.T) {
+	ca, _ := site(t)
+	issue(t, ca, "a.example.com", "b.example.com", "c.example.com")
+	fetched := 0
+	ca.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/b.example.com"):
+			http.Error(w, "x", http.StatusInternalServerError)
+			return true
+		case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/certificate/c.example.com"):
+			if fetched++; fetched == 2 { // re-issued in between
+				issue(t, ca, "c.example.com")
+			}
+		}
+		return false
+	}
+	text, _, err := lintel(t, "ca", "revoke", "a.example.com", "b.example.com", "c.example.com")
+	require.ErrorContains(t, err, "500")
+	require.Regexp(t, `a\.example\.com \(serial \w+\): revoked, and on the CRL`, text)
+	require.Regexp(t, `b\.example\.com \(serial \w+\): NOT revoked: .*500`, text)
+	require.Regexp(t, `c\.example\.com \(serial \w+\): NOT revoked: the certname has another certificate now`, text)
+	require.Len(t, ca.Revoked, 1)
+}
+
+// TestCleanAgainstOthers: other clients that clean, sign and overwrite the CRL at the same time.
+func TestCleanAgainstOthers(t *testing.T) {
+	t.Run("lost revocation", func(t *testing.T) {
+		ca, _ := site(t)
+		issue(t, ca, "a.example.com")
+		file := encodeCertificate(ca.Issued["a.example.com"])
+		ca.Answer = func(_ http.ResponseWriter, r *http.Request) bool {
+			if !strings.HasSuffix(r.URL.Path, "/clean") {
+				return false
+			}
+			delete(ca.Issued, "a.example.com")
+			ca.Revoked = nil
+			return true
+		}
+		text, _, err := lintel(t, "ca", "clean", "a.example.com")
+		require.Equal(t, report.Denied, err)
+		require.Contains(t, text, "removed from the CA, and NO LONGER REVOKED")
+		require.Contains(t, text, file)
+		require.NotContains(t, text, ": cleaned")
+	})
+	t.Run("cleaned by another", func(t *testing.T) {
+		ca, _ := site(t)
+		issue(t, ca, "a.example.com", "b.example.com")
+		fetched := 0
+		ca.Answer = func(_ http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, "/certificate/a.example.com") {
+				if fetched++; fetched == 3 {
+					delete(ca.Issued, "a.example.com")
+				}
+			}
+			return false
+		}
+		text, _, err := lintel(t, "ca", "clean", "a.example.com", "b.example.com")
+		require.NoError(t, err, text)
+		require.Equal(t, 2, strings.Count(text, ": cleaned"), text)
+		require.NotContains(t, ca.Issued, "b.example.com")
+	})
+	t.Run("signed by the hook", func(t *testing.T) {
+		for _, permitted := range []bool{true, false} {
+			ca, _ := site(t)
+			ca.DeletesRequests = permitted
+			request(t, ca, csrtest.Template{CommonName: "p.example.com"})
+			issue(t, ca, "b.example.com")
+			ca.Answer = func(_ http.ResponseWriter, r *http.Request) bool {
+				if r.Method == http.MethodDelete && ca.Requests["p.example.com"] != nil {
+					delete(ca.Requests, "p.example.com")
+					issue(t, ca, "p.example.com")
+				}
+				return false
+			}
+			text, _, err := lintel(t, "ca", "clean", "b.example.com", "p.example.com")
+			require.Equal(t, report.Denied, err)
+			require.Contains(t, text, "p.example.com: NOT cleaned: the CA has signed the request in the meantime")
+			require.Contains(t, text, "b.example.com: cleaned")
+			require.Contains(t, ca.Issued, "p.example.com", "it was not revoked")
+		}
+	})
 }
 
 // TestRevoke: all or nothing is begun, and only the CRL counts.
@@ -464,6 +628,13 @@ func TestClean(t *testing.T) {
 	require.NotContains(t, ca.Requests, "pending.example.com")
 	require.Contains(t, ca.Issued, "c.example.com")
 
+	// A request that somebody has sent for the certname of a Certificate is removed.
+	delete(ca.Issued, "server.example.com")
+	request(t, ca, csrtest.Template{CommonName: "server.example.com"})
+	text, _, err = lintel(t, "ca", "clean", "server.example.com")
+	require.NoError(t, err, text)
+	require.NotContains(t, ca.Requests, "server.example.com")
+
 	ca.Answer = func(_ http.ResponseWriter, r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/clean") } // 200
 	text, _, err = lintel(t, "ca", "clean", "c.example.com")
 	require.Equal(t, report.Denied, err)
@@ -481,6 +652,11 @@ func TestShow(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, text, "policies: refused")
 	require.Contains(t, text, "-----BEGIN CERTIFICATE REQUEST-----")
+	block, _ := pem.Decode(ca.Requests["other.example.org"])
+	ca.Requests["other.example.org"] = pem.EncodeToMemory(&pem.Block{Type: "\x1b[2J", Headers: map[string]string{"X": "\x1b[2J"}, Bytes: block.Bytes})
+	text, _, err = lintel(t, "ca", "show", "other.example.org")
+	require.NoError(t, err)
+	require.NotContains(t, text, "\x1b", "it would steer a terminal")
 	_, notes, err := lintel(t, "ca", "show", "none.example.com")
 	require.Equal(t, report.Denied, err)
 	require.Contains(t, notes, "neither a certificate nor a request")
@@ -488,14 +664,86 @@ func TestShow(t *testing.T) {
 
 // TestRecord: a decision against the policies is an Event of the CertificateAuthority.
 func TestRecord(t *testing.T) {
-	ca := openvoxtest.NewCA(t)
-	issue(t, ca, "a.example.com")
 	kube := openvoxtest.NewClient(t)
 	s := signer{session: &session{kube: kube, ca: authority("main")}, out: io.Discard}
-	require.NoError(t, s.record(t.Context(), "a.example.com", ca.Issued["a.example.com"], []string{strings.Repeat("ä", 2000)}))
+	require.NoError(t, s.record(t.Context(), "a.example.com", &x509.CertificateRequest{}, []string{strings.Repeat("ä", 2000)}))
 	var events corev1.EventList
 	require.NoError(t, kube.List(t.Context(), &events, client.InNamespace("puppet")))
 	require.Len(t, events.Items, 1)
 	require.LessOrEqual(t, len(events.Items[0].Message), 1024)
 	require.Equal(t, "main", events.Items[0].InvolvedObject.Name)
+}
+
+// TestBackup: an archive by which the CA can be imported, above all serials that are known.
+func TestBackup(t *testing.T) {
+	ca, api := site(t)
+	issue(t, ca, "a.example.com")
+	request(t, ca, csrtest.Template{CommonName: "pending.example.com"})
+	ca.Revoked = append(ca.Revoked, big.NewInt(0x2000)) // of a certificate that was cleaned
+	file := filepath.Join(t.TempDir(), "backup.tar.gz")
+	_, _, err := lintel(t, "ca", "backup", file)
+	require.ErrorContains(t, err, "the CA's key: reading Secret main-ca-key")
+	require.NoFileExists(t, file)
+
+	der, err := x509.MarshalPKCS8PrivateKey(ca.Key)
+	require.NoError(t, err)
+	key := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	api.objects["/api/v1/namespaces/puppet/secrets/main-ca-key"] = secret("main-ca-key", map[string][]byte{"ca_key.pem": key})
+	text, _, err := lintel(t, "ca", "backup", file)
+	require.NoError(t, err)
+	require.Contains(t, text, "with 3 certificates")
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode())
+	found := unpack(t, file)
+	require.ElementsMatch(t, []string{
+		"ca.pem", "key.pem", "crl.pem", "serial", "inventory.txt", "signed/a.example.com.pem", "signed/main-operator.pem", "signed/server.example.com.pem",
+	}, slices.Collect(maps.Keys(found)))
+	require.Equal(t, "12001\n", found["serial"])
+	next, err := cadir.ReadAuthority(func(name string) []byte { return []byte(found[name]) }).Check(time.Now())
+	require.NoError(t, err)
+	require.Equal(t, int64(0x12001), next)
+
+	_, _, err = lintel(t, "ca", "backup", file)
+	require.ErrorIs(t, err, os.ErrExist, "no backup is overwritten")
+	// What could not be restored is not a backup.
+	for _, bad := range []string{"../../x.example.com", "a.example.org"} {
+		ca.Issued[bad] = ca.Issued["a.example.com"]
+		_, _, err = lintel(t, "ca", "backup", file+"2")
+		require.Error(t, err, "an archive would write elsewhere")
+		delete(ca.Issued, bad)
+	}
+	delete(ca.Issued, "server.example.com")
+	_, _, err = lintel(t, "ca", "backup", file+"2")
+	require.ErrorContains(t, err, "the CA's list lacks server.example.com of Certificate server")
+	issue(t, ca, "server.example.com")
+	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	der, err = x509.MarshalPKCS8PrivateKey(other)
+	require.NoError(t, err)
+	api.objects["/api/v1/namespaces/puppet/secrets/main-ca-key"] = secret("main-ca-key", map[string][]byte{"ca_key.pem": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})})
+	_, _, err = lintel(t, "ca", "backup", file+"2")
+	require.ErrorContains(t, err, "the backup could not be restored: ")
+	require.NoFileExists(t, file+"2")
+}
+
+// unpack are the files of an archive.
+func unpack(t *testing.T, name string) map[string]string {
+	t.Helper()
+	file, err := os.Open(name)
+	require.NoError(t, err)
+	defer file.Close()
+	compressed, err := gzip.NewReader(file)
+	require.NoError(t, err)
+	found := map[string]string{}
+	for archive := tar.NewReader(compressed); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return found
+		}
+		require.NoError(t, err)
+		content, err := io.ReadAll(archive)
+		require.NoError(t, err)
+		found[header.Name] = string(content)
+	}
 }

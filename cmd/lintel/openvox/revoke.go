@@ -69,6 +69,9 @@ The certificates are revoked first, and removed in one call when two CRLs list t
 its file, the CA could not revoke a certificate again. One that the CRL lacks stays at the
 CA. Nothing is done unless all certnames can be cleaned.
 
+The CRL is read again afterwards. If it has lost a revocation, because another client has
+revoked at the same time, the certificate is printed: with that file it can be revoked again.
+
 The certificates of Certificates, of the CA's server and of administrators of the CA are
 cleaned with --force only. Delete the Certificate instead.
 
@@ -99,11 +102,16 @@ func validCertnames(cmd *cobra.Command, args []string) error {
 		switch {
 		case name == "ca":
 			return usage.Errorf(cmd, "%q is the certificate of the CA itself", name)
-		case name == "" || strings.ToLower(name) != name || strings.ContainsAny(name, "/\\ *?") || strings.Contains(name, ".."):
+		case !isCertname(name):
 			return usage.Errorf(cmd, "%q is not a valid certname", name)
 		}
 	}
 	return nil
+}
+
+// isCertname says whether a Puppet CA can have a certificate of this name.
+func isCertname(name string) bool {
+	return name != "" && strings.ToLower(name) == name && !strings.ContainsAny(name, "/\\ *?") && !strings.Contains(name, "..")
 }
 
 // target is a certname that is revoked or cleaned.
@@ -111,6 +119,7 @@ type target struct {
 	certname    string
 	certificate *x509.Certificate // nil where only a request waits
 	listed      bool              // on the CRL
+	failure     error             // why the last revocation was not carried out
 }
 
 func (t *target) String() string {
@@ -170,7 +179,7 @@ func (r revocation) run(ctx context.Context, names []string) error {
 		complete = complete && cleaned
 	}
 	if err != nil {
-		return fmt.Errorf("%w; what was done until then is above, or see `lintel openvox ca list`", err)
+		return fmt.Errorf("%w; the certnames above show what was done, see also `lintel openvox ca list`", err)
 	}
 	if !complete {
 		return report.Denied
@@ -187,14 +196,14 @@ func (r revocation) target(ctx context.Context, name string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := r.protects(name); why != "" && !r.force {
-		return nil, errors.New(why)
-	}
-	if status.State == puppet.StateRequested {
+	if status.State == puppet.StateRequested { // also for the certname of a Certificate, which sends its own again
 		if !r.clean {
 			return nil, errors.New("the CA has no certificate, only a request that waits; `clean` removes it")
 		}
 		return &target{certname: name}, nil
+	}
+	if why := r.protects(name); why != "" && !r.force {
+		return nil, errors.New(why)
 	}
 	certificate, err := r.admin.Certificate(ctx, name)
 	if err != nil {
@@ -241,7 +250,19 @@ func fingerprint(der []byte) string {
 	return strings.ToUpper(strings.ReplaceAll(fmt.Sprintf("% x", sha256.Sum256(der)), " ", ":"))
 }
 
-// revokeAll revokes certificates one after the other, and reports which of them two CRLs list.
+// finishTimeout is for what has to be read from the CA after the command was interrupted.
+const finishTimeout = 30 * time.Second
+
+// finishing is a context in which the results of a change are read: also after ctx has ended.
+func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() == nil {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+}
+
+// revokeAll revokes certificates one after the other, and reports for each whether two CRLs list
+// it, also after errors. The error is of a CA that cannot be reached.
 func (r revocation) revokeAll(ctx context.Context, targets []*target) (complete bool, err error) {
 	var revoking []*target
 	for _, t := range targets {
@@ -255,6 +276,7 @@ func (r revocation) revokeAll(ctx context.Context, targets []*target) (complete 
 	if err := r.look(ctx, revoking); err != nil {
 		return false, err
 	}
+	var unread error
 	const tries = 2
 	for range tries {
 		waiting := slices.DeleteFunc(slices.Clone(revoking), func(t *target) bool { return t.listed })
@@ -262,24 +284,53 @@ func (r revocation) revokeAll(ctx context.Context, targets []*target) (complete 
 			break
 		}
 		for _, t := range waiting {
-			if err := r.admin.Revoke(ctx, t.certname); err != nil {
-				return false, err
+			if t.failure = ctx.Err(); t.failure == nil {
+				t.failure = r.revoke(ctx, t)
 			}
 		}
-		if err := r.confirm(ctx, revoking); err != nil {
-			return false, err
+		reading, done := finishing(ctx)
+		unread = r.confirm(reading, revoking)
+		done()
+		if unread != nil || ctx.Err() != nil {
+			break
 		}
 	}
 	complete = true
 	for _, t := range revoking {
-		if t.listed {
+		switch {
+		case unread != nil && t.failure != nil:
+			r.say("%s: NOT known to be revoked, because the CRL cannot be read, and the revocation has failed: %v", t, t.failure)
+		case unread != nil:
+			r.say("%s: NOT known to be revoked, because the CRL cannot be read; the CA has answered that it is", t)
+		case t.listed:
 			r.say("%s: revoked, and on the CRL", t)
 			continue
+		case t.failure != nil:
+			r.say("%s: NOT revoked: %v", t, t.failure)
+			if puppet.Unanswered(t.failure) || ctx.Err() != nil {
+				err = errors.Join(err, t.failure)
+			}
+		default:
+			r.say("%s: NOT revoked: the CA has answered that it is, and its CRL lacks it. Servers accept the certificate. The CA may publish the CRL of infrastructure nodes only (enable-infra-crl), or something overwrites its CRL", t)
 		}
 		complete = false
-		r.say("%s: NOT revoked: the CA has answered that it is, and its CRL lacks it. Servers accept the certificate. The CA may publish the CRL of infrastructure nodes only (enable-infra-crl), or something overwrites its CRL", t)
 	}
-	return complete, nil
+	return complete, errors.Join(unread, err)
+}
+
+// revoke revokes the certificate of a target, and not another one that has its certname now: the
+// CA revokes by certname.
+func (r revocation) revoke(ctx context.Context, t *target) error {
+	has, err := r.admin.Certificate(ctx, t.certname)
+	switch {
+	case errors.Is(err, puppet.ErrNotFound):
+		return errors.New("the CA no longer has its file, so it cannot revoke it; another client has cleaned the certname")
+	case err != nil:
+		return err
+	case !has.Equal(t.certificate):
+		return fmt.Errorf("the certname has another certificate now (serial %x), which is left alone; the CA revokes by certname and cannot revoke the earlier one", has.SerialNumber)
+	}
+	return r.admin.Revoke(ctx, t.certname)
 }
 
 // confirm reads the CRL twice: certificates are listed that both have.
@@ -351,69 +402,115 @@ func onCRL(lists puppet.CRLs, certificate *x509.Certificate, bundle []byte) bool
 	return false
 }
 
-// cleanAll removes what the CA has for the certnames: revoked certificates in one call.
+// cleanAll removes what the CA has for the certnames: revoked certificates in one call. Like
+// revokeAll, it reports each certname, also after errors.
 func (r revocation) cleanAll(ctx context.Context, targets []*target) (complete bool, err error) {
-	var names []string
+	var cleaning []*target
 	complete = true
+	failed := func(name any, problem error) {
+		complete = false
+		r.say("%v: NOT cleaned: %v", name, problem)
+		if puppet.Unanswered(problem) || ctx.Err() != nil {
+			err = errors.Join(err, problem)
+		}
+	}
 	for _, t := range targets {
 		switch {
 		case t.certificate == nil:
-			if err := r.withdraw(ctx, t.certname); err != nil {
-				return false, err
+			if problem := r.withdraw(ctx, t.certname); problem != nil {
+				failed(t.certname, problem)
 			}
-			names = append(names, t.certname)
 		case t.listed:
 			// Another one may have taken the place of the one that was revoked.
-			has, err := r.admin.Certificate(ctx, t.certname)
-			if err != nil {
-				return false, err
+			has, problem := r.admin.Certificate(ctx, t.certname)
+			switch {
+			case errors.Is(problem, puppet.ErrNotFound): // cleaned by another client, which may have overwritten the CRL
+				cleaning = append(cleaning, t)
+			case problem != nil:
+				failed(t, problem)
+			case !has.Equal(t.certificate):
+				failed(t, fmt.Errorf("the CA has another certificate now (serial %x)", has.SerialNumber))
+			default:
+				cleaning = append(cleaning, t)
 			}
-			if !has.Equal(t.certificate) {
-				complete = false
-				r.say("%s: not cleaned: the CA has another certificate now (serial %x)", t, has.SerialNumber)
-				continue
-			}
-			names = append(names, t.certname)
 		default:
-			complete = false
-			r.say("%s: not cleaned, so that the CA can revoke it again", t)
+			failed(t, errors.New("the CA could not revoke it again without its file"))
 		}
 	}
-	certificates := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return slices.ContainsFunc(targets, func(t *target) bool { return t.certname == name && t.certificate == nil })
-	})
-	if len(certificates) > 0 {
-		if err := r.admin.Clean(ctx, certificates...); err != nil {
-			return false, err
-		}
+	if len(cleaning) == 0 {
+		return complete, err
 	}
-	for _, name := range names {
-		_, err := r.admin.CertificateStatus(ctx, name)
-		switch {
-		case errors.Is(err, puppet.ErrNotFound):
-			r.say("%s: cleaned", name)
-		case err != nil:
-			return false, err
-		default:
-			complete = false
-			r.say("%s: NOT cleaned: the CA has answered that it is, and still has it", name)
-		}
+	var names []string
+	for _, t := range cleaning {
+		names = append(names, t.certname)
 	}
-	return complete, nil
+	problem := r.admin.Clean(ctx, names...)
+	reading, done := finishing(ctx)
+	defer done()
+	// Clean has written the CRL once more, and so may have other clients: only now is it final,
+	// because the files are gone.
+	unread := r.confirm(reading, cleaning)
+	for _, t := range cleaning {
+		complete = r.cleaned(reading, t, problem, unread) && complete
+	}
+	return complete, errors.Join(err, problem, unread)
 }
 
-// withdraw removes a request. A certificate would be removed without being revoked, so the CA is
-// asked once more.
+// cleaned reports one certificate after it was cleaned. problem is of the call that cleans, and
+// unread of the CRL.
+func (r revocation) cleaned(ctx context.Context, t *target, problem, unread error) bool {
+	_, err := r.admin.CertificateStatus(ctx, t.certname)
+	gone := errors.Is(err, puppet.ErrNotFound)
+	switch {
+	case gone && t.listed && unread == nil:
+		r.say("%s: cleaned", t.certname)
+		return true
+	case gone, err != nil:
+		state := map[bool]string{true: "removed from the CA", false: "may be removed from the CA: " + fmt.Sprint(err)}[gone]
+		switch {
+		case unread != nil:
+			r.say("%s: %s, and NOT known to be revoked, because the CRL cannot be read: %v", t, state, unread)
+		case !t.listed:
+			r.say("%s: %s, and NO LONGER REVOKED: the CRL listed it before it was cleaned, and lacks it now, because another revocation has overwritten the CRL. Servers accept the certificate", t, state)
+		default:
+			r.say("%s: %s; it is on the CRL", t, state)
+			return false
+		}
+		// Without this file nothing can revoke the certificate.
+		r.say("%s: to revoke it, put this file back as signed/%s.pem in the CA's directory, and revoke the certname:", t.certname, t.certname)
+		fmt.Fprint(r.out, encodeCertificate(t.certificate))
+	case problem != nil:
+		r.say("%s: NOT cleaned: %v", t.certname, problem)
+	default:
+		r.say("%s: NOT cleaned: the CA has answered that it is, and still has a certificate or a request", t.certname)
+	}
+	return false
+}
+
+// withdraw removes the request that waits for a certname.
 func (r revocation) withdraw(ctx context.Context, name string) error {
-	status, err := r.admin.CertificateStatus(ctx, name)
-	if errors.Is(err, puppet.ErrNotFound) {
-		return nil
+	err := r.admin.Withdraw(ctx, name)
+	if errors.Is(err, puppet.ErrSigned) {
+		return errors.New("the CA has signed the request in the meantime, and the certificate is valid; clean the certname again to revoke it")
 	}
 	if err != nil {
 		return err
 	}
-	if status.State != puppet.StateRequested {
-		return fmt.Errorf("%s has been signed in the meantime", name)
+	// A hook that was evaluating the request may sign it all the same.
+	select {
+	case <-time.After(r.pause):
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return r.admin.Withdraw(ctx, name)
+	status, err := r.admin.CertificateStatus(ctx, name)
+	switch {
+	case errors.Is(err, puppet.ErrNotFound):
+		r.say("%s: cleaned", name)
+		return nil
+	case err != nil:
+		return err
+	case status.State == puppet.StateRequested:
+		return errors.New("the CA has answered that the request is removed, and one waits")
+	}
+	return errors.New("the CA has signed the request while it was removed, and the certificate is valid; clean the certname again to revoke it")
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
 )
 
@@ -188,7 +189,7 @@ func (s *session) credentials(ctx context.Context) (puppet.Server, error) {
 	server := puppet.Server{CA: s.bundle, Quoted: true, Timeout: requestTimeout}
 	if external := s.ca.Spec.External; external != nil {
 		if external.TLSSecretRef == "" {
-			return server, fmt.Errorf("CertificateAuthority %s has no spec.external.tlsSecretRef, the Secret with the certificate that administers the CA; use puppetserver ca where the CA runs, or set the field", s.ca.Name)
+			return server, fmt.Errorf("the CertificateAuthority %s has no spec.external.tlsSecretRef, the Secret with the certificate that administers the CA; use puppetserver ca where the CA runs, or set the field", s.ca.Name)
 		}
 		server.URL = external.URL
 		if server.Certificate, err = s.value(ctx, external.TLSSecretRef, corev1.TLSCertKey); err == nil {
@@ -229,7 +230,7 @@ func (s *session) administrator(ctx context.Context, name string) (map[string][]
 	s.own = layout.StoredPair(secret.Data)
 	switch {
 	case s.own == nil:
-		return nil, fmt.Errorf("Secret %s holds no certificate with its key", name)
+		return nil, fmt.Errorf("the Secret %s holds no certificate with its key", name)
 	case !layout.IssuedBy(s.own, s.bundle):
 		return nil, fmt.Errorf("the certificate of Secret %s is of another CA", name)
 	case time.Now().After(s.own.NotAfter):
@@ -245,13 +246,20 @@ func (s *session) value(ctx context.Context, name, key string) ([]byte, error) {
 	}
 	value := secret.Data[key]
 	if len(value) == 0 {
-		return nil, fmt.Errorf("Secret %s has no key %q", name, key)
+		return nil, fmt.Errorf("the Secret %s has no key %q", name, key)
 	}
 	return value, nil
 }
 
 // policies are those that the CA's autosign hook reads.
 func (s *session) policies(ctx context.Context) (signing.Rendered, error) {
+	configs, err := layout.ConfigsIn(ctx, s.kube, s.ca.Namespace)
+	if err != nil {
+		return signing.Rendered{}, err
+	}
+	if replacing := rules.AutosignConfigs(s.ca.Name, configs); len(replacing) > 0 {
+		return signing.Rendered{}, fmt.Errorf("the Config %s has spec.puppet.autosignCommand, which decides in place of the SigningPolicies", replacing[0])
+	}
 	name := layout.AutosignSecret(s.ca.Name)
 	text, err := s.value(ctx, name, layout.PolicyFile)
 	if err != nil {

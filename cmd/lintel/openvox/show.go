@@ -6,6 +6,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/rsa"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/pem"
 	"errors"
@@ -108,7 +109,8 @@ func (s *session) detail(ctx context.Context, name string) (detail, error) {
 		}
 		rendered, policyErr := s.policies(ctx)
 		d.Policies, d.Reasons = judge(ctx, name, text, rendered, policyErr)
-		d.PEM = string(pem.EncodeToMemory(block))
+		// Not the CA's own type and headers, which could be anything.
+		d.PEM = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: block.Bytes}))
 		d.describeRequest(csr.Parse(text))
 		return d, nil
 	}
@@ -152,7 +154,7 @@ func (d *detail) describeRequest(request *csr.Request) {
 // describe adds the contents of a certificate.
 func (d *detail) describe(certificate *x509.Certificate) {
 	d.Subject = certificate.Subject.String()
-	d.PEM = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw}))
+	d.PEM = encodeCertificate(certificate)
 	switch key := certificate.PublicKey.(type) {
 	case *rsa.PublicKey:
 		d.PublicKey = fmt.Sprintf("RSA, %d bits", key.N.BitLen())
@@ -161,23 +163,34 @@ func (d *detail) describe(certificate *x509.Certificate) {
 	default:
 		d.PublicKey = certificate.PublicKeyAlgorithm.String()
 	}
+	d.Extensions = puppetExtensions(certificate.Extensions)
+}
+
+// puppetExtensions are the values of Puppet's extensions, by name or OID, and not those that
+// every certificate of a Puppet CA has.
+func puppetExtensions(all []pkix.Extension) map[string]string {
 	names := map[string]string{}
 	for name, oid := range csr.OIDs() {
 		names[oid] = name
 	}
-	d.Extensions = map[string]string{}
-	for _, e := range certificate.Extensions {
+	found := map[string]string{}
+	for _, e := range all {
 		const puppetArc = "1.3.6.1.4.1.34380.1."
 		oid := e.Id.String()
 		if !strings.HasPrefix(oid, puppetArc) {
-			continue // those that every certificate of a Puppet CA has
+			continue
 		}
 		var text string
-		if _, err := asn1.Unmarshal(e.Value, &text); err != nil {
+		if rest, err := asn1.Unmarshal(e.Value, &text); err != nil || len(rest) > 0 {
 			text = fmt.Sprintf("%x", e.Value)
 		}
-		d.Extensions[cmp.Or(names[oid], oid)] = text
+		found[cmp.Or(names[oid], oid)] = text
 	}
+	return found
+}
+
+func encodeCertificate(certificate *x509.Certificate) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw}))
 }
 
 // text is the detail for a terminal.

@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -32,11 +35,12 @@ func newSignCommand(o options) *cobra.Command {
 		Long: `Sign requests that wait at a CA, where the signing policies permit it now.
 
 A request that the policies refuse is signed with --override only, which needs its certname.
-The reasons are printed, and recorded in an Event of the CertificateAuthority. Requests for
+The reasons are printed, and recorded in an Event of the CertificateAuthority before it is
+signed: a user who may not create Events cannot override. Requests for
 the certname of a Certificate are never signed here: they are not its own.
 
-What is signed is the request that was evaluated. If the CA has signed another key under
-the certname, that certificate is revoked.
+What is signed is the request that was evaluated. If the CA has signed another key, other
+names or other extensions under the certname, that certificate is revoked.
 
 Exit codes:
   0  all is signed
@@ -155,29 +159,94 @@ func (s signer) sign(ctx context.Context, name string, rendered signing.Rendered
 	case !s.override:
 		return fmt.Errorf("the signing policies cannot be evaluated: %s (--override signs it all the same)", strings.Join(reasons, "; "))
 	}
-	if err := s.admin.Sign(ctx, name); err != nil {
-		return err
-	}
-	certificate, err := s.admin.Certificate(ctx, name)
-	if errors.Is(err, puppet.ErrNotFound) {
-		return errors.New("the CA has answered that it is, and has no certificate")
-	}
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(certificate.RawSubjectPublicKeyInfo, request.RawSubjectPublicKeyInfo) || !layout.IssuedBy(certificate, s.bundle) {
-		r := revocation{session: s.session, force: true, out: s.out}
-		return errors.Join(fmt.Errorf("the CA has signed another key than that of the request that was evaluated; that certificate (serial %x) is revoked", certificate.SerialNumber),
-			r.run(ctx, []string{name}))
-	}
 	if v != permitted {
-		s.say("%s: the signing policies are overridden: %s", name, strings.Join(reasons, "; "))
-		if err := s.record(ctx, name, certificate, reasons); err != nil {
-			s.say("%s: no Event records that: %v", name, err)
+		if err := s.record(ctx, name, request, reasons); err != nil {
+			return fmt.Errorf("no Event could be created that records the decision against the signing policies: %w", err)
 		}
+		s.say("%s: the signing policies are overridden: %s", name, strings.Join(reasons, "; "))
+	}
+	signErr := s.admin.Sign(ctx, name)
+	if signErr != nil && !puppet.Unanswered(signErr) && ctx.Err() == nil {
+		return signErr
+	}
+	// Without an answer, the CA may have signed all the same.
+	reading, done := finishing(ctx)
+	defer done()
+	certificate, err := s.admin.Certificate(reading, name)
+	switch {
+	case errors.Is(err, puppet.ErrNotFound) && signErr != nil:
+		return fmt.Errorf("%w; the CA had no certificate for %s afterwards, and may sign it yet", signErr, name)
+	case errors.Is(err, puppet.ErrNotFound):
+		return errors.New("the CA has answered that it is, and has no certificate")
+	case err != nil:
+		return fmt.Errorf("%w; whether the CA has signed the request of %s that was evaluated is unknown: see `lintel openvox ca show %s`", errors.Join(signErr, err), name, name)
+	}
+	if difference := differs(certificate, request); difference != "" {
+		return s.reject(reading, name, certificate, difference)
+	}
+	if !layout.IssuedBy(certificate, s.bundle) {
+		return fmt.Errorf("the CA's answer is a certificate that this CA has not signed (serial %x)", certificate.SerialNumber)
 	}
 	s.say("%s: signed, serial %x, until %s", name, certificate.SerialNumber, certificate.NotAfter.UTC().Format(time.DateOnly))
 	return nil
+}
+
+// differs is in what a certificate is not that of a request: "" where it is. A Puppet CA adds the
+// certname to the DNS names, and takes over Puppet's extensions as they are.
+func differs(certificate *x509.Certificate, request *x509.CertificateRequest) string {
+	name := request.Subject.CommonName
+	names := func(dns []string, addresses []net.IP, mails []string, uris []*url.URL) []string {
+		found := []string{"DNS:" + name}
+		for _, one := range dns {
+			found = append(found, "DNS:"+one)
+		}
+		for _, one := range addresses {
+			found = append(found, "IP:"+one.String())
+		}
+		for _, one := range mails {
+			found = append(found, "email:"+one)
+		}
+		for _, one := range uris {
+			found = append(found, "URI:"+one.String())
+		}
+		slices.Sort(found)
+		return slices.Compact(found)
+	}
+	has := names(certificate.DNSNames, certificate.IPAddresses, certificate.EmailAddresses, certificate.URIs)
+	wants := names(request.DNSNames, request.IPAddresses, request.EmailAddresses, request.URIs)
+	hasExtensions, wantsExtensions := puppetExtensions(certificate.Extensions), puppetExtensions(request.Extensions)
+	switch {
+	case !bytes.Equal(certificate.RawSubjectPublicKeyInfo, request.RawSubjectPublicKeyInfo):
+		return "another key"
+	case certificate.Subject.CommonName != name || certificate.IsCA:
+		return fmt.Sprintf("a certificate for %q (of a CA: %t)", certificate.Subject, certificate.IsCA)
+	case !slices.Equal(has, wants):
+		return fmt.Sprintf("other names (%s, and not %s)", strings.Join(has, ", "), strings.Join(wants, ", "))
+	case !maps.Equal(hasExtensions, wantsExtensions):
+		return fmt.Sprintf("other extensions (%v, and not %v)", hasExtensions, wantsExtensions)
+	}
+	return ""
+}
+
+// reject revokes a certificate that is not that of the request that was evaluated, if two answers
+// of the CA agree that it has it.
+func (s signer) reject(ctx context.Context, name string, certificate *x509.Certificate, difference string) error {
+	problem := fmt.Errorf("the CA has signed something else than the request that was evaluated: %s; the certificate has the serial %x", difference, certificate.SerialNumber)
+	status, err := s.admin.CertificateStatus(ctx, name)
+	if err == nil && (status.Fingerprint != fingerprint(certificate.Raw) || !layout.IssuedBy(certificate, s.bundle)) {
+		err = errors.New("two answers of the CA differ, or the certificate is of another CA")
+	}
+	complete := false
+	if err == nil {
+		complete, err = revocation{session: s.session, out: s.out}.revokeAll(ctx, []*target{{certname: name, certificate: certificate}})
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w; it is NOT known to be revoked: %w", problem, err)
+	case !complete:
+		return fmt.Errorf("%w; it is NOT revoked, see above", problem)
+	}
+	return fmt.Errorf("%w; it is revoked", problem)
 }
 
 // readRequest reads a request in PEM, which is for a certname and has its own signature.
@@ -197,9 +266,9 @@ func readRequest(text []byte, name string) (*x509.CertificateRequest, error) {
 }
 
 // record creates an Event about a decision against the policies, as the user who decided.
-func (s signer) record(ctx context.Context, name string, certificate *x509.Certificate, reasons []string) error {
+func (s signer) record(ctx context.Context, name string, request *x509.CertificateRequest, reasons []string) error {
 	const longest = 1024
-	message := fmt.Sprintf("the request of %s was signed by hand (serial %x) in spite of the signing policies: %s", name, certificate.SerialNumber, strings.Join(reasons, "; "))
+	message := fmt.Sprintf("a user signs the request of %s (SHA256 %s) in spite of the signing policies: %s", name, fingerprint(request.Raw), strings.Join(reasons, "; "))
 	now := metav1.Now()
 	return s.kube.Create(ctx, &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.ca.Namespace, GenerateName: s.ca.Name + "."},

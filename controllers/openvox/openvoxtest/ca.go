@@ -62,6 +62,8 @@ type CA struct {
 	Renews   bool
 	// Idle answers revocations with 200 and revokes nothing.
 	Idle bool
+	// DeletesRequests permits DELETE certificate_request, which Puppet's own auth.conf does not.
+	DeletesRequests bool
 	// Hosts are further DNS names of its server's certificate.
 	Hosts []string
 	// Answer replaces an answer: nil, or false, leaves it.
@@ -136,6 +138,17 @@ func (f *CA) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		f.Requests[certname] = body
+	case "DELETE certificate_request":
+		if !f.DeletesRequests {
+			http.Error(w, "Forbidden request: /puppet-ca/v1/certificate_request (method :delete)", http.StatusForbidden)
+			return
+		}
+		if f.Requests[certname] == nil {
+			http.NotFound(w, r)
+			return
+		}
+		delete(f.Requests, certname)
+		w.WriteHeader(http.StatusNoContent)
 	case "GET certificate_status":
 		status := f.status(certname)
 		f.give(w, status != nil, func() []byte { return encodedJSON(f.t, status) })

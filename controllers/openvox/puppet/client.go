@@ -17,6 +17,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 const (
@@ -232,11 +234,32 @@ func (c *Client) Clean(ctx context.Context, certnames ...string) error {
 	return nil
 }
 
-// Withdraw has the CA forget the request that waits for a certname, which Clean leaves
-// where it is. A certificate would be forgotten without being revoked: look first.
+// ErrSigned is of a request that cannot be removed, because the CA has signed it.
+var ErrSigned = errors.New("the CA has signed the request in the meantime")
+
+// Withdraw removes the request that waits for a certname, which Clean leaves where it is, or
+// returns ErrSigned. Where the CA does not permit certificate_request to be deleted, as by
+// Puppet's own auth.conf, certificate_status is: that would also remove a certificate, without
+// revoking it, so the CA is first asked that it has none.
 func (c *Client) Withdraw(ctx context.Context, certname string) error {
+	failed := func(err error) error { return fmt.Errorf("removing the request of %s: %w", certname, err) }
+	_, err := c.do(ctx, http.MethodDelete, "certificate_request/"+url.PathEscape(certname), "", nil)
+	if err == nil {
+		return nil
+	}
+	status, answered := errors.AsType[*StatusError](err)
+	answered = answered && (status.Code == http.StatusForbidden || status.Code == http.StatusMethodNotAllowed)
+	if !answered && !errors.Is(err, ErrNotFound) {
+		return failed(err)
+	}
+	switch _, err := c.Certificate(ctx, certname); {
+	case err == nil:
+		return failed(ErrSigned)
+	case !errors.Is(err, ErrNotFound):
+		return failed(err)
+	}
 	if _, err := c.do(ctx, http.MethodDelete, "certificate_status/"+url.PathEscape(certname), "", nil); err != nil && !errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("withdrawing the request of %s: %w", certname, err)
+		return failed(err)
 	}
 	return nil
 }
@@ -274,7 +297,8 @@ func (c *Client) doUpTo(ctx context.Context, limit int, method, path, contentTyp
 }
 
 func (c *Client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path+"?environment=production", bytes.NewReader(body))
+	path, query, _ := strings.Cut(path, "?")
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path+"?environment=production"+query, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -304,11 +328,21 @@ func (c *Client) sendUpTo(request *http.Request, limit int) (http.Header, []byte
 		return nil, nil, ErrNotFound
 	case response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNoContent:
 		const shown = 200
-		return response.Header, nil, &StatusError{response.StatusCode, strings.ToValidUTF8(string(text[:min(len(text), shown)]), "?"), c.quoted}
+		return response.Header, nil, &StatusError{response.StatusCode, graphic(string(text[:min(len(text), shown)])), c.quoted}
 	case strings.HasPrefix(response.Header.Get("Content-Type"), "text/html"):
 		return nil, nil, unanswered{errors.New("the answer is a web page, so it is no CA that has answered")}
 	}
 	return response.Header, text, nil
+}
+
+// graphic replaces what would steer a terminal.
+func graphic(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsGraphic(r) && r != '\n' && r != '\t' {
+			return '?'
+		}
+		return r
+	}, text)
 }
 
 // explain has the same words for the same error each time, and says which clock or

@@ -12,8 +12,13 @@ import (
 	"time"
 )
 
-// maxStatuses bounds the list of all that a CA has: 800 bytes for each of 80,000 certnames.
-const maxStatuses = 64 << 20
+const (
+	// maxStatuses bounds the list of all that a CA has: 800 bytes for each of 80,000 certnames.
+	maxStatuses = 64 << 20
+	// maxRequested bounds the list of the requests that wait, for programs that must not use much
+	// memory: about 2,500 requests.
+	maxRequested = 2 << 20
+)
 
 // State is the state of a certname at a CA.
 type State string
@@ -115,8 +120,24 @@ func (c *Client) CertificateStatus(ctx context.Context, certname string) (Certif
 // CertificateStatuses are all certificates and requests that the CA has, in its order. An
 // entry that cannot be read, or that is there twice, makes the whole list an error.
 func (c *Client) CertificateStatuses(ctx context.Context) ([]CertificateStatus, error) {
-	// The name is not used: Puppet's clients send one, too.
-	text, err := c.doUpTo(ctx, maxStatuses, http.MethodGet, "certificate_statuses/all", "", nil)
+	return c.statuses(ctx, "certificate_statuses/all", maxStatuses)
+}
+
+// Requested are the certnames of the requests that wait at the CA. A list of more than 2 MiB is
+// an error.
+func (c *Client) Requested(ctx context.Context) (certnames []string, err error) {
+	statuses, err := c.statuses(ctx, "certificate_statuses/all?&state="+string(StateRequested), maxRequested)
+	for _, status := range statuses {
+		if status.State == StateRequested { // a server that does not know the parameter lists all
+			certnames = append(certnames, status.Name)
+		}
+	}
+	return certnames, err
+}
+
+func (c *Client) statuses(ctx context.Context, path string, limit int) ([]CertificateStatus, error) {
+	// The name in the path is not used: Puppet's clients send one, too.
+	text, err := c.doUpTo(ctx, limit, http.MethodGet, path, "", nil)
 	if err != nil {
 		return nil, fmt.Errorf("listing the certificates of the CA: %w", err)
 	}
