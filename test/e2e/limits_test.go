@@ -45,12 +45,14 @@ func TestLimitsOfTheManager(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	// As much as a system that is on in all namespaces, and more.
-	for _, where := range []string{namespace, "kube-public"} {
+	for _, where := range []string{namespace, "kube-public", installation.Namespace} {
 		mustKubectl(t, "", "create", "rolebinding", "stolen", "-n", where, "--clusterrole=edit", "--serviceaccount="+installation.Namespace+":lintel-manager")
 	}
 	t.Cleanup(func() {
-		_, err := cluster.Kubectl(context.Background(), "", "delete", "rolebinding", "stolen", "-n", "kube-public")
-		assert.NoError(t, err)
+		for _, where := range []string{"kube-public", installation.Namespace} {
+			_, err := cluster.Kubectl(context.Background(), "", "delete", "rolebinding", "stolen", "-n", where)
+			assert.NoError(t, err)
+		}
 	})
 	refused := func(message, stdin string, args ...string) {
 		t.Helper()
@@ -67,7 +69,11 @@ func TestLimitsOfTheManager(t *testing.T) {
 	refused(workloads, "", "set", "image", "deployment/stolen", "main=example.com/other", "-n", namespace)
 	refused(workloads, "", "patch", "deployment/stolen", "-n", namespace, "-p",
 		`{"metadata":{"ownerReferences":[{"apiVersion":"openclaw.enterprise.io/v1","kind":"OpenClawInstance","name":"a","uid":"b","controller":true}]},"spec":{"template":{"spec":{"hostNetwork":true}}}}`)
-	refused("cannot write workloads in namespaces whose name starts with kube-", ownedWorkload("kube-public", "Deployment", "openclaw.enterprise.io/v1/OpenClawInstance"), "create", "-f", "-")
+	refused("the Lintel manager cannot write workloads in namespace kube-public", ownedWorkload("kube-public", "Deployment", "openclaw.enterprise.io/v1/OpenClawInstance"), "create", "-f", "-")
+	refused(workloads, ownedWorkload(namespace, "Deployment", "openclaw.enterprise.io/v99/OpenClawInstance"), "create", "-f", "-")
+	two := strings.Replace(ownedWorkload(namespace, "Deployment", "openclaw.enterprise.io/v1/OpenClawInstance"), `"ownerReferences":[`,
+		`"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"kube-root-ca.crt","uid":"5d3d6b4e-0000-4000-8000-000000000001"},`, 1)
+	refused(workloads, two, "create", "-f", "-")
 	mustKubectl(t, ownedWorkload(namespace, "Job", "openvox.voxpupuli.org/v1alpha1/CertificateAuthority"), "create", "-f", "-", "--dry-run=server", asManager)
 	// zopp restarts the workloads that read a Secret.
 	mustKubectl(t, "", "patch", "deployment/stolen", "-n", namespace, "-p", `{"spec":{"template":{"metadata":{"annotations":{"a":"b"}}}}}`, "--dry-run=server", asManager)
@@ -78,6 +84,9 @@ func TestLimitsOfTheManager(t *testing.T) {
 	})
 	refused("the Lintel manager cannot create Secrets of type kubernetes.io/service-account-token", token, "create", "-f", "-")
 	mustKubectl(t, secret(namespace, "values", "a", "b"), "create", "-f", "-", "--dry-run=server", asManager)
+
+	refused("the Lintel manager cannot write the Service of its webhooks", `{"apiVersion":"v1","kind":"Service","metadata":{"name":"lintel-webhook","namespace":"`+installation.Namespace+`"},"spec":{"ports":[{"port":443}]}}`,
+		"create", "-f", "-")
 
 	const configurations, service = "the Lintel manager can only write the webhook configuration lintel", "the Lintel manager can only register webhooks that call the Service"
 	registered := mustKubectl(t, "", "get", "validatingwebhookconfiguration", "lintel", "-o", "json")
