@@ -250,6 +250,8 @@ func TestOpenVoxInternalCertificateAuthority(t *testing.T) {
 	testTakenOver(t, namespace)
 	testFormerOperator(t, namespace)
 	testRescue(t, namespace, filepath.Join(dir, "ca"))
+	testRefusedEvent(t, namespace)
+	t.Run("restore", func(t *testing.T) { testRestore(t, ca, namespace) })
 }
 
 // namesServer names the Certificate of a CA's server.
