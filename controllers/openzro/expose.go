@@ -149,6 +149,10 @@ func exposedSpec(service *corev1.Service, grants []string, cluster, dns string) 
 	if !hasGrant(grants, service.Namespace) {
 		return refuse(v1.ExposeAnnotation, "namespace %s has no grant to expose Services: write an OZResource or OZNetworkResource, or have the administrator start the manager with --openzro-expose=%q", service.Namespace, service.Namespace+"=*")
 	}
+	// The name of any other Service resolves to what its author writes into it.
+	if service.Spec.Type == corev1.ServiceTypeExternalName || len(service.Spec.Selector) == 0 {
+		return nil, stalled(v1.ReasonInvalidConfig, "metadata.annotations[%s]: only Services with spec.selector, and not of type ExternalName, can be exposed", v1.ExposeAnnotation)
+	}
 	own := cluster + "-" + service.Namespace + "-" + service.Name
 	spec = &v1.OZResourceSpec{
 		Name: service.Namespace + "-" + service.Name, Address: service.Name + "." + service.Namespace + "." + dns, Groups: []string{own},

@@ -16,7 +16,7 @@ import (
 func exposed(annotations map[string]string) *corev1.Service {
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "web", UID: "web-service", Annotations: map[string]string{v1.ExposeAnnotation: "true"}},
-		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{
+		Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{
 			{Port: 443, Protocol: corev1.ProtocolTCP}, {Port: 80}, {Port: 53, Protocol: corev1.ProtocolUDP}, {Port: 9, Protocol: corev1.ProtocolSCTP},
 		}},
 	}
@@ -61,6 +61,17 @@ func TestExposedSpec(t *testing.T) {
 			}
 			require.Contains(t, refused.message, c.refused)
 		})
+	}
+	// The author of such a Service decides what its name resolves to.
+	for _, change := range []func(*corev1.ServiceSpec){
+		func(s *corev1.ServiceSpec) { s.Type, s.ExternalName = corev1.ServiceTypeExternalName, "metadata.google.internal" },
+		func(s *corev1.ServiceSpec) { s.Selector = nil },
+	} {
+		service := exposed(nil)
+		change(&service.Spec)
+		spec, refused := exposedSpec(service, []string{"*=*"}, "kind", "svc.cluster.local")
+		require.Nil(t, spec)
+		require.Contains(t, refused.message, "only Services with spec.selector, and not of type ExternalName, can be exposed")
 	}
 	api := exposed(nil)
 	api.Namespace, api.Name = "default", "kubernetes"

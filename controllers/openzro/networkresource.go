@@ -34,6 +34,9 @@ func (n *networkResources) keep(ctx context.Context, t *task[*v1.OZNetworkResour
 	}
 	network := peer.Status.NetworkID
 	address, err := n.address(ctx, t.object)
+	if isProblem(err) { // the former address may be another Service's by now
+		return errors.Join(n.withdraw(ctx, t), err)
+	}
 	if err != nil {
 		return err
 	}

@@ -274,6 +274,17 @@ func TestANetworkResource(t *testing.T) {
 	require.Equal(t, "10.96.0.7/32", made.Address)
 	require.Equal(t, "Servers", made.Groups[0].Name)
 	s.atRest()
+	// The address may be another Service's from now on.
+	service.Spec.ClusterIP = "None"
+	s.apply(service)
+	s.settle()
+	s.requireReason(grafana, v1.ReasonDependency, "headless")
+	require.Empty(t, s.account.Resources())
+	service.Spec.ClusterIP = "10.96.0.8"
+	s.apply(service)
+	s.settle()
+	s.requireReconciled(grafana)
+	require.Len(t, s.account.Resources(), 1)
 	s.delete(grafana)
 	s.settle()
 	require.True(t, s.isGone(grafana))
