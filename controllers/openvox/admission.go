@@ -123,7 +123,11 @@ func (a *admitter) signingPolicyFacts(ctx context.Context, review *admission.Rev
 	if err != nil {
 		return nil, err
 	}
-	return rules.SigningPolicyFacts{PolicyFacts: rules.KnownNames(), AutosignConfigs: rules.AutosignConfigs(policy.Spec.CertificateAuthorityRef, configs)}, nil
+	var servers v1alpha1.ServerList
+	if err := a.cached.List(ctx, &servers, client.InNamespace(review.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Servers of %s: %w", review.Namespace, err)
+	}
+	return rules.SigningPolicyFacts{PolicyFacts: rules.KnownNames(), AutosignConfigs: rules.AutosignConfigs(policy.Spec.CertificateAuthorityRef, configs, servers.Items)}, nil
 }
 
 // admitServer asks the rules about a stored Server as if it were created now. Of two that
@@ -168,53 +172,61 @@ func (a *admitter) serverFacts(ctx context.Context, review *admission.Review) (a
 	if err != nil {
 		return nil, err
 	}
-	facts.UnreadableSecrets, err = a.unreadable(ctx, review, rules.SecretsOf(&server.Spec))
+	facts.Unreadable, err = a.unreadable(ctx, review, &server.Spec)
 	return facts, err
 }
 
-// unreadable are those of the Secrets that a request adds to a Server and that the requester may
-// neither get nor mount in a Pod.
-func (a *admitter) unreadable(ctx context.Context, review *admission.Review, names []string) (unreadable []string, err error) {
-	if len(names) == 0 {
-		return nil, nil
-	}
-	var before []string
+// unreadable are the objects whose use in a Server's Pods a request changes, and that the
+// requester may neither get nor mount in a Pod. Who creates Pods may have all of them, except
+// what the rules protect.
+func (a *admitter) unreadable(ctx context.Context, review *admission.Review, spec *v1alpha1.ServerSpec) (unreadable rules.Unreadable, err error) {
+	var before *v1alpha1.ServerSpec
 	if review.Operation == "UPDATE" {
 		former, err := system.Read[v1alpha1.Server](review, review.OldObject)
 		if err != nil {
+			return unreadable, err
+		}
+		before = &former.Spec
+	}
+	used := rules.UseChanged(before, spec)
+	if len(used.Secrets)+len(used.ConfigMaps)+len(used.Claims) == 0 || len(used.Secrets) > rules.MostReferences || len(used.ConfigMaps) > rules.MostReferences {
+		return unreadable, nil // nothing to ask about, or denied in any case
+	}
+	allowed, err := a.may(ctx, review, authorizationv1.ResourceAttributes{Namespace: review.Namespace, Verb: "create", Resource: "pods"})
+	if err != nil || allowed {
+		return unreadable, err
+	}
+	unreadable.Claims = used.Claims // no permission to get one reads its files
+	if unreadable.Secrets, err = a.mayNotGet(ctx, review, "secrets", used.Secrets); err != nil {
+		return unreadable, err
+	}
+	unreadable.ConfigMaps, err = a.mayNotGet(ctx, review, "configmaps", used.ConfigMaps)
+	return unreadable, err
+}
+
+// mayNotGet are those of some objects that the requester may not get.
+func (a *admitter) mayNotGet(ctx context.Context, review *admission.Review, resource string, names []string) (refused []string, err error) {
+	for _, name := range names {
+		allowed, err := a.may(ctx, review, authorizationv1.ResourceAttributes{Namespace: review.Namespace, Verb: "get", Resource: resource, Name: name})
+		if err != nil {
 			return nil, err
 		}
-		before = rules.SecretsOf(&former.Spec)
-	}
-	for _, name := range names {
-		if slices.Contains(before, name) {
-			continue
-		}
-		for _, access := range []authorizationv1.ResourceAttributes{
-			{Namespace: review.Namespace, Verb: "create", Resource: "pods"},
-			{Namespace: review.Namespace, Verb: "get", Resource: "secrets", Name: name},
-		} {
-			allowed, err := a.may(ctx, review, access)
-			if err != nil {
-				return nil, err
-			}
-			if allowed {
-				name = ""
-				break
-			}
-		}
-		if name != "" {
-			unreadable = append(unreadable, name)
+		if !allowed {
+			refused = append(refused, name)
 		}
 	}
-	return unreadable, nil
+	return refused, nil
 }
 
 // aboutServer has the other Servers that are the CA's, of those that count, and what is known of
 // the Secrets and claims that a Server names.
 func (a *admitter) aboutServer(ctx context.Context, server *v1alpha1.Server, counts func(other, of *v1alpha1.Server) bool) (facts rules.ServerFacts, err error) {
 	extras := rules.ServerFacts{ProtectedSecrets: map[string]string{}}
-	for _, name := range rules.SecretsOf(&server.Spec) {
+	secrets := rules.SecretsOf(&server.Spec)
+	if len(secrets) > rules.MostReferences {
+		secrets = nil // it is denied in any case
+	}
+	for _, name := range secrets {
 		secret, err := layout.ReadSecret(ctx, a.direct, server.Namespace, name)
 		if err != nil {
 			return facts, err
@@ -230,15 +242,13 @@ func (a *admitter) aboutServer(ctx context.Context, server *v1alpha1.Server, cou
 			extras.ProtectedSecrets[name] = what
 		}
 	}
-	for i := range server.Spec.ExtraVolumes {
-		if claim := server.Spec.ExtraVolumes[i].PersistentVolumeClaim; claim != nil {
-			ofCA, err := layout.IsCAClaim(ctx, a.cached, a.direct, server.Namespace, claim.ClaimName)
-			if err != nil {
-				return facts, err
-			}
-			if ofCA {
-				extras.AuthorityClaims = append(extras.AuthorityClaims, claim.ClaimName)
-			}
+	for _, name := range rules.ClaimsOf(&server.Spec) {
+		claim, err := layout.FindClaim(ctx, a.cached, a.direct, server.Namespace, name)
+		if err != nil {
+			return facts, err
+		}
+		if claim == layout.CAVolume {
+			extras.AuthorityClaims = append(extras.AuthorityClaims, name)
 		}
 	}
 	if !server.Spec.CA {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -192,6 +193,9 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 	if s.served, err = r.served(ctx, ca, s.certificate, stored); err != nil {
 		return progress{}, err
 	}
+	if taken, err := r.claimTaken(ctx, s); err != nil || taken != "" {
+		return progress{reason: reasonWaitingForConfig, message: taken, wait: retryPending}, err
+	}
 	if err := r.lasting(ctx, s); err != nil {
 		return progress{}, err
 	}
@@ -232,6 +236,32 @@ func (r *InitializeReconciler) served(ctx context.Context, ca *v1alpha1.Certific
 	}
 	pair, err := r.cached().pair(ctx, ca.Namespace, layout.TLSSecret(certificate.Name), stored[layout.CAFile], stored[layout.CRLFile])
 	return pair != nil, err
+}
+
+// claimTaken is why the volume of a CA cannot be created yet: "" if it exists, or no Deployment
+// waits for a volume of its name, whose Pods would read the CA's keys.
+func (r *InitializeReconciler) claimTaken(ctx context.Context, s setup) (string, error) {
+	claim := s.claim()
+	exists, err := r.applier.Find(ctx, ours(s.ca), client.ObjectKeyFromObject(claim), &corev1.PersistentVolumeClaim{})
+	if err != nil || exists {
+		return "", err
+	}
+	var deployments appsv1.DeploymentList
+	if err := r.client.List(ctx, &deployments, client.InNamespace(claim.Namespace)); err != nil {
+		return "", fmt.Errorf("listing Deployments: %w", err)
+	}
+	for i := range deployments.Items {
+		d := &deployments.Items[i]
+		if d.Spec.Template.Labels[layout.CAServerLabel] == "true" && d.Spec.Template.Labels[layout.CALabel] == s.ca.Name || ptr.Deref(d.Spec.Replicas, 1) == 0 {
+			continue
+		}
+		if slices.ContainsFunc(d.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool {
+			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name
+		}) {
+			return fmt.Sprintf("Deployment %s mounts claim %s, which this CertificateAuthority would create for its keys; name another claim in its Server, or scale the Server to zero", d.Name, claim.Name), nil
+		}
+	}
+	return "", nil
 }
 
 // lasting keeps what a CA has for as long as it is there.

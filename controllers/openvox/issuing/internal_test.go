@@ -1094,3 +1094,17 @@ func TestNameOfCAServer(t *testing.T) {
 	require.NoError(t, s.Client.Delete(t.Context(), server("b", "first", 2)))
 	require.Equal(t, "first", named(), "while a server is made again, its certificate stays")
 }
+
+// TestVolumeThatOthersWaitFor: the volume of a CA is not created while Pods wait for one of its name.
+func TestVolumeThatOthersWaitFor(t *testing.T) {
+	t.Parallel()
+	waiting := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "catalogs", Namespace: "ns"}}
+	waiting.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "extra-a", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "main-data"}}}}
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"), waiting)
+	require.Contains(t, state(s.reconcile(), v1alpha1.ConditionInitialized), "Deployment catalogs mounts claim main-data, which this CertificateAuthority would create for its keys")
+	require.False(t, s.Get("main-data", &corev1.PersistentVolumeClaim{}))
+	waiting.Spec.Replicas = new(int32(0))
+	require.NoError(t, s.Client.Update(t.Context(), waiting))
+	s.reconcile()
+	require.True(t, s.Get("main-data", &corev1.PersistentVolumeClaim{}))
+}

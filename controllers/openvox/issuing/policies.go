@@ -18,6 +18,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/pausing"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
@@ -103,11 +104,16 @@ func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateA
 	if err != nil {
 		return err
 	}
-	replacing := rules.AutosignConfigs(ca.Name, configs)
+	var servers v1alpha1.ServerList
+	if err := r.client.List(ctx, &servers, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing the Servers of %s: %w", ca.Namespace, err)
+	}
+	// Policies win against a program, unless the files of the Config are not rendered again.
+	replacing := rules.AutosignConfigs(ca.Name, slices.DeleteFunc(slices.Clone(configs), func(c v1alpha1.Config) bool { return !pausing.IsPaused(&c) }), servers.Items)
 	for _, policy := range rendered.Policies {
 		problems[policy.Name] = policy.Error
 		if policy.Error == "" && len(replacing) > 0 {
-			problems[policy.Name] = fmt.Sprintf("Config %s has spec.puppet.autosignCommand, which decides about agents' requests in its place", replacing[0])
+			problems[policy.Name] = fmt.Sprintf("Config %s has spec.puppet.autosignCommand, which decides about agents' requests in its place while the Config is paused; remove the annotation %s", replacing[0], v1alpha1.PausedAnnotation)
 		}
 	}
 	text, err := rendered.Write()

@@ -21,6 +21,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/pausing"
 	"github.com/lintel-policy/lintel/controllers/system"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
@@ -94,7 +95,7 @@ func SetUp(mgr system.Manager, o Options) error {
 			object.Mapped(c, &v1alpha1.Pool{}, w.authoritiesOfPool),
 			object.Mapped(c, &v1alpha1.Database{}, w.authorityOfDatabase, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{}),
 			object.Mapped(c, &v1alpha1.Server{}, w.authorityOfServer),
-			object.Mapped(c, &v1alpha1.Config{}, authorityOfConfig, predicate.TypedGenerationChangedPredicate[*v1alpha1.Config]{}), // which may control them
+			object.Mapped(c, &v1alpha1.Config{}, authorityOfConfig, pausing.Changed[*v1alpha1.Config]()), // which may control them
 			object.Mapped(all, object.MetadataOf(object.SecretKind), w.authoritiesOfPolicySecret),
 			object.Mapped(all, object.MetadataOf(object.SecretKind), authorityOfAutosignSecret)),
 		object.Control(mgr, authoritiesManager, workers, authorities,

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
@@ -77,19 +78,36 @@ func PolicyValue(ctx context.Context, reader client.Reader, secret *corev1.Secre
 	return string(text), nil, nil
 }
 
-// IsCAClaim reports whether a PersistentVolumeClaim is the volume of a CA, also of one that is
-// deleted: its keys are on the volume.
-func IsCAClaim(ctx context.Context, authorities, claims client.Reader, namespace, name string) (bool, error) {
+// Claim is what is known of a PersistentVolumeClaim.
+type Claim int
+
+const (
+	// MissingClaim does not exist, and may be created for a CA.
+	MissingClaim Claim = iota
+	// OtherClaim is any that is not the volume of a CA.
+	OtherClaim
+	// CAVolume is the volume of a CA, also of one that is deleted: its keys are on the volume.
+	CAVolume
+)
+
+// FindClaim finds a PersistentVolumeClaim by its name. claims must read all of them, not only
+// Lintel's own.
+func FindClaim(ctx context.Context, authorities, claims client.Reader, namespace, name string) (Claim, error) {
 	var list v1alpha1.CertificateAuthorityList
 	if err := authorities.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return false, fmt.Errorf("listing the CertificateAuthorities of %s: %w", namespace, err)
+		return MissingClaim, fmt.Errorf("listing the CertificateAuthorities of %s: %w", namespace, err)
 	}
 	if slices.ContainsFunc(list.Items, func(ca v1alpha1.CertificateAuthority) bool { return CAClaim(ca.Name) == name }) {
-		return true, nil
+		return CAVolume, nil
 	}
 	claim := &corev1.PersistentVolumeClaim{}
-	if err := claims.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, claim); client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("reading PersistentVolumeClaim %s: %w", name, err)
+	switch err := claims.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, claim); {
+	case apierrors.IsNotFound(err):
+		return MissingClaim, nil
+	case err != nil:
+		return MissingClaim, fmt.Errorf("reading PersistentVolumeClaim %s: %w", name, err)
+	case claim.Labels[CALabel] != "":
+		return CAVolume, nil
 	}
-	return claim.Labels[CALabel] != "", nil
+	return OtherClaim, nil
 }

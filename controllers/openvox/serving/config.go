@@ -33,6 +33,7 @@ const (
 	reasonAuthorityNotFound = "AuthorityNotFound"
 	reasonReferenceNotFound = "ReferenceNotFound"
 	reasonNotAdmitted       = "NotAdmitted"
+	reasonCommandReplaced   = "AutosignCommandReplaced"
 	reasonNotRendered       = "NotRendered"
 	reasonNotOwned          = "NotOwned"
 	reasonNotWritten        = "NotWritten"
@@ -106,7 +107,11 @@ func (r *ConfigReconciler) carryOut(ctx context.Context, config *v1alpha1.Config
 // render writes the files of a Config, and gives their hash. What it cannot know or may not write is a *verdict,
 // and what was written before stays.
 func (r *ConfigReconciler) render(ctx context.Context, config *v1alpha1.Config) (hash string, err error) {
-	in, err := r.gather(ctx, config)
+	used, replaced, err := r.admitted(ctx, config)
+	if err != nil {
+		return "", err
+	}
+	in, err := r.gather(ctx, used)
 	if err != nil {
 		return "", err
 	}
@@ -119,7 +124,37 @@ func (r *ConfigReconciler) render(ctx context.Context, config *v1alpha1.Config) 
 	if err != nil {
 		return "", &verdict{phase: v1alpha1.ConfigError, reason: reasonNotRendered, message: err.Error()}
 	}
-	return configfiles.Hash(files), r.apply(ctx, config, files, classifierFile)
+	hash = configfiles.Hash(files)
+	if err := r.apply(ctx, config, files, classifierFile); err != nil || replaced == nil {
+		return hash, err
+	}
+	return hash, replaced
+}
+
+// admitted is the Config to render. Of a Config that is denied only because of its
+// autosignCommand, the rest is rendered: the command would stay in force in the Pods, and the
+// SigningPolicies for which it is denied would not be. replaced is the denial then.
+func (r *ConfigReconciler) admitted(ctx context.Context, config *v1alpha1.Config) (used *v1alpha1.Config, replaced *verdict, err error) {
+	answer, err := r.admit(ctx, config)
+	if err != nil || !answer.Denied() {
+		return config, nil, err
+	}
+	denied := &verdict{phase: v1alpha1.ConfigError, reason: reasonNotAdmitted, message: answer.Message()}
+	if config.Spec.Puppet.AutosignCommand == "" {
+		return nil, nil, denied
+	}
+	used = config.DeepCopy()
+	used.Spec.Puppet.AutosignCommand = ""
+	again, err := r.admit(ctx, used)
+	if err != nil {
+		return nil, nil, err
+	}
+	if again.Denied() {
+		return nil, nil, denied
+	}
+	denied.reason = reasonCommandReplaced
+	denied.message += "; the program is not used, and SigningPolicies decide"
+	return used, denied, nil
 }
 
 // apply writes the objects of a Config. The file by which servers classify is there before
@@ -140,16 +175,9 @@ func (r *ConfigReconciler) apply(ctx context.Context, config *v1alpha1.Config, f
 	return r.applier.Remove(ctx, ours, client.ObjectKey{Namespace: config.Namespace, Name: name}, &corev1.Secret{})
 }
 
-// gather asks the rules about a Config, and finds what its files are made of.
+// gather finds what the files of a Config are made of.
 func (r *ConfigReconciler) gather(ctx context.Context, config *v1alpha1.Config) (configfiles.Input, error) {
 	in := configfiles.Input{Config: config}
-	answer, err := r.admit(ctx, config)
-	if err != nil {
-		return in, err
-	}
-	if answer.Denied() {
-		return in, &verdict{phase: v1alpha1.ConfigError, reason: reasonNotAdmitted, message: answer.Message()}
-	}
 	spec := config.Spec
 	if name := spec.DatabaseRef; name != "" {
 		db := &v1alpha1.Database{}

@@ -14,6 +14,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/configfiles"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
@@ -184,4 +185,37 @@ func TestConfigOfADatabase(t *testing.T) {
 	require.Contains(t, files["puppet.conf"], "storeconfigs = true\n")
 	require.Contains(t, files["puppet.conf"], "reports = puppetdb\n")
 	require.Contains(t, files["routes.yaml"], "terminus: puppetdb\n")
+}
+
+// TestReplacedCommand: a program that is denied for SigningPolicies is not used, and everything else
+// of the Config is rendered.
+func TestReplacedCommand(t *testing.T) {
+	t.Parallel()
+	config := openvoxtest.MakeConfig("main")
+	config.Spec.Puppet.AutosignCommand = "/hooks/sign"
+	s := newConfigSite(t, config, openvoxtest.MakeCA("main"))
+	denied := "" // by whether it has the command
+	r := &ConfigReconciler{client: s.Client, applier: s.Applier, events: s.Events, classifiers: classifiers{secrets: secrets{s.Client, s.Client}, admit: admitAll}}
+	r.admit = func(_ context.Context, o builtin.Object) (builtin.Verdict, error) {
+		if o.(*v1alpha1.Config).Spec.Puppet.AutosignCommand != "" || denied == "both" {
+			return openvoxtest.Verdict(denied), nil
+		}
+		return builtin.Verdict{}, nil
+	}
+	render := func() string {
+		_, err := r.Reconcile(t.Context(), object.Request("ns", "c")[0])
+		require.NoError(t, err)
+		require.True(t, s.Get("c", config))
+		return config.Status.Conditions[0].Reason + ": " + config.Status.Conditions[0].Message
+	}
+	render()
+	require.Contains(t, s.files()["puppet.conf"], "autosign = /hooks/sign\n")
+	denied = "it has policies"
+	require.Equal(t, "AutosignCommandReplaced: it has policies; the program is not used, and SigningPolicies decide", render())
+	require.Contains(t, s.files()["puppet.conf"], "autosign = /usr/local/bin/lintel-openvox-autosign\n")
+	require.Equal(t, v1alpha1.ConfigError, config.Status.Phase)
+	require.Equal(t, configfiles.Hash(s.files()), config.Status.FilesHash, "Servers have the files")
+	require.Equal(t, "/hooks/sign", config.Spec.Puppet.AutosignCommand)
+	denied = "both"
+	require.Equal(t, "NotAdmitted: both", render())
 }

@@ -39,6 +39,7 @@ const (
 	reasonCertificateMismatch   = "CertificateMismatch"
 	reasonCodeNotAllowed        = "CodeNotAllowed"
 	reasonSecretNotFound        = "SecretNotFound"
+	reasonClaimNotFound         = "ClaimNotFound"
 	reasonBootstrapped          = "CertificateMounted"
 )
 
@@ -116,7 +117,7 @@ func (r *ServerReconciler) reporter() object.Reporter[*v1alpha1.Server, v1alpha1
 		Conditions: func(s *v1alpha1.ServerStatus) []metav1.Condition { return s.Conditions },
 		News: map[string]object.News{v1alpha1.ConditionReady: object.Reasoned(func(reason string) bool {
 			return !slices.Contains([]string{
-				reasonRunning, reasonRollingOut, reasonScaledToZero, reasonWaitingForCertificate, reasonWaitingForAuthority, reasonWaitingForConfig, reasonSecretNotFound,
+				reasonRunning, reasonRollingOut, reasonScaledToZero, reasonWaitingForCertificate, reasonWaitingForAuthority, reasonWaitingForConfig, reasonSecretNotFound, reasonClaimNotFound,
 			}, reason)
 		})},
 	}
@@ -136,8 +137,14 @@ func (r *ServerReconciler) carryOut(ctx context.Context, server *v1alpha1.Server
 		err = r.apply(ctx, facts)
 	}
 	o, err := obstacleOf(err)
+	if err == nil && o != nil {
+		err = r.stopForbidden(ctx, server, o)
+	}
 	if err != nil {
 		return serverReport{}, err // and it is tried again
+	}
+	if o == nil {
+		o = facts.lacking
 	}
 	seen, err := r.observe(ctx, server)
 	if err != nil {
@@ -198,10 +205,10 @@ func (r *ServerReconciler) gather(ctx context.Context, server *v1alpha1.Server) 
 	if f.pair, f.bundle, err = r.pairOf(ctx, server, f.ca); err != nil {
 		return f, err
 	}
-	if err := r.codeAllowed(ctx, server.Namespace, f.code()); err != nil {
+	if err := r.claimsAllowed(ctx, f); err != nil {
 		return f, err
 	}
-	if f.missing, err = r.missingSecrets(ctx, server); err != nil {
+	if err := r.findSecrets(ctx, &f); err != nil {
 		return f, err
 	}
 	if server.Spec.CA {
@@ -246,7 +253,7 @@ func (r *ServerReconciler) configOf(ctx context.Context, server *v1alpha1.Server
 	// The cache may have the one and not the other.
 	current := config.Status.ObservedGeneration == config.Generation && configfiles.Hash(files.Data) == config.Status.FilesHash && metav1.IsControlledBy(files, config)
 	switch {
-	case ready != nil && ready.Status != metav1.ConditionTrue && ready.ObservedGeneration == config.Generation:
+	case ready != nil && ready.Status != metav1.ConditionTrue && ready.Reason != reasonCommandReplaced && ready.ObservedGeneration == config.Generation:
 		return nil, nil, &obstacle{phase: v1alpha1.ServerPending, reason: reasonConfigNotReady, message: fmt.Sprintf("Config %s: %s", name, ready.Message)}
 	case !current:
 		return nil, nil, &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForConfig, message: fmt.Sprintf("the files of Config %s are not rendered yet", name)}
@@ -301,45 +308,6 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 	}
 	pair, bundle, _, err = r.pairs().of(ctx, certificate, ca)
 	return pair, bundle, err
-}
-
-// codeAllowed refuses the volume of a CA, also of one that is gone: its keys are there, and
-// whoever names it as code may read them.
-func (r *ServerReconciler) codeAllowed(ctx context.Context, namespace string, sources []v1alpha1.CodeSource) error {
-	for _, source := range sources {
-		if source.ClaimName == "" {
-			continue
-		}
-		ofCA, err := layout.IsCAClaim(ctx, r.client, r.client, namespace, source.ClaimName)
-		if err != nil {
-			return err
-		}
-		if ofCA {
-			return &obstacle{phase: v1alpha1.ServerError, reason: reasonCodeNotAllowed, wait: conflictRetry, message: fmt.Sprintf(
-				"claim %s is the volume of a CA, with its keys, and is not mounted as code; name another in spec.code", source.ClaimName)}
-		}
-	}
-	return nil
-}
-
-// missingSecrets are the Secrets that a Server names and that do not exist: all of them are
-// optional. Pods are created once the others exist, so that the rules have seen each Secret.
-func (r *ServerReconciler) missingSecrets(ctx context.Context, server *v1alpha1.Server) (missing map[string]bool, err error) {
-	missing = map[string]bool{}
-	for _, name := range rules.SecretsOf(&server.Spec) {
-		secret, err := layout.ReadSecret(ctx, r.secrets.live, server.Namespace, name)
-		if err != nil {
-			return nil, err
-		}
-		if secret != nil {
-			continue
-		}
-		if field := requiredBy(&server.Spec, name); field != "" {
-			return nil, &obstacle{phase: v1alpha1.ServerPending, reason: reasonSecretNotFound, message: fmt.Sprintf("%s: there is no Secret %s; create it, or set optional: true", field, name)}
-		}
-		missing[name] = true
-	}
-	return missing, nil
 }
 
 // isOperators is of a Certificate by which the operator signs, which runs in no Pod.
@@ -397,15 +365,9 @@ func (r *ServerReconciler) observe(ctx context.Context, server *v1alpha1.Server)
 	if r.externalOnly {
 		return seen, nil
 	}
-	deployment := &appsv1.Deployment{}
-	err = r.client.Get(ctx, client.ObjectKeyFromObject(server), deployment)
-	if client.IgnoreNotFound(err) != nil {
-		return seen, fmt.Errorf("reading Deployment %s: %w", server.Name, err)
+	if seen.deployment, err = r.deploymentOf(ctx, server); err != nil || seen.deployment == nil {
+		return seen, err
 	}
-	if err != nil || !metav1.IsControlledBy(deployment, server) {
-		return seen, nil
-	}
-	seen.deployment = deployment
 	seen.trouble, err = troubleAmong(ctx, r.client, server.Namespace, client.MatchingLabels{serverLabel: server.Name})
 	return seen, err
 }

@@ -335,8 +335,8 @@ func TestExtrasOfServer(t *testing.T) {
 	facts := factsOf(server)
 	facts.missing = map[string]bool{"gone": true}
 	pod := podOf(t, facts).Spec
-	require.Equal(t, "URL", pod.Containers[0].Env[2].Name)
-	require.Len(t, pod.Containers[0].Env, 3)
+	require.Equal(t, "URL", pod.Containers[0].Env[4].Name)
+	require.Len(t, pod.Containers[0].Env, 5)
 	require.Equal(t, server.Spec.EnvFrom[:1], pod.Containers[0].EnvFrom)
 	last := len(pod.Volumes)
 	require.Equal(t, "client", pod.Volumes[last-3].Secret.SecretName)
@@ -366,7 +366,9 @@ func TestRulesKnowMounts(t *testing.T) {
 	whole.files[configfiles.ReportProcessorFile], whole.files[configfiles.RoutesFile] = "x", "x"
 	for _, facts := range []serverFacts{whole, factsOf(openvoxtest.MakeServer("catalogs"))} {
 		for _, mount := range podOf(t, facts).Spec.Containers[0].VolumeMounts {
-			require.True(t, slices.ContainsFunc(strings.Split(list, `"`), func(own string) bool { return strings.HasPrefix(own, "/") && overlaps(mount.MountPath, own) }), mount.MountPath)
+			require.True(t, slices.ContainsFunc(strings.Split(list, `"`), func(own string) bool {
+				return strings.HasPrefix(own, "/") && (mount.MountPath == own || strings.HasPrefix(mount.MountPath, own+"/"))
+			}), mount.MountPath)
 		}
 	}
 }
@@ -381,6 +383,79 @@ func TestMissingSecret(t *testing.T) {
 	require.Nil(t, s.deployment())
 	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("env", nil)))
 	require.Contains(t, s.run(), "RollingOut")
+
+	// Once Pods refer to it, its loss holds up no change.
+	s.become(appsv1.DeploymentStatus{Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 2})
+	require.NoError(t, s.Client.Delete(t.Context(), openvoxtest.MakeSecret("env", nil)))
+	s.change(func(spec *v1alpha1.ServerSpec) { spec.Replicas, spec.JavaArgs = new(int32(1)), "-Xmx600m" })
+	require.Equal(t, "Running False SecretNotFound: spec.envFrom[0].secretRef: there is no Secret env; create it, or set optional: true; 2 of the servers that were made before are ready", s.run())
+	require.EqualValues(t, 1, *s.deployment().Spec.Replicas)
+	container := s.deployment().Spec.Template.Spec.Containers[0]
+	require.Equal(t, "-Xmx600m", container.Env[0].Value)
+	require.Equal(t, server.Spec.EnvFrom, container.EnvFrom, "the kubelet waits for it")
+	s.change(func(spec *v1alpha1.ServerSpec) { spec.Replicas = new(int32(0)) })
+	s.run()
+	require.Zero(t, *s.deployment().Spec.Replicas)
+	s.change(func(spec *v1alpha1.ServerSpec) { spec.Replicas = new(int32(2)) })
+	require.Contains(t, s.run(), "SecretNotFound")
+	require.Zero(t, *s.deployment().Spec.Replicas, "no Pod is created before the Secret is known")
+}
+
+// TestEnvironmentOfTheJVM: nothing that is in envFrom replaces the heap.
+func TestEnvironmentOfTheJVM(t *testing.T) {
+	t.Parallel()
+	facts := factsOf(openvoxtest.MakeServer("s"))
+	require.Len(t, podOf(t, facts).Spec.Containers[0].Env, 2, "Pods without envFrom stay as they are")
+	facts.server.Spec.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "a"}}}}
+	env := podOf(t, facts).Spec.Containers[0].Env
+	require.Contains(t, env, corev1.EnvVar{Name: "JAVA_TOOL_OPTIONS"})
+	require.Contains(t, env, corev1.EnvVar{Name: "_JAVA_OPTIONS"})
+}
+
+// TestForbiddenPods: Pods that have, or would have as soon as they start, the keys of a CA are
+// stopped if the Server is not carried out.
+func TestForbiddenPods(t *testing.T) {
+	t.Parallel()
+	claim := func(name string) *corev1.PersistentVolumeClaim {
+		return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}}
+	}
+	for name, c := range map[string]struct {
+		claim  string
+		change func(*serverSite)
+		want   string
+		stays  bool
+	}{
+		"a CA is created": {"b-data", func(s *serverSite) {
+			require.NoError(s.T, s.Client.Create(s.T.Context(), openvoxtest.MakeCA("b")))
+		}, "claim b-data is the volume of a CA, with its keys, and is not mounted; name another in spec.extraVolumes; Deployment catalogs is scaled to zero, since its Pods refer to claim b-data, the volume of a CA", false},
+		"the claim is deleted": {"b-data", func(s *serverSite) { require.NoError(s.T, s.Client.Delete(s.T.Context(), claim("b-data"))) },
+			"spec.extraVolumes: there is no PersistentVolumeClaim b-data; create it, or name another; Deployment catalogs is scaled to zero", false},
+		"the Secret becomes Lintel's own": {"b-data", func(s *serverSite) {
+			secret := &corev1.Secret{}
+			require.True(s.T, s.Get("mine", secret))
+			secret.Labels = map[string]string{layout.ManagedByLabel: layout.ManagedBy}
+			require.NoError(s.T, s.Client.Update(s.T.Context(), secret))
+			s.refused = "no"
+		}, "no; Deployment catalogs is scaled to zero, since its Pods refer to Secret mine, which is OpenVox's own", false},
+		"another reason": {"b-data", func(s *serverSite) { s.refused = "no" }, "Error False NotAdmitted: no", true},
+	} {
+		server := openvoxtest.MakeServer("catalogs")
+		server.Spec.ExtraVolumes = []v1alpha1.ExtraVolume{
+			{Name: "a", PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.claim}},
+			{Name: "b", Secret: &corev1.SecretVolumeSource{SecretName: "mine"}},
+		}
+		s := newServerSite(t, server)
+		require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("mine", nil)))
+		require.Equal(t, "Pending False ClaimNotFound: spec.extraVolumes: there is no PersistentVolumeClaim b-data; create it, or name another", s.run())
+		require.Nil(t, s.deployment(), "its volume may become that of a CA")
+		require.NoError(t, s.Client.Create(t.Context(), claim(c.claim)))
+		s.run()
+		require.EqualValues(t, 2, *s.deployment().Spec.Replicas)
+		c.change(s)
+		require.Contains(t, s.run(), c.want, name)
+		require.Equal(t, c.stays, *s.deployment().Spec.Replicas == 2, name)
+		require.Contains(t, s.run(), c.want, "it is said for as long as it lasts")
+	}
 }
 
 // serverSite is an API server with one Server, and what it refers to.
@@ -586,6 +661,14 @@ func TestWhatServersWaitFor(t *testing.T) {
 		`Error False ConfigNotReady: spec.puppet.environmentPath of Config c begins with "x", at which no code can be mounted; begin with a folder such as /etc/puppetlabs/code/environments`: update(&v1alpha1.Config{}, "c", func(o client.Object) {
 			o.(*v1alpha1.Config).Spec.Puppet.EnvironmentPath, o.(*v1alpha1.Config).Spec.Code = "x", codeOf(v1alpha1.CodeSource{Image: "a"})
 		}),
+		`Error False ConfigNotReady: spec.puppet.environmentPath of Config c begins with "y", at which no code can be mounted; begin with a folder such as /etc/puppetlabs/code/environments`: func(s *serverSite) { // a Config without its command is carried out
+			status(&v1alpha1.Config{}, "c", func(o client.Object) {
+				object.Conditions{List: &o.(*v1alpha1.Config).Status.Conditions, Generation: 3}.Set(v1alpha1.ConditionConfigReady, false, reasonCommandReplaced, "it is denied")
+			})(s)
+			update(&v1alpha1.Config{}, "c", func(o client.Object) {
+				o.(*v1alpha1.Config).Spec.Puppet.EnvironmentPath, o.(*v1alpha1.Config).Spec.Code = "y", codeOf(v1alpha1.CodeSource{Image: "a"})
+			})(s)
+		},
 	} {
 		want, _, _ := strings.Cut(want, "#")
 		s := newServerSite(t, openvoxtest.MakeServer("catalogs"))
@@ -723,6 +806,9 @@ func TestVolumeOfACAIsNoCode(t *testing.T) {
 	server := openvoxtest.MakeServer("catalogs")
 	server.Spec.Code = codeOf(v1alpha1.CodeSource{ClaimName: "code"})
 	s := newServerSite(t, server)
+	require.Contains(t, s.run(), "Pending False ClaimNotFound: spec.code: there is no PersistentVolumeClaim code")
+	require.Nil(t, s.deployment())
+	require.NoError(t, s.Client.Create(t.Context(), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "code", Namespace: "ns"}}))
 	s.run()
 	require.NotNil(t, s.deployment())
 }

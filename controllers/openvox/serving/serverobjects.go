@@ -59,6 +59,9 @@ type serverFacts struct {
 	fsGroup *int64
 	// missing are the optional Secrets of the Server that do not exist.
 	missing map[string]bool
+	// lacking is that a Secret does not exist that is required and that the Pods refer to already:
+	// nil if there is none.
+	lacking *obstacle
 	// running is how many Pods the Deployment has now: nil where there is none.
 	running *int32
 }

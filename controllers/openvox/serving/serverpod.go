@@ -46,6 +46,10 @@ func (f serverFacts) pod() (corev1.PodSpec, error) {
 	}
 	volumes, volumeMounts = append(volumes, extraVolumes...), append(volumeMounts, extraMounts...)
 	extraEnv, envFrom := f.extraEnv()
+	var unset []corev1.EnvVar
+	if len(envFrom) > 0 { // a Secret may have them, and the JVM prefers the last to spec.javaArgs
+		unset = []corev1.EnvVar{{Name: "JAVA_TOOL_OPTIONS"}, {Name: "_JAVA_OPTIONS"}}
+	}
 	options := javaOptions(spec)
 	name, container := layout.ImageName(image.Repository, image.Tag), &corev1.SecurityContext{
 		AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(f.config.Spec.ReadOnlyRootFilesystem),
@@ -63,7 +67,7 @@ func (f serverFacts) pod() (corev1.PodSpec, error) {
 		Containers: []corev1.Container{{
 			Name: serverContainer, Image: name, ImagePullPolicy: image.PullPolicy, Resources: spec.Resources,
 			// Java reads the second, and images of openvox-operator the first.
-			Env:          append([]corev1.EnvVar{{Name: "JAVA_ARGS", Value: options}, {Name: "JDK_JAVA_OPTIONS", Value: options}}, extraEnv...),
+			Env:          slices.Concat([]corev1.EnvVar{{Name: "JAVA_ARGS", Value: options}, {Name: "JDK_JAVA_OPTIONS", Value: options}}, unset, extraEnv),
 			EnvFrom:      envFrom,
 			Ports:        []corev1.ContainerPort{{Name: serverPort, ContainerPort: layout.Port, Protocol: corev1.ProtocolTCP}},
 			VolumeMounts: volumeMounts,

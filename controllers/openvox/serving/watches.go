@@ -45,6 +45,7 @@ func (w watches) serverSources(c, all cluster.Cluster, externalOnly bool) []sour
 		}),
 		object.Mapped(c, &v1alpha1.NodeClassifier{}, w.serversOfClassifier, predicate.TypedGenerationChangedPredicate[*v1alpha1.NodeClassifier]{}),
 		object.Mapped(c, &v1alpha1.CertificateAuthority{}, w.serversOf),
+		object.Mapped(c, &v1alpha1.CertificateAuthority{}, w.serversWithVolume, object.Updates(func(_, _ *v1alpha1.CertificateAuthority) bool { return false })), // whether it is there
 		object.Mapped(c, &v1alpha1.Pool{}, func(ctx context.Context, pool *v1alpha1.Pool) []reconcile.Request {
 			return w.servers(ctx, pool.Namespace, func(s *v1alpha1.Server) bool { return slices.Contains(s.Spec.PoolRefs, pool.Name) })
 		}, object.Updates(func(_, _ *v1alpha1.Pool) bool { return false })), // whether it is there
@@ -134,6 +135,18 @@ func (w watches) servers(ctx context.Context, namespace string, concerned func(*
 // serversOf are those of a CA.
 func (w watches) serversOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
 	return w.serversOfConfigs(ctx, ca.Namespace, func(c v1alpha1.Config) bool { return c.Spec.AuthorityRef == ca.Name })
+}
+
+// serversWithVolume are those that name the claim of a CA, which may be about to be created.
+func (w watches) serversWithVolume(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
+	claim := layout.CAClaim(ca.Name)
+	names := func(code v1alpha1.CodeSources) bool {
+		return slices.ContainsFunc(code.List, func(s v1alpha1.CodeSource) bool { return s.ClaimName == claim })
+	}
+	own := w.servers(ctx, ca.Namespace, func(s *v1alpha1.Server) bool {
+		return names(s.Spec.Code) || slices.Contains(rules.ClaimsOf(&s.Spec), claim)
+	})
+	return append(own, w.serversOfConfigs(ctx, ca.Namespace, func(c v1alpha1.Config) bool { return names(c.Spec.Code) })...)
 }
 
 // serversOfClassifier are those that keep what it answers.

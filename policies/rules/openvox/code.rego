@@ -15,8 +15,8 @@ problems(spec, environments) := ((({{"msg": msg, "field": "spec.code"} |
 	not type_name(code) in {"array", "object", "null"}
 	msg := "spec.code: Invalid value: must be a list of sources, such as [{image: registry.example/code:1}], or one source"
 } | {{"msg": msg, "field": "spec.code"} |
-	count(spec.code) > most
 	is_array(spec.code)
+	count(spec.code) > most
 	msg := sprintf("spec.code: Too many: %d: must have at most %d items", [count(spec.code), most])
 }) | {problem |
 	some [field, source] in sources(spec)
@@ -52,9 +52,14 @@ given(spec) if is_object(spec.code)
 
 given(spec) if is_array(spec.code)
 
-target(source) if source.environment
+target(source) if set_to(source, "environment")
 
-target(source) if source.mountPath
+target(source) if set_to(source, "mountPath")
+
+# Stored objects may have empty strings, which are the same as fields that are not set.
+optional := {"environment", "imagePullPolicy", "imagePullSecret", "mountPath"}
+
+set_to(source, key) if source[key] != ""
 
 # Where the sources are, by their fields.
 placed(spec, environments) := [[field, path] |
@@ -65,8 +70,10 @@ placed(spec, environments) := [[field, path] |
 
 place(source, environments) := source.mountPath if {
 	is_string(source.mountPath)
+	set_to(source, "mountPath")
 } else := sprintf("%s/%s", [environments, source.environment]) if {
 	is_string(source.environment)
+	set_to(source, "environment")
 }
 
 overlap(a, b) if a == b
@@ -88,7 +95,7 @@ source_problems(field, source) := (((((({{"msg": msg, "field": field} |
 	is_object(source)
 	some key, value in source
 	key in keys
-	not text(value)
+	not text(key, value)
 	path := sprintf("%s.%s", [field, key])
 	msg := sprintf("%s: Invalid value: must be a string of 1 to 1024 characters", [path])
 }) | {{"msg": msg, "field": field} |
@@ -97,32 +104,41 @@ source_problems(field, source) := (((((({{"msg": msg, "field": field} |
 	msg := sprintf("%s: set exactly one of image and claimName", [field])
 }) | {{"msg": msg, "field": field} |
 	is_object(source)
-	count({"environment", "mountPath"} & object.keys(source)) == 2
+	set_to(source, "environment")
+	set_to(source, "mountPath")
 	msg := sprintf("%s: set at most one of environment and mountPath", [field])
 }) | {{"msg": msg, "field": path} |
 	policy := source.imagePullPolicy
+	policy != ""
 	not policy in {"Always", "IfNotPresent", "Never"}
 	path := sprintf("%s.imagePullPolicy", [field])
 	msg := sprintf("%s: Unsupported value %v: supported values: Always, IfNotPresent, Never", [path, policy])
 }) | {{"msg": msg, "field": path} |
 	name := source.environment
 	is_string(name)
+	name != ""
 	not regex.match(`^[A-Za-z0-9_]+$`, name)
 	path := sprintf("%s.environment", [field])
 	msg := sprintf("%s: Invalid value %q: must consist of A-Z, a-z, 0-9 and _, as names of environments do", [path, name])
 }) | {{"msg": msg, "field": path} |
 	folder := source.mountPath
 	is_string(folder)
+	folder != ""
 	not below(folder)
 	path := sprintf("%s.mountPath", [field])
 	msg := sprintf("%s: Invalid value %q: must be an absolute path below %s, such as %s/modules", [path, folder, root, root])
 }
 
-text(value) if {
+text(_, value) if {
 	is_string(value)
 	count(value) > 0
 	count(value) <= 1024
 }
+
+text(key, "") if key in optional
+
+# What is stored can still be edited.
+unchanged if input.request.oldObject.spec.code == input.request.object.spec.code
 
 below(folder) if {
 	regex.match(`^/etc/puppetlabs/code(?:/[^/:\x00-\x1f]+)+$`, folder)

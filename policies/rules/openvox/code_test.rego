@@ -4,6 +4,7 @@ import rego.v1
 
 import data.openvox.config
 import data.openvox.nodeclassifier
+import data.openvox.server
 import data.openvox.signingpolicy
 
 code_denials(code) := config_denials({"code": code})
@@ -32,10 +33,32 @@ test_code if {
 	}
 }
 
+test_code_stored_before if {
+	every code in [{"image": "a", "imagePullSecret": "", "environment": "", "mountPath": "", "imagePullPolicy": ""}, [{"image": "a", "environment": "e", "mountPath": ""}]] {
+		code_denials(code) == set()
+		server_denials({"code": code}) == set()
+	}
+	code_denials([{"image": "a", "environment": ""}, {"image": "b", "environment": "b"}]) == {"spec.code[0]"}
+	code_denials([{"image": "a", "claimName": ""}]) == {"spec.code[0]", "spec.code[0].claimName"}
+
+	# Unchanged, it holds up no other edit.
+	before := {"spec": {"code": {"image": ""}}}
+	edited := {"spec": {"code": {"image": ""}, "replicas": 1}}
+	count(config.deny) == 0 with input as review(update(before, edited), {})
+	fields(config.deny) == {"spec.code.image"} with input as review(update({"spec": {}}, edited), {})
+	count(server.deny) == 0 with input as review(update(before, edited), {})
+	fields(server.deny) == {"spec.code.image"} with input as review(update({"spec": {}}, edited), {})
+	fields(server.deny) == {"spec.code.image"} with input as {"name": "x", "request": create(edited)}
+}
+
 test_code_overlaps if {
 	code_denials([{"image": "a"}, {"image": "b", "environment": "b"}]) == {"spec.code[0]"}
 	code_denials([{"image": "a", "environment": "e"}, {"image": "b", "environment": "e"}]) == {"spec.code[1]"}
 	server_denials({"code": [{"image": "a", "environment": "e"}, {"image": "b", "environment": "e"}]}) == {"spec.code[1]"}
+	deeper := {"image": "b", "mountPath": "/etc/puppetlabs/code/modules/b"}
+	upper := {"image": "a", "mountPath": "/etc/puppetlabs/code/modules"}
+	code_denials([upper, deeper]) == {"spec.code[1]"}
+	code_denials([deeper, upper]) == {"spec.code[1]"}
 	below := {"image": "b", "mountPath": "/etc/puppetlabs/code/environments/e/modules"}
 	code_denials([{"image": "a", "environment": "e"}, below]) == {"spec.code[1]"}
 	config_denials({"puppet": {"environmentPath": "$codedir/envs:/x"}, "code": [{"image": "a", "environment": "e"}, below]}) == set()

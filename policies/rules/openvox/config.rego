@@ -86,6 +86,7 @@ deny contains {"msg": msg, "field": "spec.puppet.externalNodesCommand"} if {
 
 deny contains {"msg": msg, "field": "spec.puppet.autosignCommand"} if {
 	policies := input.facts.signingPolicies
+	is_array(policies)
 	count(policies) > 0
 	autosign
 	not autosigned_before
@@ -268,7 +269,10 @@ opens(match) if {
 	startswith("/puppet-ca/", head)
 }
 
-deny contains problem if some problem in code.problems(spec, environments)
+deny contains problem if {
+	not code.unchanged
+	some problem in code.problems(spec, environments)
+}
 
 environments := replace(first, "$codedir", code.root) if {
 	first := split(object.get(puppet, "environmentPath", "/etc/puppetlabs/code/environments"), ":")[0]

@@ -6,7 +6,7 @@ package openvox.extras
 import rego.v1
 
 # What is wrong with the fields of a Server.
-problems(spec, facts) := (((env_problems(spec) | mount_problems(spec)) | secret_problems(spec, facts)) | volume_problems(spec, facts)) | security_problems(spec)
+problems(spec, facts) := ((((env_problems(spec) | mount_problems(spec)) | secret_problems(spec, facts)) | volume_problems(spec, facts)) | access_problems(spec, facts)) | security_problems(spec)
 
 security_problems(spec) := {{"msg": msg, "field": "spec.securityContext.runAsUser"} |
 	user := spec.securityContext.runAsUser
@@ -17,8 +17,8 @@ security_problems(spec) := {{"msg": msg, "field": "spec.securityContext.runAsUse
 	msg := "spec.securityContext.runAsNonRoot: Invalid value false: must be true, since no Pod runs as root"
 }
 
-# The heap is in these two.
-reserved_names := {"JAVA_ARGS", "JDK_JAVA_OPTIONS"}
+# The heap is in the first two. The JVM reads the others as well, and would prefer the last.
+reserved_names := {"JAVA_ARGS", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"}
 
 env_problems(spec) := {{"msg": msg, "field": field} |
 	some i, variable in spec.extraEnv
@@ -130,7 +130,7 @@ secrets(spec) := (({[field, name] |
 
 # Names of Secrets that hold keys of a CA, or that tell who gets certificates: also of a CA that
 # is created later.
-key_suffixes := {"-ca-key", "-ca-setup", "-autosign-policy", "-ca-revocations"}
+key_suffixes := {"-ca-key", "-ca-setup", "-autosign-policy", "-ca-revocations", "-operator-signing-tls", "-operator-standby-tls"}
 
 secret_problems(spec, facts) := {{"msg": msg, "field": field} |
 	some [field, name] in secrets(spec)
@@ -140,7 +140,47 @@ secret_problems(spec, facts) := {{"msg": msg, "field": field} |
 } | {{"msg": msg, "field": field} |
 	some [field, name] in secrets(spec)
 	name in object.get(facts, "unreadableSecrets", [])
-	msg := sprintf("%s: user %q may neither get Secret %q nor create Pods in this namespace; ask an administrator for one of both", [field, input.request.userInfo.username, name])
+	msg := sprintf("%s: user %q may neither get Secret %q nor create Pods in this namespace, and changes what reads the Secret; ask an administrator for one of both permissions", [field, input.request.userInfo.username, name])
+}
+
+# Each Secret is read from the API server, and each permission is a request to it.
+most := 32
+
+access_problems(spec, facts) := ({{"msg": msg, "field": "spec"} |
+	some kind, listed in {"Secrets": secrets(spec), "ConfigMaps": config_maps(spec)}
+	names := {name | some [_, name] in listed}
+	count(names) > most
+	msg := sprintf("spec: Too many: %d %s: extraEnv, envFrom and extraVolumes may refer to at most %d; combine some", [count(names), kind, most])
+} | {{"msg": msg, "field": field} |
+	some [field, name] in config_maps(spec)
+	name in object.get(facts, "unreadableConfigMaps", [])
+	msg := sprintf("%s: user %q may neither get ConfigMap %q nor create Pods in this namespace, and changes what reads the ConfigMap; ask an administrator for one of both permissions", [field, input.request.userInfo.username, name])
+}) | {{"msg": msg, "field": field} |
+	some i, volume in spec.extraVolumes
+	claim := volume.persistentVolumeClaim.claimName
+	claim in object.get(facts, "unreadableClaims", [])
+	field := sprintf("spec.extraVolumes[%d].persistentVolumeClaim.claimName", [i])
+	msg := sprintf("%s: user %q may not create Pods in this namespace, and changes what reads PersistentVolumeClaim %q; ask an administrator for this permission", [field, input.request.userInfo.username, claim])
+}
+
+# The ConfigMaps that a Server names, with the fields that name them.
+config_maps(spec) := (({[field, name] |
+	some i, variable in spec.extraEnv
+	name := variable.valueFrom.configMapKeyRef.name
+	field := sprintf("spec.extraEnv[%d].valueFrom.configMapKeyRef.name", [i])
+} | {[field, name] |
+	some i, source in spec.envFrom
+	name := source.configMapRef.name
+	field := sprintf("spec.envFrom[%d].configMapRef.name", [i])
+}) | {[field, name] |
+	some i, volume in spec.extraVolumes
+	name := volume.configMap.name
+	field := sprintf("spec.extraVolumes[%d].configMap.name", [i])
+}) | {[field, name] |
+	some i, volume in spec.extraVolumes
+	some j, source in volume.projected.sources
+	name := source.configMap.name
+	field := sprintf("spec.extraVolumes[%d].projected.sources[%d].configMap.name", [i, j])
 }
 
 suffix_of(name) := "has the name of a CA's own Secret" if {

@@ -44,8 +44,8 @@ type PolicyFacts struct {
 // stored.
 type SigningPolicyFacts struct {
 	PolicyFacts
-	// AutosignConfigs are the Configs of its CertificateAuthority with a program of their own in
-	// place of SigningPolicies.
+	// AutosignConfigs are the Configs of the server of its CertificateAuthority with a program of
+	// their own in place of SigningPolicies.
 	AutosignConfigs []string `json:"autosignConfigs"`
 }
 
@@ -57,10 +57,16 @@ type ConfigFacts struct {
 }
 
 // AutosignConfigs are the Configs of a CertificateAuthority with a program of their own in place
-// of SigningPolicies.
-func AutosignConfigs(ca string, configs []v1alpha1.Config) (names []string) {
+// of SigningPolicies. Only those of its own server count: no other server signs.
+func AutosignConfigs(ca string, configs []v1alpha1.Config, servers []v1alpha1.Server) (names []string) {
 	for i := range configs {
-		if config := &configs[i]; config.Spec.AuthorityRef == ca && config.Spec.Puppet.AutosignCommand != "" && config.DeletionTimestamp.IsZero() {
+		config := &configs[i]
+		if config.Spec.AuthorityRef != ca || config.Spec.Puppet.AutosignCommand == "" || !config.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if slices.ContainsFunc(servers, func(s v1alpha1.Server) bool {
+			return s.Spec.CA && s.Spec.ConfigRef == config.Name && s.DeletionTimestamp.IsZero()
+		}) {
 			names = append(names, config.Name)
 		}
 	}
@@ -148,44 +154,11 @@ type ServerFacts struct {
 	// ProtectedSecrets are the Secrets that it names and that no Server may have: what each is,
 	// as the predicate of a sentence. One that may be had has no entry.
 	ProtectedSecrets map[string]string `json:"protectedSecrets,omitempty"`
-	// UnreadableSecrets are the Secrets that the request adds and that the requester may
-	// neither read nor have in a Pod.
-	UnreadableSecrets []string `json:"unreadableSecrets,omitempty"`
+	// Unreadable are those whose use the request changes and that the requester may neither
+	// read nor have in a Pod.
+	Unreadable
 	// AuthorityClaims are the claims that it names and that are volumes of CAs.
 	AuthorityClaims []string `json:"authorityClaims,omitempty"`
-}
-
-// SecretsOf are the names of the Secrets that a Server adds to its Pods.
-func SecretsOf(spec *v1alpha1.ServerSpec) (names []string) {
-	add := func(name string) {
-		if name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	for i := range spec.ExtraEnv {
-		if from := spec.ExtraEnv[i].ValueFrom; from != nil && from.SecretKeyRef != nil {
-			add(from.SecretKeyRef.Name)
-		}
-	}
-	for i := range spec.EnvFrom {
-		if from := spec.EnvFrom[i].SecretRef; from != nil {
-			add(from.Name)
-		}
-	}
-	for i := range spec.ExtraVolumes {
-		volume := &spec.ExtraVolumes[i]
-		if volume.Secret != nil {
-			add(volume.Secret.SecretName)
-		}
-		if volume.Projected != nil {
-			for _, source := range volume.Projected.Sources {
-				if source.Secret != nil {
-					add(source.Secret.Name)
-				}
-			}
-		}
-	}
-	return names
 }
 
 // CAServers are the facts about a Server with ca, among those of its namespace that count.
