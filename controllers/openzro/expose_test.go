@@ -64,7 +64,9 @@ func TestExposedSpec(t *testing.T) {
 	}
 	// The author of such a Service decides what its name resolves to.
 	for _, change := range []func(*corev1.ServiceSpec){
-		func(s *corev1.ServiceSpec) { s.Type, s.ExternalName = corev1.ServiceTypeExternalName, "metadata.google.internal" },
+		func(s *corev1.ServiceSpec) {
+			s.Type, s.ExternalName = corev1.ServiceTypeExternalName, "metadata.google.internal"
+		},
 		func(s *corev1.ServiceSpec) { s.Selector = nil },
 	} {
 		service := exposed(nil)

@@ -70,7 +70,7 @@ func newAPIServer(t *testing.T) *apiServer {
 		"/apis":   map[string]any{"kind": "APIGroupList", "groups": []any{map[string]any{"name": "openvox.voxpupuli.org", "versions": []any{version}, "preferredVersion": version}}},
 		"/api/v1": map[string]any{"kind": "APIResourceList", "groupVersion": "v1", "resources": []any{resource("secrets", "Secret"), resource("pods", "Pod"), resource("events", "Event")}},
 		"/apis/openvox.voxpupuli.org/v1alpha1": map[string]any{"kind": "APIResourceList", "groupVersion": "openvox.voxpupuli.org/v1alpha1", "resources": []any{
-			resource("certificateauthorities", "CertificateAuthority"), resource("certificates", "Certificate"), resource("configs", "Config"),
+			resource("certificateauthorities", "CertificateAuthority"), resource("certificates", "Certificate"), resource("configs", "Config"), resource("servers", "Server"),
 		}},
 	}}
 	a.Server = httptest.NewServer(a)
@@ -197,6 +197,7 @@ func site(t *testing.T) (*openvoxtest.CA, *apiServer) {
 		base + "certificateauthorities/main":                          authority("main"),
 		base + "certificates":                                         list("CertificateList", certificate("server", "server.example.com"), certificate("main-operator-signing", "main-operator")),
 		base + "configs":                                              list("ConfigList"),
+		base + "servers":                                              list("ServerList"),
 		"/api/v1/namespaces/puppet/secrets/main-ca":                   secret("main-ca", map[string][]byte{layout.CAFile: ca.Bundle()}),
 		"/api/v1/namespaces/puppet/secrets/main-autosign-policy":      secret("main-autosign-policy", map[string][]byte{layout.PolicyFile: rendered(t)}),
 		"/api/v1/namespaces/puppet/secrets/main-operator-signing-tls": secret("main-operator-signing-tls", pair),
@@ -274,6 +275,8 @@ func TestList(t *testing.T) {
 	replacing := v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Namespace: "puppet", Name: "production"}, Spec: v1alpha1.ConfigSpec{AuthorityRef: "main"}}
 	replacing.Spec.Puppet.AutosignCommand = "/hooks/sign"
 	api.objects[base+"configs"] = list("ConfigList", replacing)
+	server := v1alpha1.Server{ObjectMeta: metav1.ObjectMeta{Namespace: "puppet", Name: "ca"}, Spec: v1alpha1.ServerSpec{ConfigRef: "production", CA: true}}
+	api.objects[base+"servers"] = list("ServerList", server)
 	text, _, err = lintel(t, "ca", "list", "--state", "pending")
 	require.NoError(t, err)
 	require.Contains(t, text, "unknown: the Config production has spec.puppet.autosignCommand")
