@@ -165,8 +165,8 @@ lint-rego: lint-needs
 	$(took) $(call sources,$(REGO_FILES)) | xargs -0 --no-run-if-empty $(TOOL) opa fmt --fail --diff
 
 # The folders that kustomize must build, the variants of roles included.
-OVERLAYS := default openclaw gatekeeper openzro orloj orloj/monitoring zopp \
-  $(addprefix rbac/,gatekeeper openvox openvox-approval openvox-external openvox-namespaced openvox-namespace \
+OVERLAYS := control-plane default openclaw gatekeeper openzro orloj orloj/monitoring zopp \
+  $(addprefix rbac/,gatekeeper users openvox openvox-approval openvox-external openvox-namespaced openvox-namespace \
     openvox-namespace-external openclaw-namespace openzro-namespace orloj-namespace zopp zopp-namespace zopp-secret-syncs \
     zopp-secret-syncs-namespace zopp-reload zopp-reload-namespace)
 

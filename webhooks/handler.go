@@ -80,6 +80,7 @@ type Handler struct {
 	current func() Decider    // nil = not loaded
 	bodies  *bodyReader
 	judging *judging
+	pacing  *pacing
 	now     func() time.Time
 }
 
@@ -103,6 +104,7 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 		entries: map[string]*entry{},
 		bodies:  newBodyReader(limit, cmp.Or(options.MaxBytesInFlight, 4*limit)),
 		judging: newJudging(judgingPerCPU * runtime.GOMAXPROCS(0)),
+		pacing:  newPacing(pacedCPUs()),
 		now:     time.Now,
 		current: func() Decider {
 			if snapshot := options.Snapshot(); snapshot != nil {
@@ -238,7 +240,8 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 	case err != nil:
 		return nil, unreadable(&admission.ReviewError{Code: http.StatusInternalServerError, Message: err.Error()})
 	}
-	leave, err := h.judging.enter(ctx, h.tenant(served, review))
+	tenant := h.tenant(served, review)
+	leave, err := h.judging.enter(ctx, tenant)
 	if err != nil {
 		return review, unreadable(&admission.ReviewError{
 			UID: review.UID, Code: http.StatusTooManyRequests,
@@ -246,6 +249,11 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 		})
 	}
 	defer leave()
+	if tenant != "" {
+		paced := h.pacing.review(tenant)
+		defer paced.end()
+		ctx = withPace(ctx, paced)
+	}
 	err = h.recovering(served, func() (err error) {
 		a, err = served.judge(ctx, review)
 		return err
@@ -335,7 +343,7 @@ func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context
 // cannot be read is an error: a policy about it would silently say nothing. scope is the ID
 // of the scope whose entry was called, "" for that of the enterprise.
 func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy definition.FailurePolicy, scope string) (Decider, engine.Options, error) {
-	options := engine.Options{FailurePolicy: policy, Clock: h.now, Own: h.options.Own}
+	options := engine.Options{FailurePolicy: policy, Clock: h.now, Own: h.options.Own, Pace: paceOf(ctx)}
 	decider, cluster := h.consistent()
 	if decider == nil {
 		return nil, options, errNotLoaded

@@ -64,6 +64,10 @@ func bringBack(next v1.Object, item v1.LeftBehind) {
 		if !adopted { // those that it made are deleted with it
 			of.Status.KeysMade = append(of.Status.KeysMade, item.ID)
 		}
+	case *v1.OZNetworkResource:
+		if item.Kind == kindRecord {
+			of.Status.DNSRecordID = item.ID
+		}
 	case *v1.OZRoutingPeer:
 		switch item.Kind {
 		case kindNetwork:

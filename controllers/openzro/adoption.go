@@ -17,6 +17,7 @@ const (
 	kindGroup    = "group"
 	kindNetwork  = "network"
 	kindPolicy   = "policy"
+	kindRecord   = "DNS record"
 	kindResource = "resource"
 	kindRouter   = "router"
 	kindSetupKey = "setup key"
@@ -81,6 +82,11 @@ func adopt[T v1.Object](ctx context.Context, t *task[T], f remoteItem, id *strin
 	adoption := v1.Adoption{ID: f.id, Kind: f.kind, Name: f.name}
 	// An earlier version has adopted it and changed it since.
 	before := t.object.CommonStatus().Adopted && slices.Contains(remoteIDs(t.object), f.id)
+	if !before {
+		if err := t.mayAdopt(ctx, f); err != nil {
+			return err
+		}
+	}
 	if former != nil && !before {
 		text, err := json.Marshal(former)
 		if err != nil {

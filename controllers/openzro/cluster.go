@@ -21,6 +21,9 @@ import (
 // nameIndex finds objects of a kind by the name that they have at the server.
 const nameIndex = "openzro.remoteName"
 
+// accountIndex finds objects of a kind by the account that they were carried out in.
+const accountIndex = "openzro.account"
+
 // managedByLabel has the value managedBy on every Deployment that is made here: the cache
 // holds no others.
 const (
@@ -37,7 +40,7 @@ func transformDeployment(cached any) (any, error) {
 	return object.Bounded(v1.GroupName)(stripped)
 }
 
-// newCluster has its own cache: the seven kinds, indexed by nameIndex, of some namespaces or
+// newCluster has its own cache: the kinds of openZro, indexed by nameIndex, of some namespaces or
 // of all if none are named, and of Secrets the metadata. A manager without this system
 // watches none of it.
 func newCluster(ctx context.Context, config *rest.Config, namespaces []string) (cluster.Cluster, error) {
@@ -56,6 +59,9 @@ func newCluster(ctx context.Context, config *rest.Config, namespaces []string) (
 		if err := c.GetFieldIndexer().IndexField(ctx, kind, nameIndex, remoteName); err != nil {
 			return nil, fmt.Errorf("indexing %T: %w", kind, err)
 		}
+		if err := c.GetFieldIndexer().IndexField(ctx, kind, accountIndex, accountOf); err != nil {
+			return nil, fmt.Errorf("indexing %T: %w", kind, err)
+		}
 		// Or the first review would wait for the cache.
 		if _, err := c.GetCache().GetInformer(ctx, kind); err != nil {
 			return nil, fmt.Errorf("watching %T: %w", kind, err)
@@ -71,10 +77,18 @@ func remoteName(of client.Object) []string {
 	return nil
 }
 
-// kinds are empty objects of the seven.
+func accountOf(of client.Object) []string {
+	if account := of.(v1.Object).CommonStatus().Account; account != "" {
+		return []string{account}
+	}
+	return nil
+}
+
+// kinds are empty objects of all kinds.
 func kinds() []v1.Object {
 	return []v1.Object{
 		&v1.OZGroup{}, &v1.OZHTTPRoute{}, &v1.OZNetworkResource{}, &v1.OZPolicy{}, &v1.OZResource{}, &v1.OZRoutingPeer{}, &v1.OZSetupKey{},
+		&v1.OZSidecarProfile{},
 	}
 }
 

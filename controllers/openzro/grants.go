@@ -7,21 +7,35 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
+
+// grants are what an administrator permits namespaces that share an account with others. What
+// was created in the dashboard of such an account may be another tenant's.
+type grants struct {
+	*neighbours
+	tenants *management.Tenants
+	settings
+}
 
 // mayEnrol refuses groups that peers of a setup key are not to join without a grant. In an
 // account that several namespaces share, a group that the administrator created may give
 // access that the namespace does not have. ids are the groups by their names.
-func (k *setupKeys) mayEnrol(ctx context.Context, t *task[*v1.OZSetupKey], ids map[string]string) error {
-	if len(ids) == 0 || !k.isShared(t) {
+func (g *grants) mayEnrol(ctx context.Context, t *task[*v1.OZSetupKey], ids map[string]string) error {
+	if len(ids) == 0 {
 		return nil
 	}
+	if shared, err := g.isShared(ctx, t.object, t.Tenant, t.by); err != nil || !shared {
+		return err
+	}
 	var all v1.OZGroupList
-	if err := k.client.List(ctx, &all, client.InNamespace(t.object.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := g.client.List(ctx, &all, client.InNamespace(t.object.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("looking for the OZGroups of autoGroups: %w", err)
 	}
 	var missing []string
@@ -29,7 +43,7 @@ func (k *setupKeys) mayEnrol(ctx context.Context, t *task[*v1.OZSetupKey], ids m
 		own := slices.ContainsFunc(all.Items, func(g v1.OZGroup) bool {
 			return g.Status.GroupID == id && (!g.Status.Adopted || isSibling(&g, t.object))
 		})
-		if !own && !isGranted(k.grants, t.object.Namespace, name) {
+		if !own && !isGranted(g.autoGroups, t.object.Namespace, name) {
 			missing = append(missing, name)
 		}
 	}
@@ -42,6 +56,32 @@ func (k *setupKeys) mayEnrol(ctx context.Context, t *task[*v1.OZSetupKey], ids m
 		t.object.Namespace, quoted(missing), t.object.Namespace+"="+missing[0])
 }
 
+// mayAdopt refuses the adoption of an item of an account that several namespaces share without
+// a grant: the object would change or use what an administrator or another tenant created.
+func (g *grants) mayAdopt(ctx context.Context, of v1.Object, tenant *management.Tenant, by credentials, item remoteItem) error {
+	if shared, err := g.isShared(ctx, of, tenant, by); err != nil || !shared || isGranted(g.adoptions, of.GetNamespace(), item.name) {
+		return err
+	}
+	return stalled(v1.ReasonNotGranted,
+		"metadata.annotations[%s]: several namespaces share the account, and namespace %s has no grant to adopt the %s: choose another name and remove the annotation, or have the administrator start the manager with --openzro-adoptions=%q",
+		v1.AdoptAnnotation, of.GetNamespace(), item, of.GetNamespace()+"="+item.name)
+}
+
+// mayUseZone refuses a DNS zone of an account that several namespaces share without a grant of
+// the namespace whose OZRoutingPeer names it: peers of other tenants may resolve names by it.
+func (g *grants) mayUseZone(ctx context.Context, t *task[*v1.OZNetworkResource], namespace, domain string) error {
+	shared, err := namespace != t.object.Namespace, error(nil)
+	if !shared {
+		shared, err = g.isShared(ctx, t.object, t.Tenant, t.by)
+	}
+	if err != nil || !shared || isGranted(g.dnsZones, namespace, domain) {
+		return err
+	}
+	return stalled(v1.ReasonNotGranted,
+		"spec.dnsZoneRef of the OZRoutingPeer: several namespaces share the account, and namespace %s has no grant for the DNS zone %s: remove the field, or have the administrator start the manager with --openzro-dns-zones=%q",
+		namespace, domain, namespace+"="+domain)
+}
+
 // isSibling reports whether a group and a setup key are those of one OZRoutingPeer, whose group
 // may be adopted. Admission permits their names to Lintel only.
 func isSibling(group *v1.OZGroup, key *v1.OZSetupKey) bool {
@@ -51,30 +91,68 @@ func isSibling(group *v1.OZGroup, key *v1.OZSetupKey) bool {
 }
 
 // isShared reports whether the account of an object may have other namespaces: that of the
-// default key does, and others do once another namespace is known to have it.
-func (k *setupKeys) isShared(t *task[*v1.OZSetupKey]) bool {
-	if t.by.source == v1.KeyDefault {
-		return true
+// default key does, and others do once another namespace has a key for it. The statuses of
+// objects tell also after a restart, when no other key has been used yet.
+func (g *grants) isShared(ctx context.Context, of v1.Object, tenant *management.Tenant, by credentials) (bool, error) {
+	if by.source == v1.KeyDefault {
+		return true, nil
 	}
-	for _, other := range k.tenants.All() {
-		if !t.SharesAccount(other) {
+	for _, other := range g.tenants.All() {
+		if !tenant.SharesAccount(other) {
 			continue
 		}
 		for _, member := range other.Members() {
-			if member.Namespace != t.object.Namespace {
-				return true
+			if member.Namespace != of.GetNamespace() {
+				return true, nil
 			}
 		}
 	}
-	return false
+	account, err := tenant.Account(ctx)
+	if err != nil {
+		return false, err
+	}
+	asked := map[string]bool{of.GetNamespace(): true}
+	for _, kind := range kinds() {
+		list, err := emptyOf[client.ObjectList](kindOf(kind) + "List")
+		if err != nil {
+			return false, err
+		}
+		if err := g.client.List(ctx, list, client.MatchingFields{accountIndex: account}, client.UnsafeDisableDeepCopy); err != nil {
+			return false, fmt.Errorf("looking for other namespaces of account %s: %w", account, err)
+		}
+		shared := false
+		err = meta.EachListItem(list, func(item runtime.Object) error {
+			namespace := item.(v1.Object).GetNamespace()
+			if shared || asked[namespace] {
+				return nil
+			}
+			asked[namespace] = true
+			asks, err := g.access.asks(ctx, namespace, by.URL)
+			shared = asks
+			return err
+		})
+		if err != nil || shared {
+			return shared, err
+		}
+	}
+	return false, nil
 }
 
-// isGranted reports whether a grant permits a namespace to name a group.
-func isGranted(grants []string, namespace, group string) bool {
+// isGranted reports whether a grant, NAMESPACE=NAME, permits a namespace to use an item.
+func isGranted(grants []string, namespace, name string) bool {
 	return slices.ContainsFunc(grants, func(grant string) bool {
-		namespaces, groups, _ := strings.Cut(grant, "=")
+		namespaces, names, _ := strings.Cut(grant, "=")
 		one, _ := path.Match(namespaces, namespace)
-		other, _ := path.Match(groups, group)
-		return one && (other || groups == group)
+		other, _ := path.Match(names, name)
+		return one && (other || names == name)
+	})
+}
+
+// hasGrant reports whether any grant names a namespace.
+func hasGrant(grants []string, namespace string) bool {
+	return slices.ContainsFunc(grants, func(grant string) bool {
+		namespaces, _, _ := strings.Cut(grant, "=")
+		matches, _ := path.Match(namespaces, namespace)
+		return matches
 	})
 }

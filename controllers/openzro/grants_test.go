@@ -60,12 +60,54 @@ func TestAutoGroupsOfAnAccountOfOneNamespace(t *testing.T) {
 	s.requireReconciled(key)
 }
 
+// TestAdoptionsNeedAGrant in an account that namespaces share, for each kind of item, also right
+// after a restart, when the other namespace's key has not been used yet. Without the grant,
+// nothing is written. What was adopted stays so without it.
+func TestAdoptionsNeedAGrant(t *testing.T) {
+	s := newSite(t)
+	network := s.administrator()
+	s.key("any", s.account.AddToken(openzro.RoleAdmin, true))
+	s.apply(in("any", ozgroup("any", "Any")))
+	s.settle()
+	s.restart()
+	s.server.ForgetCalls()
+	before := s.state()
+	objects := []v1.Object{
+		adopting(ozgroup("dev", "Developers")), adopting(web(80)), adopting(ozresource("db", network, "10.0.0.1", "Servers")), adopting(ozpeer("router")),
+	}
+	for _, o := range objects {
+		o.SetNamespace(team)
+		s.apply(o)
+		for _, c := range s.all {
+			if c.of() == kindOf(o) {
+				s.carry(c, o) // first of all after the restart
+			}
+		}
+		s.requireReason(o, v1.ReasonNotGranted, "metadata.annotations[openzro.io/adopt]", `--openzro-adoptions="team=`)
+		require.False(t, o.CommonStatus().Adopted)
+		require.Empty(t, o.CommonStatus().Adoptions)
+	}
+	require.Equal(t, before, s.state())
+	require.Zero(t, s.server.Writes(openzro.Call{}))
+
+	s.options.adoptions = []string{"team=Developers", "te*=web *", "team=db", "team=kind-team*", "any=*"}
+	s.restart()
+	s.settle()
+	s.requireReconciled(objects...)
+	s.options.adoptions = nil
+	s.restart()
+	s.settle()
+	s.requireReconciled(objects...)
+}
+
 // TestARoutingPeerNeedsNoGrant for its own group, also where it has adopted it.
 func TestARoutingPeerNeedsNoGrant(t *testing.T) {
 	s := newSite(t)
 	s.fallback(s.account.Token)
 	_, err := s.other(s.account.Token).Groups.Create(t.Context(), management.GroupRequest{Name: "kind-any-old"})
 	require.NoError(t, err)
+	s.options.adoptions = []string{"any=kind-any-*"}
+	s.restart()
 	old, fresh := in("any", adopting(ozpeer("old"))), in("any", ozpeer("fresh"))
 	s.apply(old, fresh)
 	s.settle()

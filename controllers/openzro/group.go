@@ -91,11 +91,16 @@ func (g *groups) hold(ctx context.Context, t *task[*v1.OZGroup], have management
 		// Another user has added the members of a group that has some already.
 		ours := isCreating(t.next) && have.IsEmpty()
 		conditionsOf(t.next).Remove(v1.ConditionCreating)
+		status.GroupID, status.Adopted = "", false
 		if !ours && !v1.MayAdopt(t.object) {
-			status.GroupID, status.Adopted = "", false
 			return refuseAdoption(foreign)
 		}
-		status.GroupID, status.Adopted = have.ID, !ours
+		if !ours {
+			if err := adopt(ctx, t, foreign, &status.GroupID, nil); err != nil {
+				return err
+			}
+		}
+		status.GroupID = have.ID
 	}
 	conditionsOf(t.next).Remove(v1.ConditionCreating)
 	if status.Adopted {
@@ -160,9 +165,25 @@ func (g *groups) remove(ctx context.Context, t *task[*v1.OZGroup]) error {
 	if _, _, err := t.Groups.Confirm(ctx, t.next.Status.GroupID); err != nil {
 		return err
 	}
+	inDoubt := t.next.Status.GroupID == "" && isCreating(t.next)
+	if inDoubt {
+		name := t.object.Spec.Name
+		absent, err := t.Groups.Absent(ctx, string(t.object.UID), func(g management.Group) bool { return g.Name == name })
+		if err != nil || absent {
+			return err
+		}
+	}
 	have, found := groupOf(t)
-	if !found || t.next.Status.Adopted || t.next.Status.GroupID == "" && (!isCreating(t.next) || !have.IsEmpty()) {
+	if !found && inDoubt {
+		return inFlight(kindGroup)
+	}
+	if !found || t.next.Status.Adopted || t.next.Status.GroupID == "" && (!inDoubt || !have.IsEmpty()) {
 		return nil
+	}
+	if inDoubt {
+		if theirs, err := g.haveGroup(ctx, t.by, have); err != nil || theirs {
+			return err
+		}
 	}
 	if used, err := g.isUsed(ctx, t.object, have.ID); err != nil || used {
 		return err
@@ -201,7 +222,7 @@ func (n *neighbours) groupIDs(ctx context.Context, t *management.Tenant, by cred
 	ids, missing := namedGroups(t, all.Items, names)
 	quiet := len(missing) > 0 && areBeingMade(all.Items, missing)
 	if len(missing) > 0 && !quiet {
-		if err := t.Groups.Missed(ctx, missing...); err != nil {
+		if _, err := t.Groups.Missed(ctx, missing...); err != nil {
 			return nil, err
 		}
 		ids, missing = namedGroups(t, all.Items, names)
@@ -212,6 +233,42 @@ func (n *neighbours) groupIDs(ctx context.Context, t *management.Tenant, by cred
 	p := waiting(v1.ReasonGroupNotFound, "the server has no group %s yet; %s", quoted(missing), remedy(all.Items, missing))
 	p.quiet = quiet
 	return nil, p
+}
+
+// groupsByID are the groups of some IDs by their names, for an object with somebody's key. It is
+// in a list, because groups of several origins may have one name.
+func (n *neighbours) groupsByID(ctx context.Context, t *management.Tenant, by credentials, field string, ids []string) (all []map[string]string, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	if err := t.Groups.Load(ctx); err != nil {
+		return nil, err
+	}
+	lacks := func(id string) bool { _, found := t.Groups.Get(id); return !found }
+	if slices.ContainsFunc(ids, lacks) {
+		if _, err := t.Groups.Missed(ctx, slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !lacks(id) })...); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range ids {
+		group, found := t.Groups.Get(id)
+		if !found {
+			return nil, waiting(v1.ReasonGroupNotFound, "%s: the server has no group with the ID %q: name the ID of a group that it has, such as in status.groupID of an OZGroup", field, id)
+		}
+		one := map[string]string{group.Name: id}
+		if err := n.mayName(ctx, t, by, one); err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// joined are IDs without duplicates, in order.
+func joined(lists ...[]string) []string {
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // remedy says how groups that are missing come to be named. They are sought by spec.name, not

@@ -1,6 +1,7 @@
 package openzro
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -12,6 +13,8 @@ import (
 // wantedResource is a resource of a network at the server, as an object says.
 type wantedResource struct {
 	network string
+	// owner is the namespace of the OZRoutingPeer of the network, if it is another one.
+	owner string
 	// id is the ID in the next status, and record the description of what is made.
 	id      *string
 	record  string
@@ -21,7 +24,7 @@ type wantedResource struct {
 // holdResource has the server have a resource, and gives its ID. Whether it was there
 // before is written into the status.
 func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource) (id string, err error) {
-	if err := needNetwork(ctx, t.Tenant, t.object.GetNamespace(), w.network); err != nil {
+	if err := needNetwork(ctx, t.Tenant, cmp.Or(w.owner, t.object.GetNamespace()), w.network); err != nil {
 		return "", err
 	}
 	all := t.Resources(w.network)
@@ -54,7 +57,9 @@ func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource
 		t.next.CommonStatus().Adopted = false
 		return made.ID, asWritten(made, w.request)
 	}
-	if t.next.CommonStatus().Adopted = !ours; !ours {
+	if ours {
+		t.next.CommonStatus().Adopted = false
+	} else {
 		if err := adopt(ctx, t, foreignResource(have), w.id, resourceRequestOf(have)); err != nil {
 			return have.ID, err
 		}
@@ -120,7 +125,7 @@ func needNetwork(ctx context.Context, t *management.Tenant, namespace, id string
 	}
 	have, found := t.Networks.Get(id)
 	if !found {
-		if err := t.Networks.Missed(ctx, id); err != nil {
+		if _, err := t.Networks.Missed(ctx, id); err != nil {
 			return err
 		}
 		have, found = t.Networks.Get(id)
@@ -153,10 +158,19 @@ func removeResource[T v1.Object](ctx context.Context, t *task[T], w wantedResour
 		return err
 	}
 	have, found, ours := resourceOf(all, t.next.CommonStatus().Adopted, w)
+	if !found {
+		absent, err := all.AbsentIfUnsure(ctx, string(t.object.GetUID()), func(r management.Resource) bool { return r.Description == w.record })
+		if err != nil || absent {
+			return err
+		}
+		if have, found, ours = resourceOf(all, t.next.CommonStatus().Adopted, w); !found {
+			return inFlight(kindResource)
+		}
+	}
 	if found && !ours && have.ID == *w.id {
 		return releaseResource(ctx, t, all, have)
 	}
-	if !found || !ours {
+	if !ours {
 		return nil
 	}
 	err := all.Remove(ctx, have.ID)

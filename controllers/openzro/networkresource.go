@@ -1,8 +1,12 @@
 package openzro
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/netip"
+	"path"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,16 +19,24 @@ import (
 // networkResources carries out OZNetworkResources.
 type networkResources struct {
 	*neighbours
+	grants *grants
 	// cluster is the name of this cluster.
 	cluster string
 }
 
 func (n *networkResources) keep(ctx context.Context, t *task[*v1.OZNetworkResource]) error {
-	network, err := n.network(ctx, t.object)
+	peer, err := n.peer(ctx, t.object, t.next.Status.Account)
 	if err != nil {
+		if refused, is := errors.AsType[*problem](err); is && refused.reason == v1.ReasonNotGranted {
+			return errors.Join(n.withdraw(ctx, t), err)
+		}
 		return err
 	}
+	network := peer.Status.NetworkID
 	address, err := n.address(ctx, t.object)
+	if isProblem(err) { // the former address may be another Service's by now
+		return errors.Join(n.withdraw(ctx, t), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -32,8 +44,12 @@ func (n *networkResources) keep(ctx context.Context, t *task[*v1.OZNetworkResour
 	if err != nil {
 		return err
 	}
+	if _, err := n.groupsByID(ctx, t.Tenant, t.by, "spec.groupIDs", t.object.Spec.GroupIDs); err != nil {
+		return err
+	}
 	wanted := n.wanted(t.next, network)
-	wanted.request.Address, wanted.request.Groups = address, nonNil(idsOf(ids, t.object.Spec.Groups))
+	wanted.owner = peer.Namespace
+	wanted.request.Address, wanted.request.Groups = address, nonNil(joined(idsOf(ids, t.object.Spec.Groups), t.object.Spec.GroupIDs))
 	if network != t.object.Status.NetworkID {
 		t.next.Status.ResourceID = "" // the network was made again
 	}
@@ -42,6 +58,18 @@ func (n *networkResources) keep(ctx context.Context, t *task[*v1.OZNetworkResour
 		return err
 	}
 	t.next.Status.NetworkID, t.next.Status.ResourceID = network, held
+	return n.record(ctx, t, peer, address)
+}
+
+// withdraw removes what was created in a network that its owner no longer permits to use.
+func (n *networkResources) withdraw(ctx context.Context, t *task[*v1.OZNetworkResource]) error {
+	if t.next.Status.NetworkID == "" {
+		return nil
+	}
+	if err := n.remove(ctx, t); err != nil {
+		return err
+	}
+	t.next.Status.NetworkID, t.next.Status.ResourceID = "", ""
 	return nil
 }
 
@@ -54,20 +82,36 @@ func (n *networkResources) wanted(of *v1.OZNetworkResource, network string) want
 	}
 }
 
-// network is that of the OZRoutingPeer that an object names.
-func (n *networkResources) network(ctx context.Context, of *v1.OZNetworkResource) (id string, err error) {
+// peer is the OZRoutingPeer that an object names. The one of another namespace has to permit it,
+// and to be in the same account.
+func (n *networkResources) peer(ctx context.Context, of *v1.OZNetworkResource, account string) (*v1.OZRoutingPeer, error) {
 	var peer v1.OZRoutingPeer
-	name := of.Spec.RoutingPeerRef.Name
-	err = n.client.Get(ctx, client.ObjectKey{Namespace: of.Namespace, Name: name}, &peer)
-	switch {
-	case apierrors.IsNotFound(err):
-		return "", waiting(v1.ReasonDependency, "this namespace has no OZRoutingPeer %s, which spec.routingPeerRef names: write it", name)
-	case err != nil:
-		return "", err
-	case peer.Status.NetworkID == "":
-		return "", waiting(v1.ReasonDependency, "OZRoutingPeer %s has no network yet", name)
+	name := client.ObjectKey{Namespace: cmp.Or(of.Spec.RoutingPeerRef.Namespace, of.Namespace), Name: of.Spec.RoutingPeerRef.Name}
+	err := n.client.Get(ctx, name, &peer)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
 	}
-	return peer.Status.NetworkID, nil
+	if name.Namespace != of.Namespace {
+		// Whether it exists is not for other namespaces to know.
+		if err != nil || !matchesAny(peer.Spec.AllowedNamespaces, of.Namespace) {
+			return nil, waiting(v1.ReasonNotGranted, "spec.routingPeerRef: namespace %s has no OZRoutingPeer %s that permits resources of namespace %s: have its owner list the namespace in spec.allowedNamespaces", name.Namespace, name.Name, of.Namespace)
+		}
+		if peer.Status.NetworkID != "" && peer.Status.Account != account {
+			return nil, waiting(v1.ReasonDependency, "spec.routingPeerRef: OZRoutingPeer %s of namespace %s is in another account: give this namespace a key to that account", name.Name, name.Namespace)
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, waiting(v1.ReasonDependency, "this namespace has no OZRoutingPeer %s, which spec.routingPeerRef names: write it", name.Name)
+	case peer.Status.NetworkID == "":
+		return nil, waiting(v1.ReasonDependency, "OZRoutingPeer %s has no network yet", name.Name)
+	}
+	return &peer, nil
+}
+
+// matchesAny reports whether one of some globs matches a name.
+func matchesAny(globs []string, name string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool { matches, _ := path.Match(glob, name); return matches })
 }
 
 // address is that of the Service that an object names.
@@ -88,16 +132,19 @@ func (n *networkResources) address(ctx context.Context, of *v1.OZNetworkResource
 }
 
 func (n *networkResources) remove(ctx context.Context, t *task[*v1.OZNetworkResource]) error {
+	if err := n.removeRecord(ctx, t); err != nil {
+		return err
+	}
 	if t.object.Status.NetworkID != "" {
 		return removeResource(ctx, t, n.wanted(t.next, t.object.Status.NetworkID))
 	}
 	// One may have been made of which no status tells.
-	network, err := n.network(ctx, t.object)
-	if _, waits := err.(*problem); waits {
+	peer, err := n.peer(ctx, t.object, t.next.Status.Account)
+	if isProblem(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return removeResource(ctx, t, n.wanted(t.next, network))
+	return removeResource(ctx, t, n.wanted(t.next, peer.Status.NetworkID))
 }

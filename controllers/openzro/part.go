@@ -75,7 +75,7 @@ func (a *admitter) products(on bool) []builtin.Product {
 		served := builtin.InNamespaces(a.settings.namespaces, builtin.OfTheirs)
 		objects.MatchConditions = append(served, rules.Changed())
 		objects.Rules = builtin.CalledForObjects(v1.GroupName, v1.SchemeGroupVersion.Version, rules.Resources()...)
-		pods.MatchConditions = append(rules.PodConditions(a.excluded), served...)
+		pods.MatchConditions = append(rules.PodConditions(a.excluded, a.settings.sidecarProfiles), served...)
 		pods.Rules = builtin.Called(admissionregistrationv1.NamespacedScope, "", "v1", []string{"pods"}, admissionregistrationv1.Create)
 	}
 	return []builtin.Product{objects.Validating(), pods.Validating(), pods.Mutating()}
@@ -90,10 +90,18 @@ func (a *admitter) facts(ctx context.Context, review *admission.Review) (rules.F
 	if review.Operation == "UPDATE" {
 		old, err := read(review, review.OldObject)
 		if err != nil || rules.RemoteName(old) == rules.RemoteName(object) {
-			return rules.Facts{}, err // whoever has the name had it before
+			return a.granted(object), err // whoever has the name had it before
 		}
 	}
 	return a.taken(ctx, object, func(v1.Object) bool { return true })
+}
+
+// granted are the facts about what the administrator permits the namespace of an object.
+func (a *admitter) granted(object v1.Object) rules.Facts {
+	return rules.Facts{
+		PodTemplates:    matchesAny(a.settings.podTemplates, object.GetNamespace()),
+		SidecarProfiles: matchesAny(a.settings.sidecarProfiles, object.GetNamespace()),
+	}
 }
 
 func read(review *admission.Review, text func() (json.RawMessage, error)) (v1.Object, error) {
@@ -115,6 +123,7 @@ func read(review *admission.Review, text func() (json.RawMessage, error)) (v1.Ob
 // taken finds another object of the kind and namespace that has the name of one, among
 // those that count.
 func (a *admitter) taken(ctx context.Context, object v1.Object, counts func(other v1.Object) bool) (facts rules.Facts, err error) {
+	facts = a.granted(object)
 	name, kind := rules.RemoteName(object), kindOf(object)
 	if name == "" {
 		return facts, nil
@@ -145,6 +154,18 @@ func (a *admitter) podFacts(ctx context.Context, review *admission.Review) (rule
 		return facts, err
 	}
 	facts.SetupKey.Name = strings.TrimSpace(pod.Annotations[v1.SetupKeyAnnotation])
+	_, asked := pod.Annotations[v1.SetupKeyAnnotation]
+	if !asked && pod.Annotations[v1.InjectAnnotation] != "false" && matchesAny(a.settings.sidecarProfiles, review.Namespace) {
+		profile, err := a.profileOf(ctx, review.Namespace, pod)
+		if err != nil || profile == nil {
+			return facts, err
+		}
+		verdict, err := a.admit(ctx, profile)
+		if err != nil {
+			return facts, err
+		}
+		facts.Profile, facts.SetupKey.Name = rules.FactsOfProfile(profile, verdict.Message()), profile.Spec.SetupKeyRef.Name
+	}
 	if facts.SetupKey.Name == "" {
 		return facts, nil
 	}

@@ -365,6 +365,16 @@ func (p *policies) remove(ctx context.Context, t *task[*v1.OZPolicy]) error {
 		return err
 	}
 	for _, s := range sides {
+		if _, found, _ := policyOf(t, s); !found {
+			record, name := recordOf("OZPolicy", t.object), t.object.Spec.Name+s.suffix
+			absent, err := t.Policies.AbsentIfUnsure(ctx, string(t.object.UID)+s.suffix, func(p management.Policy) bool { return p.Name == name && recordIn(p) == record })
+			if err != nil {
+				return err
+			}
+			if _, found, _ := policyOf(t, s); !found && !absent {
+				return inFlight(kindPolicy)
+			}
+		}
 		if err := p.drop(ctx, t, s); err != nil {
 			return err
 		}

@@ -25,6 +25,12 @@ type problem struct {
 
 func (p *problem) Error() string { return p.message }
 
+// isProblem reports whether an error is a *problem.
+func isProblem(err error) bool {
+	_, is := errors.AsType[*problem](err)
+	return is
+}
+
 // withWayOut is the problem of an object that is deleted, with how to let it go even so.
 func (p *problem) withWayOut() *problem {
 	out := *p
@@ -55,6 +61,12 @@ func stillLinked(format string, arguments ...any) *problem {
 	p := waiting(v1.ReasonStillLinked, format, arguments...)
 	p.again = linkedPause
 	return p
+}
+
+// inFlight is the problem of an object that is deleted while the server may still be creating
+// an item for it: the item would stay behind.
+func inFlight(kind string) *problem {
+	return waiting(v1.ReasonDependency, "the server did not answer when the %s was created: this object is deleted once two lists agree on whether it exists", kind)
 }
 
 // stalled is a problem that goes when the object is changed.

@@ -30,6 +30,7 @@ type shared struct {
 	client  client.Client
 	access  *access
 	tenants *management.Tenants
+	grants  *grants
 	metrics *metrics
 	events  events.EventRecorder
 	// admit is asked before anything is done for an object.
@@ -58,6 +59,8 @@ type task[T v1.Object] struct {
 	object, next T
 	// save writes the status of next now.
 	save func(context.Context) error
+	// mayAdopt is the problem of an adoption that needs a grant: nil for one that may be.
+	mayAdopt func(context.Context, remoteItem) error
 	// made counts what was written at the server.
 	made func(operation string)
 	// says is the message of an object that is as it should be, and again when it is
@@ -207,6 +210,7 @@ func (r *reconciler[T, S]) task(of T, tenant *management.Tenant, by credentials)
 		t.next.SetResourceVersion(of.GetResourceVersion())
 		return err
 	}
+	t.mayAdopt = func(ctx context.Context, item remoteItem) error { return r.grants.mayAdopt(ctx, of, tenant, by, item) }
 	t.made = func(operation string) { r.metrics.repaired.WithLabelValues(r.kind, operation).Inc() }
 	return t
 }

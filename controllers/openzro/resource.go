@@ -77,7 +77,7 @@ func (r *resources) groups(ctx context.Context, t *task[*v1.OZResource]) ([]stri
 	}
 	ids, missing := namedGroups(t.Tenant, all.Items, t.object.Spec.Groups)
 	if len(missing) > 0 && !areBeingMade(all.Items, missing) {
-		if err := t.Groups.Missed(ctx, missing...); err != nil {
+		if _, err := t.Groups.Missed(ctx, missing...); err != nil {
 			return nil, err
 		}
 		ids, missing = namedGroups(t.Tenant, all.Items, t.object.Spec.Groups)

@@ -52,7 +52,7 @@ func (p *routingPeers) useRouter(ctx context.Context, t *task[*v1.OZRoutingPeer]
 		status.RouterID = have.ID
 		return nil
 	}
-	foreign := remoteItem{kind: kindRouter, id: have.ID}
+	foreign := remoteItem{kind: kindRouter, id: have.ID, name: p.networkName(t.object.Namespace)}
 	if !v1.MayAdopt(t.object) {
 		return refuseAdoption(foreign)
 	}
@@ -111,7 +111,16 @@ func (p *routingPeers) removeRouter(ctx context.Context, t *task[*v1.OZRoutingPe
 	if _, _, err := all.Confirm(ctx, status.RouterID); err != nil {
 		return err
 	}
+	if status.RouterID == "" && isCreating(t.next) && status.GroupID != "" {
+		absent, err := all.Absent(ctx, string(t.object.UID), func(r management.Router) bool { return slices.Equal(r.PeerGroups, []string{status.GroupID}) })
+		if err != nil || absent {
+			return err
+		}
+	}
 	router, found := routerOf(all, status.RouterID, status.GroupID)
+	if !found && status.RouterID == "" && isCreating(t.next) && status.GroupID != "" {
+		return inFlight(kindRouter)
+	}
 	if !found || router.ID != status.RouterID && !isCreating(t.next) {
 		return nil
 	}

@@ -64,8 +64,12 @@ func (p *routingPeers) keep(ctx context.Context, t *task[*v1.OZRoutingPeer]) err
 	if err != nil {
 		return err
 	}
+	wanted, err := deployment(t.object, p.image, t.by.URL, key)
+	if err != nil {
+		return err
+	}
 	have := &appsv1.Deployment{}
-	if _, err := p.applier.Apply(ctx, object.ControlledBy(t.object), deployment(t.object, p.image, t.by.URL, key), have); err != nil {
+	if _, err := p.applier.Apply(ctx, object.ControlledBy(t.object), wanted, have); err != nil {
 		return foreign(err)
 	}
 	t.next.Status.ReadyReplicas = have.Status.ReadyReplicas
@@ -113,8 +117,12 @@ func (p *routingPeers) network(ctx context.Context, t *task[*v1.OZRoutingPeer]) 
 	}
 	have, found, ours := p.networkOf(t)
 	if !found {
-		if err := t.Networks.Missed(ctx, p.networkName(namespace)); err != nil {
+		pending, err := t.Networks.Missed(ctx, p.networkName(namespace))
+		if err != nil {
 			return "", err
+		}
+		if pending || t.Networks.IsUnsure() {
+			return "", waiting(v1.ReasonDependency, "the network is looked for in the next list of the server, before it is created")
 		}
 		have, found, ours = p.networkOf(t)
 	}
@@ -266,7 +274,14 @@ func (p *routingPeers) remove(ctx context.Context, t *task[*v1.OZRoutingPeer]) e
 	}
 	have, found, ours := p.networkOf(t)
 	if !found {
-		return nil
+		record := p.networkRecord(t.object.Namespace)
+		absent, err := t.Networks.AbsentIfUnsure(ctx, string(t.object.UID), func(n management.Network) bool { return n.Description == record })
+		if err != nil || absent {
+			return err
+		}
+		if have, found, ours = p.networkOf(t); !found {
+			return inFlight(kindNetwork)
+		}
 	}
 	if err := p.removeRouter(ctx, t, have.ID); err != nil {
 		return err
@@ -298,7 +313,19 @@ func (p *routingPeers) removeNetwork(ctx context.Context, t *task[*v1.OZRoutingP
 	for _, one := range t.Resources(id).All() {
 		names = append(names, one.Name)
 	}
-	if routers := len(t.Routers(id).All()); len(names)+routers > 0 {
+	routers := len(t.Routers(id).All())
+	if len(names)+routers == 0 {
+		// The lists may be wrong: the network itself is the second answer.
+		have, err := t.Networks.Read(ctx, id)
+		if management.Is(err, management.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		names, routers = have.Resources, len(have.Routers)
+	}
+	if len(names)+routers > 0 {
 		return stillLinked("network %s has %d other routers, and the resources %s, and stays as long: delete those that are not needed",
 			p.networkName(t.object.Namespace), routers, strings.Join(append(names, "(no more)"), ", "))
 	}

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
@@ -76,9 +78,21 @@ func (s *site) deleteWithChildren(peers ...*v1.OZRoutingPeer) {
 	s.settle()
 	for _, peer := range peers {
 		require.True(s.t, s.isGone(peer))
-		s.delete(&v1.OZSetupKey{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: childName(peer)}})
-		s.delete(&v1.OZGroup{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: childName(peer)}})
-		s.delete(s.deploymentOf(peer.Name))
+	}
+	s.deleteChildren(peers...)
+}
+
+// deleteChildren deletes what is an object's own, as far as it has come.
+func (s *site) deleteChildren(peers ...*v1.OZRoutingPeer) {
+	s.t.Helper()
+	for _, peer := range peers {
+		for _, child := range []client.Object{
+			&v1.OZSetupKey{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: childName(peer)}},
+			&v1.OZGroup{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: childName(peer)}},
+			&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: peer.Name}},
+		} {
+			require.NoError(s.t, client.IgnoreNotFound(s.client.Delete(s.t.Context(), child)))
+		}
 	}
 	for range 3 {
 		require.NoError(s.t, s.once())
@@ -189,7 +203,8 @@ func TestWhatVanishesOfARoutingPeer(t *testing.T) {
 
 // TestOverridesOfARoutingPeer is Z13, too: what one has, no other gets.
 func TestOverridesOfARoutingPeer(t *testing.T) {
-	plain := deployment(ozpeer("plain"), "client:1", "https://a", corev1.SecretKeySelector{})
+	plain, err := deployment(ozpeer("plain"), "client:1", "https://a", corev1.SecretKeySelector{})
+	require.NoError(t, err)
 	require.EqualValues(t, 3, *plain.Spec.Replicas)
 	full := ozpeer("full")
 	full.Spec = v1.OZRoutingPeerSpec{
@@ -198,7 +213,8 @@ func TestOverridesOfARoutingPeer(t *testing.T) {
 		Volumes: []corev1.Volume{{Name: "v"}}, VolumeMounts: []corev1.VolumeMount{{Name: "v", MountPath: "/v"}},
 		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("1")}},
 	}
-	built := deployment(full, "client:1", "https://a", corev1.SecretKeySelector{})
+	built, err := deployment(full, "client:1", "https://a", corev1.SecretKeySelector{})
+	require.NoError(t, err)
 	require.Zero(t, *built.Spec.Replicas)
 	pod := built.Spec.Template
 	require.Equal(t, "net", pod.Labels["team"])
@@ -214,7 +230,8 @@ func TestOverridesOfARoutingPeer(t *testing.T) {
 	require.Equal(t, "1", container.Resources.Limits.Cpu().String())
 	require.Contains(t, container.StartupProbe.Exec.Command[2], "openzro status --check startup")
 	require.Contains(t, container.ReadinessProbe.Exec.Command[2], "openzro status --check ready")
-	again := deployment(ozpeer("plain"), "client:1", "https://a", corev1.SecretKeySelector{})
+	again, err := deployment(ozpeer("plain"), "client:1", "https://a", corev1.SecretKeySelector{})
+	require.NoError(t, err)
 	require.Equal(t, plain, again)
 	require.Len(t, full.Spec.Labels, 2)
 }
@@ -235,7 +252,7 @@ func TestANetworkResource(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
 	grafana := &v1.OZNetworkResource{ObjectMeta: metav1.ObjectMeta{Name: "grafana"}, Spec: v1.OZNetworkResourceSpec{
-		RoutingPeerRef: v1.LocalReference{Name: "router"}, ServiceRef: v1.LocalReference{Name: "grafana"}, Groups: []string{"Servers"},
+		RoutingPeerRef: v1.RoutingPeerReference{Name: "router"}, ServiceRef: v1.LocalReference{Name: "grafana"}, Groups: []string{"Servers"},
 	}}
 	s.apply(grafana)
 	s.settle()
@@ -257,6 +274,17 @@ func TestANetworkResource(t *testing.T) {
 	require.Equal(t, "10.96.0.7/32", made.Address)
 	require.Equal(t, "Servers", made.Groups[0].Name)
 	s.atRest()
+	// The address may be another Service's from now on.
+	service.Spec.ClusterIP = "None"
+	s.apply(service)
+	s.settle()
+	s.requireReason(grafana, v1.ReasonDependency, "headless")
+	require.Empty(t, s.account.Resources())
+	service.Spec.ClusterIP = "10.96.0.8"
+	s.apply(service)
+	s.settle()
+	s.requireReconciled(grafana)
+	require.Len(t, s.account.Resources(), 1)
 	s.delete(grafana)
 	s.settle()
 	require.True(t, s.isGone(grafana))
@@ -295,4 +323,35 @@ func TestRoutingPeersOfTwoNamespacesWithOneName(t *testing.T) {
 	require.True(t, s.isGone(second))
 	require.Equal(t, []string{get(s, first).Status.GroupID}, s.account.Settings().AdmissionExemptGroups)
 	s.requireReconciled(first)
+}
+
+// TestAPodTemplate is merged into the Pods, but for what the Deployment needs.
+func TestAPodTemplate(t *testing.T) {
+	t.Parallel()
+	key := corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "k"}, Key: "setupKey"}
+	with := func(text string) (*appsv1.Deployment, error) {
+		peer := ozpeer("router")
+		peer.Namespace, peer.Spec.PodTemplate = team, &runtime.RawExtension{Raw: []byte(text)}
+		return deployment(peer, "client:1", "https://openzro.example", key)
+	}
+	plain, err := deployment(ozpeer("router"), "client:1", "https://openzro.example", key)
+	require.NoError(t, err)
+	merged, err := with(`{"metadata":{"labels":{"app.kubernetes.io/instance":"x","team":"a"}},"spec":{"nodeSelector":{"zone":"a"},"containers":[{"name":"openzro","resources":{"requests":{"cpu":"1"}},"env":[{"name":"A","value":"b"}]}]}}`)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"app.kubernetes.io/name": "openzro-router", "app.kubernetes.io/instance": "router", "team": "a"}, merged.Spec.Template.Labels)
+	require.Equal(t, map[string]string{"zone": "a"}, merged.Spec.Template.Spec.NodeSelector)
+	require.Len(t, merged.Spec.Template.Spec.Containers, 1)
+	client := merged.Spec.Template.Spec.Containers[0]
+	require.Equal(t, "client:1", client.Image)
+	require.Equal(t, "1", client.Resources.Requests.Cpu().String())
+	require.ElementsMatch(t, append(plain.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "A", Value: "b"}), client.Env)
+	require.Equal(t, plain.Spec.Template.Spec.Containers[0].StartupProbe, client.StartupProbe)
+	for text, why := range map[string]string{
+		`{"spec":{"containers":[{"name":"openzro","$patch":"delete"}]}}`: "it removes the container openzro",
+		`{"spec":{"hostNetwrok":true}}`:                                  `unknown field "hostNetwrok"`,
+		`[]`:                                                             "spec.podTemplate: it cannot be merged",
+	} {
+		_, err := with(text)
+		require.ErrorContains(t, err, why)
+	}
 }

@@ -27,9 +27,11 @@ const workers = 24
 // controllers are those of all kinds, which have in common how objects are woken.
 type controllers struct {
 	*shared
-	all   []controller
-	looks map[string]chan event.GenericEvent
-	kinds map[string]func() client.Object
+	all []controller
+	// exposer is the controller of Services.
+	exposer *exposer
+	looks   map[string]chan event.GenericEvent
+	kinds   map[string]func() client.Object
 }
 
 // controller is the one of a kind.
@@ -51,6 +53,9 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 			return err
 		}
 	}
+	if err := a.exposer.setUp(mgr, c); err != nil {
+		return err
+	}
 	return mgr.Add(a.keeper(o.interval))
 }
 
@@ -63,7 +68,12 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 		tenants: management.NewTenants(counted.observe, now),
 		access:  &access{cached: cached, live: live, url: o.managementURL, file: o.apiKeyFile, namespaces: o.defaultNamespaces},
 	}
+	a.exposer = &exposer{
+		client: cached, events: o.events, grants: o.expose, cluster: o.clusterName, dns: o.clusterDNS,
+		applier: &object.Applier{Client: cached, Live: live, Manager: exposeManager},
+	}
 	around := &neighbours{client: cached, access: a.access}
+	a.grants = &grants{neighbours: around, tenants: a.tenants, settings: o.settings}
 	add(a, "OZGroup", func() *v1.OZGroup { return &v1.OZGroup{} },
 		func(g *v1.OZGroup) *v1.OZGroupStatus { return &g.Status },
 		func(s *v1.OZGroupStatus) *v1.Status { return &s.Status }, &groups{around}, a.followNamesakes)
@@ -78,7 +88,7 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 	add(a, "OZSetupKey", func() *v1.OZSetupKey { return &v1.OZSetupKey{} },
 		func(k *v1.OZSetupKey) *v1.OZSetupKeyStatus { return &k.Status },
 		func(s *v1.OZSetupKeyStatus) *v1.Status { return &s.Status },
-		&setupKeys{around, &keySecrets{client: cached, reader: live, known: lru.New(maxKeySecrets)}, a.tenants, o.autoGroups},
+		&setupKeys{around, &keySecrets{client: cached, reader: live, known: lru.New(maxKeySecrets)}, a.grants},
 		a.followGroups(keyConcerned, &v1.OZSetupKeyList{}), a.followKeySecrets)
 	add(a, "OZRoutingPeer", func() *v1.OZRoutingPeer { return &v1.OZRoutingPeer{} },
 		func(p *v1.OZRoutingPeer) *v1.OZRoutingPeerStatus { return &p.Status },
@@ -90,11 +100,12 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 		owned(&v1.OZGroup{}), owned(&v1.OZSetupKey{}), owned(&appsv1.Deployment{}))
 	add(a, "OZNetworkResource", func() *v1.OZNetworkResource { return &v1.OZNetworkResource{} },
 		func(n *v1.OZNetworkResource) *v1.OZNetworkResourceStatus { return &n.Status },
-		func(s *v1.OZNetworkResourceStatus) *v1.Status { return &s.Status }, &networkResources{around, o.clusterName},
+		func(s *v1.OZNetworkResourceStatus) *v1.Status { return &s.Status }, &networkResources{around, a.grants, o.clusterName},
 		a.followGroups(networkResourceConcerned, &v1.OZNetworkResourceList{}), a.followRoutingPeers, a.followServices)
 	add(a, "OZHTTPRoute", func() *v1.OZHTTPRoute { return &v1.OZHTTPRoute{} },
 		func(h *v1.OZHTTPRoute) *v1.OZHTTPRouteStatus { return &h.Status },
 		func(s *v1.OZHTTPRouteStatus) *v1.Status { return &s.Status }, httpRoutes{})
+	a.all = append(a.all, &sidecarProfiles{a.shared})
 	return a
 }
 

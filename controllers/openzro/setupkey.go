@@ -22,9 +22,7 @@ import (
 type setupKeys struct {
 	*neighbours
 	secrets *keySecrets
-	tenants *management.Tenants
-	// grants are those of --openzro-auto-groups.
-	grants []string
+	grants  *grants
 }
 
 func (k *setupKeys) keep(ctx context.Context, t *task[*v1.OZSetupKey]) error {
@@ -88,14 +86,10 @@ func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	if have.State != management.KeyValid {
 		return k.spent(ctx, t, secret, have)
 	}
-	ids, err := k.groupIDs(ctx, t.Tenant, t.by, t.object.Spec.AutoGroups)
+	wanted, err := k.autoGroups(ctx, t)
 	if err != nil {
 		return err
 	}
-	if err := k.mayEnrol(ctx, t, ids); err != nil {
-		return err
-	}
-	wanted := idsOf(ids, t.object.Spec.AutoGroups)
 	if !slices.Equal(slices.Sorted(slices.Values(have.AutoGroups)), wanted) {
 		if have, err = t.SetupKeys.Update(ctx, have.ID, management.SetupKeyUpdate{AutoGroups: nonNil(wanted), Revoked: have.Revoked}); err != nil {
 			return gone(err, t.SetupKeys.Forget)
@@ -111,8 +105,12 @@ func (k *setupKeys) use(ctx context.Context, t *task[*v1.OZSetupKey], secret key
 	k.adopted(t)
 	have, found := keyOf(t.SetupKeys.All(), secret.prefix)
 	if !found && t.object.Spec.ManagementURL == "" {
-		if err := t.SetupKeys.Missed(ctx, "key "+secret.prefix); err != nil {
+		pending, err := t.SetupKeys.Missed(ctx, "key "+secret.prefix)
+		if err != nil {
 			return err
+		}
+		if pending {
+			return waiting(v1.ReasonDependency, "the setup key in Secret %s is looked for in the next list of the server", t.object.SecretKey().Name)
 		}
 		have, found = keyOf(t.SetupKeys.All(), secret.prefix)
 	}
@@ -341,21 +339,37 @@ func (k *setupKeys) request(ctx context.Context, t *task[*v1.OZSetupKey]) (manag
 	if err != nil {
 		return management.SetupKeyRequest{}, stalled(v1.ReasonInvalidConfig, "%s", err)
 	}
-	ids, err := k.groupIDs(ctx, t.Tenant, t.by, spec.AutoGroups)
+	groups, err := k.autoGroups(ctx, t)
 	if err != nil {
 		return management.SetupKeyRequest{}, err
 	}
-	if err := k.mayEnrol(ctx, t, ids); err != nil {
-		return management.SetupKeyRequest{}, err
-	}
 	request := management.SetupKeyRequest{
-		Name: t.object.KeyName(), Type: string(spec.Type), ExpiresIn: int(expiry / time.Second), AutoGroups: nonNil(idsOf(ids, spec.AutoGroups)),
+		Name: t.object.KeyName(), Type: string(spec.Type), ExpiresIn: int(expiry / time.Second), AutoGroups: nonNil(groups),
 		UsageLimit: int(spec.UsageLimit), Ephemeral: isTrue(spec.Ephemeral), AllowExtraDNSLabels: isTrue(spec.AllowExtraDNSLabels),
 	}
 	if request.Type == "" {
 		request.Type = string(v1.KeyTypeReusable)
 	}
 	return request, nil
+}
+
+// autoGroups are the IDs of the groups that peers join with a key.
+func (k *setupKeys) autoGroups(ctx context.Context, t *task[*v1.OZSetupKey]) ([]string, error) {
+	spec := &t.object.Spec
+	named, err := k.groupIDs(ctx, t.Tenant, t.by, spec.AutoGroups)
+	if err != nil {
+		return nil, err
+	}
+	byID, err := k.groupsByID(ctx, t.Tenant, t.by, "spec.autoGroupIDs", spec.AutoGroupIDs)
+	if err != nil {
+		return nil, err
+	}
+	for _, ids := range append(byID, named) {
+		if err := k.grants.mayEnrol(ctx, t, ids); err != nil {
+			return nil, err
+		}
+	}
+	return joined(idsOf(named, spec.AutoGroups), spec.AutoGroupIDs), nil
 }
 
 func isTrue(value *bool) bool { return value != nil && *value }
@@ -385,11 +399,20 @@ func (k *setupKeys) remove(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 	if !hasMade(t.object) {
 		return k.forget(ctx, t, secret, false)
 	}
-	if t.object.Status.Making != nil {
-		t.SetupKeys.Forget() // the ID of the key is not known: only another list can have it
-	}
 	if err := t.SetupKeys.Load(ctx); err != nil {
 		return err
+	}
+	if making := t.object.Status.Making; making != nil { // the ID of the key is not known
+		created := func(one management.SetupKey) bool {
+			return one.Name == making.Name && !slices.Contains(making.Before, one.ID)
+		}
+		absent, err := t.SetupKeys.Absent(ctx, string(t.object.UID), created)
+		if err != nil {
+			return err
+		}
+		if !absent && !slices.ContainsFunc(t.SetupKeys.Named(making.Name), created) {
+			return inFlight(kindSetupKey)
+		}
 	}
 	for _, id := range append(remoteIDs(t.object), secret.id, secret.replaced) {
 		if _, _, err := t.SetupKeys.Confirm(ctx, id); err != nil {

@@ -69,9 +69,13 @@ func newSite(t *testing.T) *site {
 	for _, add := range []func(*runtime.Scheme) error{v1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme} {
 		require.NoError(t, add(scheme))
 	}
-	store := fake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields().WithStatusSubresource(
-		&v1.OZGroup{}, &v1.OZPolicy{}, &v1.OZResource{}, &v1.OZSetupKey{}, &v1.OZRoutingPeer{}, &v1.OZNetworkResource{}, &v1.OZHTTPRoute{}, &appsv1.Deployment{},
-	).WithIndex(&v1.OZGroup{}, nameIndex, remoteName).Build()
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields().WithStatusSubresource(
+		&v1.OZGroup{}, &v1.OZPolicy{}, &v1.OZResource{}, &v1.OZSetupKey{}, &v1.OZRoutingPeer{}, &v1.OZNetworkResource{}, &v1.OZHTTPRoute{}, &v1.OZSidecarProfile{}, &appsv1.Deployment{},
+	).WithIndex(&v1.OZGroup{}, nameIndex, remoteName)
+	for _, kind := range kinds() {
+		builder.WithIndex(kind, accountIndex, accountOf)
+	}
+	store := builder.Build()
 	s.client = interceptor.NewClient(store, interceptor.Funcs{
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, options ...client.SubResourcePatchOption) error {
 			if s.refused != nil {

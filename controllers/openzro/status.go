@@ -77,6 +77,8 @@ func hasMade(of v1.Object) bool {
 	switch of := of.(type) {
 	case *v1.OZGroup:
 		return isCreating(of) || of.Status.GroupID != "" && !of.Status.Adopted
+	case *v1.OZNetworkResource:
+		return isCreating(of) || len(remoteIDs(of)) > 0
 	case *v1.OZSetupKey:
 		return of.Status.Making != nil || len(remoteIDs(of)) > 0
 	}
@@ -116,6 +118,7 @@ func remoteItems(of v1.Object) (items []remoteItem) {
 		add(kindRouter, of.Status.RouterID)
 	case *v1.OZNetworkResource:
 		add(kindResource, of.Status.ResourceID)
+		add(kindRecord, of.Status.DNSRecordID)
 	}
 	return items
 }

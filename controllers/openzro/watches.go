@@ -1,6 +1,7 @@
 package openzro
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -71,11 +72,17 @@ func owned[T client.Object](kind T) func(cluster.Cluster) source.Source {
 	return func(c cluster.Cluster) source.Source { return object.Owned(c, kind, &v1.OZRoutingPeer{}) }
 }
 
-// followRoutingPeers has those resources looked at whose network is made.
+// followRoutingPeers has those resources looked at whose network is created, or whose
+// OZRoutingPeer names another zone or other namespaces.
 func (a *controllers) followRoutingPeers(c cluster.Cluster) source.Source {
 	return object.Mapped(c, &v1.OZRoutingPeer{}, func(ctx context.Context, p *v1.OZRoutingPeer) []reconcile.Request {
-		return object.Requests(ctx, a.client, &v1.OZNetworkResourceList{}, func(n *v1.OZNetworkResource) bool { return n.Spec.RoutingPeerRef.Name == p.Name }, client.InNamespace(p.Namespace))
-	}, object.Updates(func(was, is *v1.OZRoutingPeer) bool { return was.Status.NetworkID != is.Status.NetworkID }))
+		return object.Requests(ctx, a.client, &v1.OZNetworkResourceList{}, func(n *v1.OZNetworkResource) bool {
+			ref := n.Spec.RoutingPeerRef
+			return ref.Name == p.Name && cmp.Or(ref.Namespace, n.Namespace) == p.Namespace
+		})
+	}, object.Updates(func(was, is *v1.OZRoutingPeer) bool {
+		return was.Status.NetworkID != is.Status.NetworkID || was.Generation != is.Generation
+	}))
 }
 
 // followServices has those resources looked at whose address changes.

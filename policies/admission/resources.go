@@ -212,6 +212,7 @@ openzro.io/v1 OZPolicy ozpolicies namespaced
 openzro.io/v1 OZResource ozresources namespaced
 openzro.io/v1 OZRoutingPeer ozroutingpeers namespaced
 openzro.io/v1 OZSetupKey ozsetupkeys namespaced
+openzro.io/v1 OZSidecarProfile ozsidecarprofiles namespaced
 orloj.dev/v1 AgentPolicy agentpolicies namespaced
 orloj.dev/v1 Agent agents namespaced
 orloj.dev/v1 AgentSystem agentsystems namespaced

@@ -58,10 +58,24 @@ func askOne[T any](q question, ask func(question) T, failed func(question, evalE
 	return ask(q)
 }
 
-// measure adds the time until done is called to what a source has used.
+// measure adds the time until done is called to what a source has used, without the time that
+// other reviews had meanwhile.
 func (e *evaluation) measure(source string) (done func()) {
-	start := e.options.Clock()
-	return func() { e.used[source] += e.options.Clock().Sub(start) }
+	start, waited := e.options.Clock(), e.waited
+	return func() { e.used[source] += e.options.Clock().Sub(start) - (e.waited - waited) }
+}
+
+// limits bound the evaluation of a policy. A policy below the enterprise waits for its turn.
+func (e *evaluation) limits(p *compiledPolicy) eval.Limits {
+	limits := eval.Limits{Steps: StepBudget, Bytes: MaxMadeBytes, Timeout: p.meta.Timeout}
+	if pace := e.options.Pace; pace != nil && p.set.place.Below {
+		limits.Pace = func(ctx context.Context, now time.Time) time.Duration {
+			waited := pace(ctx, now)
+			e.waited += waited
+			return waited
+		}
+	}
+	return limits
 }
 
 // evaluate runs a query of a policy, in a span that is called by an entry point of it.
@@ -69,7 +83,7 @@ func (e *evaluation) evaluate(ctx context.Context, p *compiledPolicy, q *query, 
 	ctx, end := p.startSpan(ctx, entry)
 	given, errs = q.run(ctx, eval.Options{
 		Input: input, Data: data, Now: e.now, Print: e.options.Print, Cover: e.coverageOf(p), Gather: true,
-		Limits: eval.Limits{Steps: StepBudget, Bytes: MaxMadeBytes, Timeout: p.meta.Timeout},
+		Limits: e.limits(p),
 	})
 	end(errs)
 	return given, errs

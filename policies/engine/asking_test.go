@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 func TestAPanicIsAFailureOfItsPolicy(t *testing.T) {
@@ -24,4 +27,26 @@ func TestTheTimeOfASourceIsReadFromTheClock(t *testing.T) {
 	now = now.Add(sourceTime)
 	done()
 	require.Equal(t, sourceTime, e.used["team"])
+}
+
+// TestTimeInWhichOthersRunDoesNotCount towards the timeout of a policy below the enterprise, nor
+// towards the time of its source. Policies of the enterprise never wait.
+func TestTimeInWhichOthersRunDoesNotCount(t *testing.T) {
+	const loop = "package p\ndeny contains \"no\" if { some i in numbers.range(1, 3000); i == 3000 }"
+	waits, now := 0, time.Now()
+	options := Options{Clock: func() time.Time { return now }, Pace: func(context.Context, time.Time) time.Duration {
+		waits++
+		now = now.Add(time.Hour)
+		return time.Hour
+	}}
+	evaluate := func(p *PolicySet) *Decision {
+		return snapshotOf(p).Validate(t.Context(), makeReview(t, in("shop")), options)
+	}
+	decision := evaluate(scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), loop))
+	require.Len(t, decision.Denials, 1)
+	require.Equal(t, "no", decision.Denials[0].Words)
+	require.Positive(t, waits)
+	waits = 0
+	require.Len(t, evaluate(scoped(t, "all", hierarchy.Scope{}, loop)).Denials, 1)
+	require.Zero(t, waits)
 }

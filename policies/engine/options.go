@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -40,6 +41,9 @@ type Options struct {
 	// Cluster holds the objects that policies read by `requires`. A policy that
 	// requires a kind which it does not hold, or where it is nil, cannot be asked.
 	Cluster *clusterdata.Objects
+	// Pace is eval.Limits.Pace for the policies of sources below the enterprise: nil is for
+	// none.
+	Pace func(context.Context, time.Time) (waited time.Duration)
 	// Offline makes a policy that cannot be asked, because the caller lacks
 	// cluster objects, undecided instead of an error.
 	Offline bool

@@ -287,8 +287,11 @@ func keysOf(t *ast.Term) int {
 
 // part is the element of a collection or document at a key: nil where there is none.
 func (m *machine) part(t, key *ast.Term) *ast.Term {
-	if d, ok := t.Value.(*document); ok {
-		return d.part(m, key)
+	switch value := t.Value.(type) {
+	case *document:
+		return value.part(m, key)
+	case *conflicted:
+		return m.partOfConflicted(value, key)
 	}
 	if _, isName := key.Value.(ast.String); !isName && !m.mayFind(key, keysOf(t)) {
 		return nil

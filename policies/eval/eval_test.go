@@ -295,6 +295,63 @@ func TestConflictsNameBothPlaces(t *testing.T) {
 	}
 }
 
+// TestConflictsCountWhereTheyAreRead: of a partial object that has two values for a key, the
+// other keys can be read; that key, and the object as a whole, cannot. The errors are OPA's.
+func TestConflictsCountWhereTheyAreRead(t *testing.T) {
+	const rules = `package t
+port[c.name] := c.port if some c in input.list
+nest[c.name][c.kind] := c.port if some c in input.list
+mix[c.name] contains c.port if some c in input.list
+mix.a.b := 1
+sets[c.name] contains c.port if some c in input.list
+sets.a := [1]
+lib.b := 1 if input.list
+lib.b := 2 if input.list
+lib.c := 3
+port_of(name) := port[name]
+has(object, key) if object[key]
+`
+	input := ast.MustParseTerm(`{"a": "a", "b": "b", "list": [{"name": "a", "kind": "x", "port": 1}, {"name": "b", "kind": "x", "port": 2}, {"name": "a", "kind": "x", "port": 3}, {"name": "a", "kind": "y", "port": 4}]}`)
+	for body, want := range map[string]string{
+		`port.b == 2`: "true", `port["b"] == 2`: "true", `port[input.b] == 2`: "true", `port_of("b") == 2`: "true", `not port.c`: "true", `k := input.b; [k, 2] == [k, port[k]]`: "true",
+		`nest.b.x == 2`: "true", `nest.a.y == 4`: "true", `nest.b[_] == 2`: "true", `count(nest.b) == 1`: "true", `nest.b == {"x": 2}`: "true", `not nest.a.z`: "true", `lib.c == 3`: "true", `lib[input.a]`: "undefined",
+		`port.a`: "conflict", `port[input.a]`: "conflict", `not port.a`: "conflict", `port[_] == 2`: "conflict", `some k, v in port; k == "b"; v == 2`: "conflict", `count(port) == 2`: "conflict", `port`: "conflict", `not port`: "conflict",
+		`p := port; p.b == 2`: "conflict", `object.get(port, "b", 1) == 2`: "conflict", `has(port, "b")`: "conflict", `port_of("a")`: "conflict", `{"b": 2} == port`: "conflict", `every v in port { v > 0 }`: "conflict", `count([v | v := port[_]]) > 0`: "conflict",
+		`input.a == "a" with input as port`: "conflict", `input.a == "a" with input.b as port`: "conflict",
+		`nest.a.x`: "conflict", `nest.a[_] == 4`: "conflict", `nest[_].y == 4`: "conflict", `count(nest.a) == 2`: "conflict", `nest.a`: "conflict", `lib.b`: "conflict",
+		`mix.b == {2}`: "true", `mix.a`: "conflict", `sets.b == {2}`: "true", `sets.a`: "conflict",
+	} {
+		t.Run(body, func(t *testing.T) {
+			value, _, err := ask(t, rules+"deny contains 1 if { "+body+" }", Options{Input: input})
+			switch want {
+			case "conflict":
+				require.ErrorContains(t, err, "eval_conflict_error")
+				return
+			case "true":
+				want = "{1}"
+			default:
+				want = "set()"
+			}
+			require.NoError(t, err)
+			require.Equal(t, want, value.String())
+		})
+	}
+}
+
+// TestNotOfARuleWhoseNameIsComputed holds where a condition on the rule does not.
+func TestNotOfARuleWhoseNameIsComputed(t *testing.T) {
+	const rules = "package t\nlimits.a := 1\nlimits.b := false\nlimits.c := {\"x\": 1}\nother.a := 1\nother.b := 2\n"
+	for body, want := range map[string]bool{
+		`not limits[input.a] == 1`: false, `not limits[input.a] == 2`: true, `not limits[input.a]`: false, `not limits[input.b]`: true, `not limits[input.none]`: false, `not limits[input.d]`: true, `not limits[input.d] == 1`: true,
+		`not limits[input.c].x == 1`: false, `not limits[input.c].y`: true, `not limits[input.a] == other[input.a]`: false, `not limits[input.a] == other[input.b]`: true, `not limits[input.a] == other[input.d]`: true,
+		`not limits[input.c].x == 2 with input.n as 1`: true, `count([1 | not limits[input.a] == 2]) == 1`: true, `every k in ["a", "b"] { not limits[k] == 7 }`: true, `every x in limits[input.d] { x }`: false, `every x in limits[input.c] { x == 1 }`: true,
+	} {
+		value, _, err := ask(t, rules+"deny contains 1 if { "+body+" }", Options{Input: ast.MustParseTerm(`{"a": "a", "b": "b", "c": "c", "d": "d"}`)})
+		require.NoError(t, err)
+		require.Equal(t, want, value.String() == "{1}", body)
+	}
+}
+
 // counted is a Document that notes what is read of it.
 type counted struct {
 	mu    sync.Mutex

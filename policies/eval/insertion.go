@@ -26,7 +26,7 @@ func (c *compiler) insertion(s ir.Stmt) op {
 		}
 	case *ir.SetAddStmt:
 		set, value, shared := int(s.Set), c.operand(s.Value), c.dotted[s.Set]
-		place, isResult := c.place(s), int(s.Set) == c.current.result
+		place, isResult, conflict := c.place(s), int(s.Set) == c.current.result, c.conflictOf(s.Set)
 		return func(m *machine, r []*ast.Term) ctl {
 			v := value.value(m, r)
 			if v == nil {
@@ -40,7 +40,7 @@ func (c *compiler) insertion(s ir.Stmt) op {
 				return undef
 			}
 			if _, isSet := r[set].Value.(ast.Set); !isSet {
-				return undef
+				return m.conflictAt(r, set, conflict, place)
 			}
 			m.writable(r, set, shared).(ast.Set).Add(v)
 			return next
@@ -58,9 +58,14 @@ func (c *compiler) insertion(s ir.Stmt) op {
 // insert puts a value under a key, of which with once there is none or the same.
 func (c *compiler) insert(s ir.Stmt, into ir.Local, at, what ir.Operand, once bool) op {
 	object, key, value, shared := int(into), c.operand(at), c.operand(what), c.dotted[into]
-	place := c.place(s)
+	place, conflict := c.place(s), c.conflictOf(into)
 	return func(m *machine, r []*ast.Term) ctl {
-		k, v := key.value(m, r), value.value(m, r)
+		k, v := key.value(m, r), value.raw(r)
+		if v != nil {
+			if _, isConflict := v.Value.(*conflicted); !isConflict || conflict == 0 || once {
+				v = m.whole(v)
+			}
+		}
 		if v == nil || k == nil {
 			if once {
 				return undef
@@ -69,17 +74,21 @@ func (c *compiler) insert(s ir.Stmt, into ir.Local, at, what ir.Operand, once bo
 		}
 		have, isObject := r[object].Value.(ast.Object)
 		if !isObject {
-			return undef
+			return m.conflictAt(r, object, conflict, place)
 		}
 		if !m.mayFind(k, have.Len()) {
 			return undef
 		}
 		if once {
 			if old := have.Get(k); old != nil {
-				if m.equal(old, v) {
+				if _, isConflict := old.Value.(*conflicted); isConflict || m.equal(old, v) {
 					return next
 				}
-				return m.fail(keyConflict(place))
+				if conflict == 0 {
+					return m.fail(keyConflict(place))
+				}
+				v = conflictTerm(place)
+				r[conflict] = v
 			}
 		}
 		m.charge(k)
@@ -176,9 +185,13 @@ func (c *compiler) merge(s *ir.ObjectMergeStmt) op {
 			return undef
 		}
 		base, isObject := data.Value.(ast.Object)
-		virtual, alsoObject := r[b].Value.(ast.Object)
+		rules := m.whole(r[b])
+		if rules == nil {
+			return undef
+		}
+		virtual, alsoObject := rules.Value.(ast.Object)
 		if !isObject || !alsoObject {
-			r[target] = r[b]
+			r[target] = rules
 			return next
 		}
 		r[target] = ast.NewTerm(merged(base, virtual))

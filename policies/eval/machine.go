@@ -334,6 +334,9 @@ func (m *machine) call(f *function, operands []operand, r []*ast.Term, target in
 			break
 		}
 	}
+	if f.conflicts != 0 && frame[f.conflicts] != nil && result != nil {
+		result = m.sealed(result, f.nesting)
+	}
 	m.depth--
 	m.used = used
 	m.keepResult(f, frame, result)
@@ -411,11 +414,16 @@ func (o operand) value(m *machine, r []*ast.Term) *ast.Term {
 	return m.whole(r[o.register])
 }
 
-// whole is a value itself, and of a document its value.
+// whole is a value itself, and of a document its value. It is nil, and the evaluation ends,
+// for an object that has a conflict.
 func (m *machine) whole(t *ast.Term) *ast.Term {
 	if t != nil {
-		if d, ok := t.Value.(*document); ok {
-			return m.made(d)
+		switch value := t.Value.(type) {
+		case *document:
+			return m.made(value)
+		case *conflicted:
+			m.stop(value.err)
+			return nil
 		}
 	}
 	return t

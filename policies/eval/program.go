@@ -41,6 +41,9 @@ type function struct {
 	// guards are conditions of each block, and only the one value that there can be.
 	guards [][]guard
 	only   *ast.Term
+	// conflicts is the register that is set where a key of its object was given two values,
+	// 0 where it makes no object. nesting is how many objects deep the keys of its rules are.
+	conflicts, nesting int
 }
 
 // takesArguments says whether it is a function of the policy, and not a rule.
@@ -114,6 +117,9 @@ type compiler struct {
 	highest   ir.Local
 	// dotted are the registers that hold a part of what another rule made.
 	dotted map[ir.Local]bool
+	// building are the registers that hold the object of the rule, or one within it, with
+	// their depth.
+	building map[ir.Local]int
 	// once are the registers in which the place of a register's only assignment is kept.
 	once map[ir.Local]int
 }
@@ -199,10 +205,17 @@ func (c *compiler) study(block *ir.Block) {
 		use(local)
 		c.writers[local]++
 	}
+	c.building = map[ir.Local]int{}
+	if c.current.result > int(ir.Data) { // of a query, there is none
+		c.building[ir.Local(c.current.result)] = 1
+	}
 	walkStatements(block, func(s ir.Stmt) {
 		registersOf(s, use, set)
 		if dot, ok := s.(*ir.DotStmt); ok {
 			c.dotted[dot.Target] = true
+			if source, isLocal := dot.Source.Value.(ir.Local); isLocal && c.building[source] > 0 {
+				c.building[dot.Target] = c.building[source] + 1
+			}
 		}
 	})
 	walkStatements(block, func(s ir.Stmt) {

@@ -107,6 +107,15 @@ func (c *compiler) blocks(s *ir.BlockStmt) (op, error) {
 	}
 	if len(blocks) == 1 {
 		block := blocks[0]
+		if isLookup(s) {
+			return func(m *machine, r []*ast.Term) ctl {
+				code := m.run(block, r)
+				if code == undef {
+					return undef
+				}
+				return outOf(code)
+			}, nil
+		}
 		return func(m *machine, r []*ast.Term) ctl { return outOf(m.run(block, r)) }, nil
 	}
 	return func(m *machine, r []*ast.Term) ctl {
@@ -117,6 +126,24 @@ func (c *compiler) blocks(s *ir.BlockStmt) (op, error) {
 		}
 		return next
 	}, nil
+}
+
+// isLookup says whether a block begins with the call of a rule by a name that is computed. The
+// conditions on its value are within the block, and nothing follows the block. So where one of
+// them is undefined, the whole is: a `not` around it would hold otherwise only without a rule
+// of that name.
+func isLookup(s *ir.BlockStmt) bool {
+	for depth := 0; len(s.Blocks) > 0 && len(s.Blocks[0].Stmts) > 0; depth++ {
+		switch first := s.Blocks[0].Stmts[0].(type) {
+		case *ir.BlockStmt:
+			s = first
+		case *ir.CallDynamicStmt:
+			return depth == 2
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 func (c *compiler) not(s *ir.NotStmt) (op, error) {
@@ -141,7 +168,13 @@ func (c *compiler) with(s *ir.WithStmt) (op, error) {
 	return func(m *machine, r []*ast.Term) ctl {
 		saved := r[local]
 		if len(path) == 0 {
-			r[local] = value.raw(r)
+			with := value.raw(r)
+			if with != nil {
+				if c, ok := with.Value.(*conflicted); ok {
+					return m.fail(c.err)
+				}
+			}
+			r[local] = with
 		} else {
 			with := value.value(m, r)
 			if with == nil {
@@ -299,13 +332,18 @@ func (c *compiler) condition(s ir.Stmt) op {
 		a, b := c.operand(s.A), c.operand(s.B)
 		if b.constant == falseTerm && a.constant == nil { // a condition that is a value
 			register := a.register
-			return func(_ *machine, r []*ast.Term) ctl {
+			return func(m *machine, r []*ast.Term) ctl {
 				t := r[register]
 				if t == nil {
 					return undef
 				}
-				value, isBoolean := t.Value.(ast.Boolean)
-				return holds(!isBoolean || bool(value))
+				switch value := t.Value.(type) {
+				case ast.Boolean:
+					return holds(bool(value))
+				case *conflicted:
+					return m.fail(value.err)
+				}
+				return next
 			}
 		}
 		return func(m *machine, r []*ast.Term) ctl { return holds(!m.equal(a.value(m, r), b.value(m, r))) }

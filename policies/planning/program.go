@@ -1,9 +1,6 @@
 package planning
 
 import (
-	"errors"
-	"strings"
-
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -33,32 +30,11 @@ func CheckGrowth(compiler *ast.Compiler, rules ...ast.Ref) (repeated int64, errs
 func NewProgram(compiler *ast.Compiler, functions eval.Functions, options eval.CompileOptions, rules ...ast.Ref) (*eval.Program, definition.CompileErrors) {
 	planned, err := plan.Rules(compiler, rules...)
 	if err != nil {
-		return nil, notPlanned(compiler, err)
+		return nil, notPlanned(compiler, err, rules)
 	}
 	program, err := eval.Compile(planned, functions, options)
 	if err != nil {
-		return nil, notPlanned(compiler, err)
+		return nil, notPlanned(compiler, err, rules)
 	}
 	return program, nil
-}
-
-// notPlanned is the error of OPA's planner, which begins with a place where it knows one.
-func notPlanned(compiler *ast.Compiler, err error) definition.CompileErrors {
-	var unordered *eval.UnorderedError
-	if errors.As(err, &unordered) {
-		return definition.CompileErrors{definition.ErrorAt(unordered.Location, "%s", unordered.Message())}
-	}
-	message := err.Error()
-	for _, module := range compiler.Modules {
-		for _, rule := range module.Rules {
-			rest, at := strings.CutPrefix(message, rule.Location.String()+": ")
-			if name, shared := strings.CutSuffix(rest, " is not supported: rules sharing that path prefix are planned as a single function"); at && shared {
-				return definition.CompileErrors{definition.ErrorAt(rule.Location, "a rule refers to %s, with which it shares the beginning of its name, or one that it calls does: give one of them another name", strings.TrimPrefix(name, "reference to "))}
-			}
-			if at {
-				return definition.CompileErrors{definition.ErrorAt(rule.Location, "%s", rest)}
-			}
-		}
-	}
-	return definition.CompileErrors{{Message: message}}
 }

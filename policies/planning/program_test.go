@@ -58,9 +58,12 @@ func TestWhatGrowsInPlanning(t *testing.T) {
 
 func TestWhatCannotBePlanned(t *testing.T) {
 	for name, c := range map[string]struct{ rules, want string }{
-		"a rule":                 {`deny contains "x" if input.a`, ""},
-		"a name shared by rules": {"q[x].a := 1 if some x in [\"m\"]\nq[x].b := y if { some x in [\"m\"]; y := data.p.q.m.a }\ndeny contains \"x\" if q.m.b", "p.rego:3:1: a rule refers to data.p.q, with which it shares the beginning of its name"},
-		"a pattern out of order": {"deny contains w if { [w, v] = [v, input.name] }", "p.rego:2:22: a variable of this pattern is used before the part of it that gives it a value"},
+		"a rule":                           {`deny contains "x" if input.a`, ""},
+		"a name shared by rules":           {"q[x].a := 1 if some x in [\"m\"]\nq[x].b := y if { some x in [\"m\"]; y := data.p.q.m.a }\ndeny contains \"x\" if q.m.b", "p.rego:3:1: a rule refers to data.p.q, with which it shares the beginning of its name"},
+		"a pattern out of order":           {"deny contains w if { [w, v] = [v, input.name] }", "p.rego:2:22: a variable of this pattern is used before the part of it that gives it a value"},
+		"a constant that is iterated over": {"deny contains 1 if { helper }\nother if { input.x }\nhelper if {\n\tother\n\tsome x in \"text\"\n\tx == 1\n}", "p.rego:6:2: a constant that is not a collection is read by a key or iterated over, which has no result"},
+		"a pattern of another kind":        {"deny contains 1 if { f(1) }\nf(x) if {\n\tx == 1\n\tevery y in input.l {\n\t\ty != 1\n\t\t[] == null\n\t}\n}", "p.rego:7:3: an array or object that is written out cannot be compared with this: give the other side a name first"},
+		"a comprehension":                  {"deny contains 1 if { {} == {k: v | some k, v in input.m} }", "p.rego:2:22: an array or object that is written out cannot be compared with this"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			program, errs := NewProgram(compiled(t, c.rules), eval.StandardFunctions, eval.CompileOptions{}, deny)
@@ -82,10 +85,10 @@ func TestWhatCannotBePlanned(t *testing.T) {
 // TestErrorsOfThePlannerHaveAPlace where it names that of a rule.
 func TestErrorsOfThePlannerHaveAPlace(t *testing.T) {
 	compiler := compiled(t, "a := 1\ndeny contains a")
-	errs := notPlanned(compiler, errors.New("p.rego:3: cannot be planned"))
+	errs := notPlanned(compiler, errors.New("p.rego:3: cannot be planned"), nil)
 	require.EqualError(t, errs, "p.rego:3:1: cannot be planned")
-	errs = notPlanned(compiler, errors.New("cannot be planned"))
-	require.EqualError(t, errs, "cannot be planned")
+	errs = notPlanned(compiler, errors.New("cannot be planned"), nil)
+	require.EqualError(t, errs, "OPA cannot plan this rule: cannot be planned")
 }
 
 // TestCompactKeepsLines: one location for each.

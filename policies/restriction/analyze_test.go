@@ -366,9 +366,10 @@ func TestConflictsUnderOtherKeys(t *testing.T) {
 		"conditions":     {"h.x := 1 if input.a\nh.x := 2 if input.a\nh.y := 3", "h.y == 3\n\tinput.a", Counterexample},
 		"computed":       {"h[k] := 1 if some k in input.l\nh[k] := 2 if some k in input.l\nh[k] := 3 if some k in [\"y\"]", "h[\"y\"] == 3\n\tinput.l[0] == \"x\"", Counterexample},
 		"one rule":       {"h[k] := i if some i, k in [\"x\", \"x\", \"y\"]", "h[\"y\"] == 2", Counterexample},
-		"the same key":   {"h.x := 1\nh.x := 2", "h.x == 1", Unknown},
+		"the same key":   {"h.x := 1\nh.x := 2", "h.x == 1", Proved},
 		"a set":          {"h contains k if { some k in input.l; f(k) == 1 }\nf(k) := 1\nf(k) := 2 if k == \"x\"", "h.y\n\t\"x\" in input.l", Counterexample},
 		"whole":          {"h[k] := i if some i, k in [\"x\", \"x\", \"y\"]", "count(h) > 0", Proved},
+		"a computed key": {"h[k] := i if some i, k in [\"x\", \"x\", \"y\"]", "h[input.k] == 0\n\tinput.k == \"x\"", Proved},
 		"not a conflict": {"h.x := 1\nh.y := 3", "h.y == 4", Proved},
 	} {
 		child := policyOf(t, "team", "child", c.helper+"\nallow if {\n\t"+c.reads+"\n}")
@@ -377,6 +378,7 @@ func TestConflictsUnderOtherKeys(t *testing.T) {
 		assert.Equal(t, c.want, verdict.Outcome, "%s: %+v", name, verdict)
 		copied := policyOf(t, "team", "copy", c.helper+"\nallow if {\n\t"+c.reads+"\n\tinput.b\n}")
 		verdict = Analyze(t.Context(), copied, []*sidecar.Policy{policyOf(t, "enterprise", "parent", c.helper+"\nallow if {\n\t"+c.reads+"\n}")})
+		assert.Equal(t, Proved, Analyze(t.Context(), child, []*sidecar.Policy{policyOf(t, "enterprise", "same", c.helper+"\nallow if {\n\t"+c.reads+"\n}")}).Outcome, name)
 		if name != "a set" { // a function with two values is taken to end the parent's evaluation
 			assert.Equal(t, Proved, verdict.Outcome, "%s, a copy: %+v", name, verdict)
 		}

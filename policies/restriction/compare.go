@@ -204,7 +204,7 @@ func (c *comparison) symbolic(child *translation, parentOf func(*sidecar.Policy)
 	}
 	return child.answer(c.decision, func(own term) formula {
 		var exceeded []formula
-		for _, p := range c.definers {
+		for _, p := range c.differing(child) {
 			parent := parentOf(p)
 			exceeded = append(exceeded, parent.answer(c.decision, func(limit term) formula {
 				return c.symbolicExcess(own, limit, func(of term, then func(key, value term) formula) formula {
@@ -212,15 +212,25 @@ func (c *comparison) symbolic(child *translation, parentOf func(*sidecar.Policy)
 				})
 			}))
 		}
-		return or(c.symbolicInvalid(own, parentOf), and(c.symbolicRoot(parentOf), or(exceeded...)))
+		return or(c.symbolicInvalid(child, own, parentOf), and(c.symbolicRoot(parentOf), or(exceeded...)))
+	})
+}
+
+// differing are the parents whose rules of the decision, and of all that these refer to, are
+// not those of the child. Others always decide as the child does.
+func (c *comparison) differing(child *translation) []*sidecar.Policy {
+	text := func(t *translation) string { return t.text(ast.NewTerm(t.policy.Ref(c.decision)), nil) }
+	own := text(child)
+	return slices.DeleteFunc(slices.Clone(c.definers), func(p *sidecar.Policy) bool {
+		return text(newTranslation(child.ctx, p, child.steps, child.fresh)) == own
 	})
 }
 
 // symbolicInvalid is the formula that a value is not what the order compares, and that no
 // parent gives the same.
-func (c *comparison) symbolicInvalid(own term, parentOf func(*sidecar.Policy) *translation) formula {
+func (c *comparison) symbolicInvalid(child *translation, own term, parentOf func(*sidecar.Policy) *translation) formula {
 	invalid := not(c.symbolicValid(own))
-	if invalid == false {
+	if invalid == false || len(c.differing(child)) < len(c.definers) {
 		return false
 	}
 	all := []formula{invalid}
@@ -242,7 +252,7 @@ func (c *comparison) symbolicRoot(parentOf func(*sidecar.Policy) *translation) f
 	var valid []formula
 	for _, p := range c.definers {
 		if p.Level == c.definers[0].Level {
-			valid = append(valid, parentOf(p).value(c.decision, "", c.symbolicValid))
+			valid = append(valid, parentOf(p).value(c.decision, whole, c.symbolicValid))
 		}
 	}
 	return or(valid...)
@@ -252,13 +262,13 @@ func (c *comparison) symbolicGrant(child *translation, parentOf func(*sidecar.Po
 	isTrue := func(value term) formula { return equal(value, constantTerm(ast.Boolean(true))) }
 	granted := []formula{child.answer(c.decision, isTrue)}
 	for _, denial := range c.denials() {
-		granted = append(granted, not(child.value(denial, "", symbolicFiring)))
+		granted = append(granted, not(child.value(denial, whole, symbolicFiring)))
 	}
 	var refused []formula
-	for _, p := range c.definers {
+	for _, p := range c.differing(child) {
 		parent := parentOf(p)
 		parent.wantErrors = true
-		refused = append(refused, not(parent.value(c.decision, "", isTrue)))
+		refused = append(refused, not(parent.value(c.decision, whole, isTrue)))
 		refused = append(refused, parent.errors...)
 	}
 	if c.ungrantable {

@@ -151,7 +151,7 @@ var definedAs = map[string][]string{
 var resultOf = map[string]string{
 	"lower": "is_string", "upper": "is_string", "trim_space": "is_string", "trim": "is_string",
 	"trim_left": "is_string", "trim_right": "is_string", "trim_prefix": "is_string", "trim_suffix": "is_string",
-	"sprintf": "is_string", "split": "is_array", "plus": "is_number", "mul": "is_number", "abs": "is_number",
+	"sprintf": "is_string", "concat": "is_string", "replace": "is_string", "format_int": "is_string", "to_number": "is_number", "split": "is_array", "sort": "is_array", "array.concat": "is_array", "array.reverse": "is_array", "array.slice": "is_array", "plus": "is_number", "mul": "is_number", "abs": "is_number",
 	"round": "is_number", "ceil": "is_number", "floor": "is_number", "count": "is_number",
 }
 
@@ -299,7 +299,7 @@ func less(a, b term) formula {
 	case a.key() == b.key():
 		return false
 	case aConstant || !bConstant && b.key() < a.key():
-		return and(defined(a), defined(b), not(atom{kind: isLess, left: b, right: a}), not(equal(a, b)))
+		return and(defined(a), defined(b), not(less(b, a)), not(equal(a, b)))
 	}
 	if n, made, ok := counted(a, b); ok {
 		if some, known := made.atLeast(n); known {

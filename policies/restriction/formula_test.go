@@ -119,7 +119,7 @@ func TestFormulasAgreeWithOPA(t *testing.T) {
 			if answer == nil {
 				continue
 			}
-			same := translation.value(decision, "", func(v term) formula { return equal(v, constantTerm(answer)) })
+			same := translation.value(decision, whole, func(v term) formula { return equal(v, constantTerm(answer)) })
 			holds, known = truth(same, given)
 			require.True(t, holds || !known, "input %v gives %v\n%s", input, answer, text)
 		}
@@ -139,5 +139,5 @@ func translated(t *translation, decision string) (f formula, tooLarge bool) {
 			}
 		}
 	}()
-	return t.value(decision, "", defined), false
+	return t.value(decision, whole, defined), false
 }

@@ -59,6 +59,7 @@ func (p *problem) lemmasOf(g grounded) {
 	if !ok {
 		return
 	}
+	p.inverseLemmas(g, value)
 	if g.kind == isLess {
 		switch {
 		case ast.Compare(value, ast.NullTerm().Value) <= 0:
@@ -146,6 +147,9 @@ func (p *problem) memberLemmas(premise int, m member) {
 		return
 	}
 	p.imply(premise, isOf("is_object", m.of), isOf("is_array", m.of))
+	for container, key := range map[string]string{"is_object": "is_string", "is_array": "is_number"} {
+		p.solver.Add(-premise, p.literal(isOf(container, m.of), false), p.literal(isOf(key, m.at), true))
+	}
 }
 
 // lemmasOfTwo are those of two atoms, of which the first is the premise.

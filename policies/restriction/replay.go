@@ -81,13 +81,17 @@ func (r *replay) evaluate(p *sidecar.Policy, decision string, input ast.Value, c
 // It has no limits of memory, so this bounds what it can take.
 const patience = 50 * time.Millisecond
 
-// askOPA is evaluate by OPA's own evaluator. An error is a conflict that it meets, too.
+// askOPA is evaluate by OPA's own evaluator. An error is a conflict that it meets, too. It
+// differs between its releases which of several rules with one value are evaluated, and which
+// first, and so whether a conflict is met.
 func (r *replay) askOPA(p *sidecar.Policy, decision string, input ast.Value) (ast.Value, error) {
 	ctx, cancel := context.WithTimeout(r.ctx, patience)
 	defer cancel()
 	value, err := p.AskOPA(ctx, decision, input, r.now)
-	if failure, ok := errors.AsType[*topdown.Error](err); err != nil && !(ok && failure.Code == topdown.ConflictErr) {
-		r.unsure = true
+	if err != nil {
+		failure, ok := errors.AsType[*topdown.Error](err)
+		chains, _ := chainsOf(p.Rules(decision))
+		r.unsure = r.unsure || !ok || failure.Code != topdown.ConflictErr || len(chains) > 1 && sameConstant(chains)
 	}
 	return value, err
 }

@@ -69,7 +69,7 @@ func (t *tape) quantity() string {
 // sum is an expression of a number.
 func (t *tape) sum() string {
 	q := t.quantity()
-	switch t.n(8) {
+	switch t.n(11) {
 	case 0:
 		return t.as(q+" + "+"1", "1 + "+q)
 	case 1:
@@ -82,6 +82,13 @@ func (t *tape) sum() string {
 		return t.of("abs", "ceil", "floor", "round") + "(" + q + ")"
 	case 5:
 		return t.of("max", "min") + "([" + q + ", " + t.number() + "])"
+	case 6:
+		return "to_number(" + t.text() + ")"
+	case 7:
+		v := t.name("v")
+		return t.of("max", "min", "sum", "count") + "([" + v + ".risk | some " + v + " in input.tools])"
+	case 8:
+		return "count(" + t.of("input.names", "input.labels", `split(`+t.text()+`, "/")`, "{x | some x in input.names}") + ")"
 	}
 	return q
 }
@@ -103,7 +110,7 @@ func (t *tape) comparison(left string) string {
 
 // about is a condition on an expression of a string.
 func (t *tape) about(text string) string {
-	switch t.n(11) {
+	switch t.n(13) {
 	case 0, 1:
 		return text + " == " + t.word()
 	case 2:
@@ -122,6 +129,12 @@ func (t *tape) about(text string) string {
 		return `split(` + text + `, "/")[0] == ` + t.of(`"int"`, `"dev"`)
 	case 9:
 		return t.of(`concat("-", [`+text+`, "x"]) == "dev-x"`, `sprintf("%s/%s", ["a", `+text+`]) == "a/dev"`, `replace(`+text+`, "/", "-") == "int-a"`)
+	}
+	switch t.n(3) {
+	case 0:
+		return t.of(`trim_suffix(`+text+`, "/a") == "int"`, `split(`+text+`, "/")[1] == "a"`, `substring(`+text+`, 0, 3) == "dev"`, `indexof(`+text+`, "/") == 3`)
+	case 1:
+		return t.of(`"dev" in split(`+text+`, "/")`, `concat("/", [`+text+`, `+t.text()+`]) == "int/a"`, `trim(`+text+`, "/a") == "int"`, `concat("", ["a", `+text+`]) != "adev"`)
 	}
 	return `trim_prefix(` + text + `, "int/") == ` + t.of(`"a"`, `"dev"`)
 }
@@ -174,7 +187,7 @@ func braces(body string) string { return strings.ReplaceAll(body, "\n\t", "; ") 
 
 // condition is one of a body.
 func (t *tape) condition(depth int) string {
-	switch t.n(16) {
+	switch t.n(17) {
 	case 0:
 		return t.comparison(t.sum())
 	case 1, 2:
@@ -243,6 +256,8 @@ func (t *tape) condition(depth int) string {
 	case 14:
 		v := t.name("v")
 		return "sum([" + v + ".risk | some " + v + " in input.tools]) " + t.of("<= 10", "< 5", "== 0")
+	case 15:
+		return t.of("sort(input.names)[0] == "+t.word(), `concat(",", input.names) == "dev,admin"`, `concat(",", sort(input.names)) != "dev"`, t.word()+" in sort(input.names)", `array.concat(input.names, ["dev"])[0] == `+t.word(), "count(sort(input.names)) > 1")
 	}
 	return t.of("input.names[0] == "+t.word(), "is_string("+t.text()+")", "is_number("+t.quantity()+")", "input.user.role == input.mode", "count(input.names) "+t.of("> 0", "== 0", "< 3"),
 		"input.user.guest == false", t.text()+" == "+t.text(), t.quantity()+" < "+t.quantity(), `count(input.user.role) > 3`)

@@ -66,7 +66,7 @@ func TestRicherPairs(t *testing.T) {
 		if verdict.Outcome == Unknown {
 			_, reason, _ := strings.Cut(verdict.Reason, ": ")
 			reasons[reason]++
-			if show := os.Getenv("LINTEL_SHOW"); show != "" && strings.Contains(reason, show) {
+			if show := os.Getenv("LINTEL_SHOW"); show == "all" || show != "" && strings.Contains(reason, show) {
 				t.Log(texts)
 			}
 		}
@@ -77,7 +77,7 @@ func TestRicherPairs(t *testing.T) {
 		t.Log(reasons[reason], reason)
 	}
 	if pairs >= 500 { // of fewer, chance decides
-		require.Less(t, counts[Unknown]*100, 8*pairs)
+		require.Less(t, counts[Unknown]*100, 4*pairs)
 	}
 	require.Greater(t, counts[Proved], pairs/4)
 	require.Greater(t, counts[Counterexample], pairs/20)

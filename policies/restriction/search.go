@@ -14,7 +14,7 @@ import (
 // maxChanges among those that are made of others by changes.
 const (
 	maxTries   = 300
-	maxChanges = 1500
+	maxChanges = 5000
 )
 
 // search looks for a counterexample where the solver has found none: it tries inputs made of
@@ -26,13 +26,16 @@ func (c *comparison) search(r *replay, models []ast.Value) (found *candidate) {
 	if slices.ContainsFunc(policies, func(p *sidecar.Policy) bool { return repeatable(p) != nil }) {
 		return nil
 	}
-	s := &searcher{comparison: c, replay: r, random: rand.New(rand.NewPCG(1, 1)), paths: inputPaths(policies), values: searchedValues(policies)}
+	s := &searcher{comparison: c, replay: r, random: rand.New(rand.NewPCG(1, 1)), paths: inputPaths(policies), values: searchedValues(policies), constants: constants(policies)}
 	if len(s.paths) == 0 {
 		return nil
 	}
 	for _, model := range models {
 		if f := s.try(model); f != nil {
 			return f
+		}
+		if model != nil {
+			s.models = append(s.models, model)
 		}
 	}
 	for range maxTries {
@@ -55,6 +58,9 @@ func searchedValues(policies []*sidecar.Policy) []ast.Value {
 		values = append(values, near(value)...)
 		if text, ok := value.(ast.String); ok && len(texts) < 12 {
 			texts = append(texts, text)
+		}
+		for _, piece := range piecesOf(value) {
+			values = append(values, piece)
 		}
 	}
 	for _, one := range texts { // what a prefix is taken from, or parts are joined to

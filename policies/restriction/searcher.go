@@ -17,10 +17,14 @@ type searcher struct {
 	random *rand.Rand
 	paths  [][]string
 	values []ast.Value
+	// constants are those among the values that the policies name.
+	constants []ast.Value
 	// granted are inputs on which the child permits something, and nearest those on which
 	// most of its statements were reached.
 	granted []ast.Value
 	nearest []scored
+	// models are inputs that the solver came up with.
+	models []ast.Value
 }
 
 type scored struct {
@@ -63,14 +67,9 @@ func (s *searcher) try(input ast.Value) *candidate {
 
 // changed is one of the inputs that were kept, with a few changes.
 func (s *searcher) changed() ast.Value {
-	var input ast.Value
-	switch {
-	case len(s.granted) > 0 && (len(s.nearest) == 0 || s.random.IntN(2) == 0):
-		input = s.granted[s.random.IntN(len(s.granted))]
-	case len(s.nearest) > 0:
-		input = s.nearest[min(s.random.IntN(len(s.nearest)), s.random.IntN(len(s.nearest)))].input
-	default:
-		return s.randomInput()
+	input := s.kept()
+	if s.random.IntN(4) == 0 {
+		input = s.crossed(input, s.kept())
 	}
 	for range 1 + s.random.IntN(3) {
 		if s.random.IntN(2) == 0 {
@@ -82,7 +81,42 @@ func (s *searcher) changed() ast.Value {
 	return input
 }
 
-func (s *searcher) value() ast.Value { return s.values[s.random.IntN(len(s.values))] }
+// kept is one of the inputs that were kept.
+func (s *searcher) kept() ast.Value {
+	switch {
+	case len(s.models) > 0 && s.random.IntN(4) == 0:
+		return s.models[s.random.IntN(len(s.models))]
+	case len(s.granted) > 0 && (len(s.nearest) == 0 || s.random.IntN(2) == 0):
+		return s.granted[s.random.IntN(len(s.granted))]
+	case len(s.nearest) > 0:
+		return s.nearest[min(s.random.IntN(len(s.nearest)), s.random.IntN(len(s.nearest)))].input
+	}
+	return s.randomInput()
+}
+
+// crossed is an input with some members of another: conditions on different members come
+// together.
+func (s *searcher) crossed(input, other ast.Value) ast.Value {
+	one, isObject := input.(ast.Object)
+	two, alsoObject := other.(ast.Object)
+	if !isObject || !alsoObject {
+		return input
+	}
+	out := one.Copy()
+	two.Foreach(func(k, v *ast.Term) {
+		if s.random.IntN(2) == 0 {
+			out.Insert(k, v)
+		}
+	})
+	return out
+}
+
+func (s *searcher) value() ast.Value {
+	if len(s.constants) > 0 && s.random.IntN(2) == 0 {
+		return s.constants[s.random.IntN(len(s.constants))]
+	}
+	return s.values[s.random.IntN(len(s.values))]
+}
 
 // with sets what stands at a path. * in it is an element that is there, or a new one.
 func (s *searcher) with(value ast.Value, path []string) ast.Value {

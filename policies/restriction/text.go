@@ -105,6 +105,7 @@ func (t *translation) canonical(node any, env *environment) string {
 	case *ast.Term:
 		node = n.Copy()
 	}
+	turnComparisons(node)
 	names := map[ast.Var]ast.Var{}
 	namesakes := map[ast.Var]string{} // variables named as the first part of a function
 	renamed, err := ast.TransformVars(node, func(name ast.Var) (ast.Value, error) {
@@ -139,6 +140,20 @@ func (t *translation) canonical(node any, env *environment) string {
 		text += fmt.Sprintf(" where %s is %q", name, namesakes[name])
 	}
 	return text
+}
+
+// turnComparisons writes all comparisons of a node with the lesser side first.
+func turnComparisons(node any) {
+	turned := map[string]*ast.Builtin{ast.GreaterThan.Name: ast.LessThan, ast.GreaterThanEq.Name: ast.LessThanEq}
+	ast.WalkExprs(node, func(expr *ast.Expr) bool {
+		if terms, isCall := expr.Terms.([]*ast.Term); isCall && len(terms) >= 3 {
+			if other := turned[expr.Operator().String()]; other != nil {
+				terms[0] = ast.NewTerm(other.Ref())
+				terms[1], terms[2] = terms[2], terms[1]
+			}
+		}
+		return false
+	})
 }
 
 // escaped is a reference of which the text tells apart what ast.Ref does not: it

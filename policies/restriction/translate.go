@@ -121,9 +121,18 @@ func (t *translation) note(u *unsupported) {
 	}
 }
 
-// value is the formula that a rule of the policy has a value of which then holds. read is
-// the text of a reference that reads a part of the value, or "" where all of it is read.
-func (t *translation) value(name, read string, then withValue) formula {
+// reading is how a reference reads the value of a rule: all of it where text is "", else a
+// part. at is the first key of the path if it is known.
+type reading struct {
+	text string
+	at   term
+}
+
+// whole reads all of a value.
+var whole = reading{}
+
+// value is the formula that a rule of the policy has a value of which then holds.
+func (t *translation) value(name string, read reading, then withValue) formula {
 	rules := t.policy.Rules(name)
 	if len(rules) == 0 {
 		return false
@@ -137,12 +146,12 @@ func (t *translation) value(name, read string, then withValue) formula {
 // answer is the formula that a decision has a defined value of which then holds, and no
 // second value at once.
 func (t *translation) answer(name string, then withValue) formula {
-	found := t.value(name, "", func(value term) formula { return and(defined(value), then(value)) })
+	found := t.value(name, whole, func(value term) formula { return and(defined(value), then(value)) })
 	return and(not(t.contradiction(name)), found)
 }
 
 // partial is the collection that partial rules make, of which read is read.
-func (t *translation) partial(name, read string, rules []*ast.Rule) (collection, formula) {
+func (t *translation) partial(name string, read reading, rules []*ast.Rule) (collection, formula) {
 	head := rules[0].Head
 	if head.RuleKind() != ast.MultiValue && len(head.Ref()) == 1 {
 		return collection{}, nil
@@ -189,36 +198,47 @@ func (t *translation) mayFail(text string) formula {
 }
 
 // made is the formula that evaluating a collection does not end with an error. Errors are
-// noted. Where a reference reads a part of the collection, an error may or may not end the
-// evaluation: OPA evaluates only what is read, and Lintel evaluates the whole collection.
-// References with one text have one outcome.
-func (t *translation) made(c collection, node *ast.Term, env *environment, read string) formula {
+// noted. Where a reference reads one key, two values for another key are no error. An error
+// in the bodies of the rules may or may not end the evaluation then: OPA evaluates only what
+// is read, and Lintel evaluates the whole collection. References with one text have one
+// outcome.
+func (t *translation) made(c collection, node *ast.Term, env *environment, read reading) formula {
 	if !t.fallible(node) {
 		return true
 	}
 	var failure *unsupported
+	var conflict formula = false
 	inside := or(t.collectErrors(true, func() {
 		_, failure = t.attempt(func() formula {
 			if c.kind != "is_object" {
 				return c.any()
 			}
-			t.errors = append(t.errors, c.each(func(key, value term) formula {
+			conflict = c.each(func(key, value term) formula {
 				return c.each(func(other, its term) formula {
 					if substitute(its, other, key).key() == value.key() {
 						return false
 					}
-					return and(equal(key, other), not(equal(value, its)))
+					differ := not(equal(value, its))
+					if read.at != nil {
+						return and(equal(key, read.at), equal(other, read.at), differ)
+					}
+					return and(equal(key, other), differ)
 				})
-			}))
+			})
 			return true
 		})
 	})...)
 	if failure != nil {
-		return t.mayFail(t.text(node, env) + read)
+		return t.mayFail(t.text(node, env) + read.text)
 	}
-	if read != "" && inside != false {
-		inside = and(inside, atom{kind: isOpaque, left: opaque{"error of " + read}})
+	if read.text != "" {
+		unsure := atom{kind: isOpaque, left: opaque{"error of " + read.text}}
+		inside = and(inside, unsure)
+		if read.at == nil {
+			conflict = and(conflict, unsure)
+		}
 	}
+	inside = or(inside, conflict)
 	if t.wantErrors && inside != false {
 		t.errors = append(t.errors, inside)
 	}

@@ -70,7 +70,7 @@ func (c *comparison) symbolicUnstated(child *translation, parentOf func(*sidecar
 		for _, p := range c.definers {
 			parent := parentOf(p)
 			parent.wantErrors = true
-			silent := not(parent.value(c.decision, "", defined))
+			silent := not(parent.value(c.decision, whole, defined))
 			all = append(all, or(append([]formula{silent}, parent.errors...)...))
 		}
 		return and(all...)

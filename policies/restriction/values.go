@@ -189,7 +189,7 @@ func (t *translation) comprehension(node *ast.Term, kind string, body ast.Body, 
 		})
 	}
 	made.text = t.textOf(made, node, env)
-	return made, t.made(made, node, env, "")
+	return made, t.made(made, node, env, whole)
 }
 
 // textOf is a text that equal collections share. It is made of the formula of the elements,
@@ -225,9 +225,16 @@ func (t *translation) reference(ref ast.Ref, location *ast.Location, env *enviro
 		if !ok || len(rules) == 0 || len(rules[0].Head.Args) > 0 {
 			panic(unsupported{ref.String(), location})
 		}
-		path, read := ref[len(own)+1:], ""
+		path, read := ref[len(own)+1:], whole
 		if len(path) > 0 {
-			read = t.text(ast.NewTerm(ref), env)
+			read.text = t.text(ast.NewTerm(ref), env)
+			if key, isConstant := constantOf(path[0]); isConstant {
+				read.at = key
+			} else if name, isVar := path[0].Value.(ast.Var); isVar {
+				if value, bound := env.lookup(name); bound {
+					read.at = value
+				}
+			}
 		}
 		return t.value(name, read, func(from term) formula { return t.path(from, path, location, env, then) })
 	case ref.HasPrefix(ast.InputRootRef):
@@ -298,7 +305,7 @@ func (t *translation) iterate(in term, location *ast.Location, then func(key, va
 	case collection:
 		return in.each(then)
 	}
-	if !ofInput(in) {
+	if call, ok := in.(application); !ofInput(in) && !(ok && resultOf[call.function] == "is_array") {
 		panic(unsupported{"going through the result of a function or a document of data", location})
 	}
 	return t.existence(in, then)

@@ -156,7 +156,7 @@ func TestOpenZroImmutable(t *testing.T) {
 func TestOpenZroKinds(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(configDir, "crd", "openzro", "*_*.yaml"))
 	require.NoError(t, err)
-	require.Len(t, paths, 7)
+	require.Len(t, paths, 8)
 	for _, path := range paths {
 		spec := load(t, path).Spec
 		assert.Equal(t, apiextensionsv1.NamespaceScoped, spec.Scope)
@@ -171,7 +171,7 @@ func TestOpenZroKinds(t *testing.T) {
 
 // TestPodsThatAskForNothingAreNeverCalledFor asks the API server's own matcher.
 func TestPodsThatAskForNothingAreNeverCalledFor(t *testing.T) {
-	matcher := matcherOf(t, rules.PodConditions([]string{"lintel-system", "kube-system"}))
+	matcher := matcherOf(t, rules.PodConditions([]string{"lintel-system", "kube-system"}, []string{"team-*", "kube-system"}))
 	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	for name, c := range map[string]struct {
 		namespace   string
@@ -181,6 +181,8 @@ func TestPodsThatAskForNothingAreNeverCalledFor(t *testing.T) {
 		"it asks":                   {"shop", map[string]string{"openzro.io/setup-key": "ci"}, true},
 		"no annotations":            {"shop", nil, false},
 		"other annotations":         {"shop", map[string]string{"openzro.io/init-sidecar": "true"}, false},
+		"profiles may select it":    {"team-a", nil, true},
+		"and only there":            {"a-team-a", map[string]string{"a": "b"}, false},
 		"a namespace of the system": {"kube-system", map[string]string{"openzro.io/setup-key": "ci"}, false},
 		"the platform's namespace":  {"lintel-system", map[string]string{"openzro.io/setup-key": "ci"}, false},
 	} {

@@ -204,9 +204,11 @@ func (n node) testServers(t *testing.T) {
 }
 
 func (n node) testSigningPolicy(t *testing.T) {
-	out, err := n.newAgent(t, "db1.example.com").run(t)
+	waiting := n.newAgent(t, "db1.example.com")
+	out, err := waiting.run(t)
 	require.Error(t, err, out)
 	require.NotContains(t, out, "compiled from code")
+	require.Regexp(t, `db1\.example\.com +pending .*refused: signing policy "web": certname "db1\.example\.com" matches none`, n.lintel(t, "list", "--state", "pending"))
 	n.inPuppet(t, "patch", "signingpolicy/web", "--type=merge", "-p", `{"spec": {"pattern": {"allow": ["web*", "db*"]}}}`)
 	number := 1
 	eventually(t, func() bool {
@@ -215,6 +217,23 @@ func (n node) testSigningPolicy(t *testing.T) {
 		out, _ = n.newAgent(t, certname).run(t)
 		return strings.Contains(out, "compiled from code 1 for "+certname)
 	}, "the policy takes effect")
+	require.Contains(t, n.lintel(t, "sign", "db1.example.com"), "db1.example.com: signed", "through the Pod of the CA")
+	require.Contains(t, waiting.mustRun(t), "compiled from code 1 for db1.example.com")
+}
+
+// lintel runs `lintel openvox ca` for CertificateAuthority main.
+func (n node) lintel(t *testing.T, words ...string) string {
+	t.Helper()
+	program := filepath.Join(os.Getenv("LINTEL_PROGRAMS"), "lintel")
+	if os.Getenv("LINTEL_PROGRAMS") == "" {
+		program = filepath.Join(t.TempDir(), "lintel")
+		out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", program, "./cmd/lintel").CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	cmd := exec.CommandContext(t.Context(), program, append([]string{"openvox", "ca", "--kubeconfig", n.kubeconfig, "--namespace", puppetNamespace, "--ca", "main"}, words...)...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
 }
 
 func (n node) testRevocation(t *testing.T) {

@@ -226,6 +226,10 @@ func testAutosign(t *testing.T, ca *puppetca.CA, namespace, policies string) {
 	output, err := command.CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(output), `certname "db.example.com" is reserved`)
+	listed, code := lintelProgram(t, "openvox", "ca", "list", "-n", namespace)
+	require.Zero(t, code, listed)
+	require.Regexp(t, `(?m)^agent\.example\.com +signed `, listed, "an external CA is reached at its URL")
+	require.Regexp(t, `(?m)^main-operator +pending .*reserved`, listed)
 }
 
 // testIssuedRequest: a CertificateSigningRequest that is approved gets its certificate from

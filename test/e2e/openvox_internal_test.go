@@ -233,6 +233,7 @@ func TestOpenVoxInternalCertificateAuthority(t *testing.T) {
 	testFirst(t, ca, namespace)
 	testRevocation(t, ca, namespace)
 	t.Run("rendered configuration", func(t *testing.T) { testRenderedConfiguration(t, ca, namespace, policies) })
+	t.Run("command line", func(t *testing.T) { testCommandLine(t, ca, namespace) })
 	require.NotEmpty(t, secretValue(t, namespace, "main-ca-crl", "infra_crl.pem"), "refreshing the CRL leaves the other alone")
 	// A CRL that is lost is read from the CA, and no setup Job runs.
 	tamper(t, "", "delete", "secret", "main-ca-crl", "-n", namespace)
@@ -249,6 +250,8 @@ func TestOpenVoxInternalCertificateAuthority(t *testing.T) {
 	testTakenOver(t, namespace)
 	testFormerOperator(t, namespace)
 	testRescue(t, namespace, filepath.Join(dir, "ca"))
+	testRefusedEvent(t, namespace)
+	t.Run("restore", func(t *testing.T) { testRestore(t, ca, namespace) })
 }
 
 // namesServer names the Certificate of a CA's server.

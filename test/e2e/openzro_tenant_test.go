@@ -46,6 +46,9 @@ func startOpenZro(ctx context.Context, folder string) (stop func() error, err er
 func openZroArgs() []string {
 	return []string{
 		"--openzro-management-url=" + management.URL, "--openzro-api-key-file=" + openZroKey, "--openzro-default-namespaces=e2e-openzro-default*", "--openzro-interval=2s",
+		// At a real server, tenants of several tests have one account.
+		"--openzro-adoptions=e2e-*=*", "--openzro-dns-zones=e2e-*=*.example",
+		"--openzro-expose=" + originals + "=e2e *", "--openzro-sidecar-profiles=" + originals,
 	}
 }
 
@@ -87,7 +90,7 @@ func newTenant(t *testing.T, which string) tenant {
 	return made
 }
 
-const openZroKinds = "ozpolicies,ozhttproutes,oznetworkresources,ozresources,ozroutingpeers,ozsetupkeys,ozgroups"
+const openZroKinds = "ozpolicies,ozhttproutes,oznetworkresources,ozresources,ozroutingpeers,ozsidecarprofiles,ozsetupkeys,ozgroups"
 
 // setKey stores a token in the tenant's Secret.
 func (x tenant) setKey(t *testing.T, token string) {

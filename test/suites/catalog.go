@@ -251,7 +251,7 @@ var catalog = []suite{
 	{
 		name: "chart-openvox", covers: "OpenVox on a real node: servers, agents, a Database, the stack's chart", tier: byInput,
 		inputs: []string{
-			"go.mod", "go.sum", "api/openvox/", "cmd/manager/", "cmd/openvox-autosign/", "cmd/openvox-ca-setup/", "cmd/openvox-enc/", "cmd/openvox-report/",
+			"go.mod", "go.sum", "api/openvox/", "cmd/lintel/openvox/", "cmd/manager/", "cmd/openvox-autosign/", "cmd/openvox-ca-setup/", "cmd/openvox-enc/", "cmd/openvox-report/",
 			"controllers/openvox/", "controllers/object/", "policies/rules/openvox/", "config/chart/", "config/release/",
 			"config/openvox-image/", "config/crd/openvox/", "config/rbac/openvox/", "test/artifact/", "test/cluster/", "test/puppetca/",
 			"!*/*_test.go", "!*/*_test.rego", "!*/*.md", "test/chart/", "!test/chart/installed_test.go", "!test/chart/stack_test.go",

@@ -42,10 +42,11 @@ type OZNetworkResourceList struct {
 // OZNetworkResourceSpec is the resource that is wanted.
 type OZNetworkResourceSpec struct {
 	// routingPeerRef names the OZRoutingPeer of this namespace whose network the resource
-	// is in. It never changes.
+	// is in, or of another namespace that permits it by spec.allowedNamespaces. It never
+	// changes.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.routingPeerRef is immutable: for another network, make another OZNetworkResource"
-	RoutingPeerRef LocalReference `json:"routingPeerRef"`
+	RoutingPeerRef RoutingPeerReference `json:"routingPeerRef"`
 
 	// serviceRef names a Service of this namespace with an IP of the cluster, which is the
 	// address of the resource.
@@ -57,6 +58,25 @@ type OZNetworkResourceSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:items:MinLength=1
 	Groups []string `json:"groups,omitempty"`
+
+	// groupIDs are the IDs, at the server, of further groups that the resource is in.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:items:MinLength=1
+	GroupIDs []string `json:"groupIDs,omitempty"`
+}
+
+// RoutingPeerReference names an OZRoutingPeer.
+type RoutingPeerReference struct {
+	// name is the metadata.name of the OZRoutingPeer.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+
+	// namespace is the namespace of the OZRoutingPeer. Default: that of this object.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
 }
 
 // OZNetworkResourceStatus is how the server has a resource.
@@ -70,4 +90,16 @@ type OZNetworkResourceStatus struct {
 	// resourceID is the ID of the resource at the server.
 	// +optional
 	ResourceID string `json:"resourceID,omitempty"`
+
+	// dnsName is the name of the DNS record of the resource.
+	// +optional
+	DNSName string `json:"dnsName,omitempty"`
+
+	// dnsZoneID is the ID of the zone of the DNS record at the server.
+	// +optional
+	DNSZoneID string `json:"dnsZoneID,omitempty"`
+
+	// dnsRecordID is the ID of the DNS record at the server.
+	// +optional
+	DNSRecordID string `json:"dnsRecordID,omitempty"`
 }

@@ -3,6 +3,7 @@ package v1
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // OZRoutingPeer is a Deployment of clients which route into the cluster, enrolled at the
@@ -88,6 +89,15 @@ type OZRoutingPeerSpec struct {
 	// +listMapKey=mountPath
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 
+	// podTemplate is merged into the template of the Pods, as a strategic merge patch of a
+	// PodTemplateSpec. Without a grant of the administrator, it may set labels, annotations,
+	// where Pods run, and resources and plain variables of the container openzro.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	PodTemplate *runtime.RawExtension `json:"podTemplate,omitempty"`
+
 	// privileged runs the client's container as such. Without it, the container has
 	// NET_ADMIN alone.
 	// +optional
@@ -98,11 +108,34 @@ type OZRoutingPeerSpec struct {
 	// +kubebuilder:default=false
 	Ephemeral *bool `json:"ephemeral,omitempty"`
 
+	// dnsZoneRef names a DNS zone of the server, in which the OZNetworkResources of the network
+	// get records. Default: none.
+	// +optional
+	DNSZoneRef *DNSZoneReference `json:"dnsZoneRef,omitempty"`
+
+	// allowedNamespaces are other namespaces, or globs of them, whose OZNetworkResources may be
+	// in the network. Default: none.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	AllowedNamespaces []string `json:"allowedNamespaces,omitempty"`
+
 	// exemptFromAdmission lets the peers in without being approved one by one, where the
 	// account asks for that.
 	// +optional
 	// +kubebuilder:default=true
 	ExemptFromAdmission *bool `json:"exemptFromAdmission,omitempty"`
+}
+
+// DNSZoneReference names a DNS zone of the server.
+type DNSZoneReference struct {
+	// name is the domain of the zone, such as prod.example.com.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
 }
 
 // OZRoutingPeerStatus is how far an OZRoutingPeer has come.

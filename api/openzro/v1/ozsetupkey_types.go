@@ -146,6 +146,12 @@ type OZSetupKeySpec struct {
 	// +kubebuilder:default=reusable
 	Type KeyType `json:"type,omitempty"`
 
+	// autoGroupIDs are the IDs, at the server, of further groups that peers join with the key.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:items:MinLength=1
+	AutoGroupIDs []string `json:"autoGroupIDs,omitempty"`
+
 	// autoGroups are the names, at the server, of the groups that peers join with the key.
 	// +optional
 	// +listType=atomic

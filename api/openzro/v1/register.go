@@ -24,7 +24,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
 		&OZGroup{}, &OZGroupList{}, &OZPolicy{}, &OZPolicyList{}, &OZResource{}, &OZResourceList{},
 		&OZRoutingPeer{}, &OZRoutingPeerList{}, &OZSetupKey{}, &OZSetupKeyList{},
-		&OZNetworkResource{}, &OZNetworkResourceList{}, &OZHTTPRoute{}, &OZHTTPRouteList{})
+		&OZNetworkResource{}, &OZNetworkResourceList{}, &OZHTTPRoute{}, &OZHTTPRouteList{},
+		&OZSidecarProfile{}, &OZSidecarProfileList{})
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil
 }

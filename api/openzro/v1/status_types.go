@@ -17,6 +17,10 @@ const (
 	InitSidecarAnnotation = "openzro.io/init-sidecar"
 	// ExtraDNSLabelsAnnotation lists further DNS names of the peer, with commas between.
 	ExtraDNSLabelsAnnotation = "openzro.io/extra-dns-labels"
+	// InjectAnnotation is "false" on Pods that no OZSidecarProfile is to add a client to.
+	InjectAnnotation = "openzro.io/inject"
+	// SidecarProfileAnnotation names the OZSidecarProfile whose client a Pod has got.
+	SidecarProfileAnnotation = "openzro.io/sidecar-profile"
 )
 
 // The Secret that is the key of a tenant to the management server, and its keys.

@@ -30,10 +30,30 @@ const (
 	// under its name. Removing it releases what was adopted.
 	AdoptAnnotation = "openzro.io/adopt"
 
+	// AcceptServicesAnnotation is "true" on an OZPolicy to which the annotations of Services may
+	// add ports and destinations.
+	AcceptServicesAnnotation = "openzro.io/accept-services"
+
 	// AccountAnnotation acknowledges a change of account: its value is the ID of the account
 	// that objects are to be created in from now on. It is read from the object and from the
 	// Secret APIKeySecret of its namespace.
 	AccountAnnotation = "openzro.io/account"
+)
+
+// The annotations of Services that are exposed as OZResources.
+const (
+	// ExposeAnnotation exposes a Service, unless it is "false".
+	ExposeAnnotation = "openzro.io/expose"
+	// GroupsAnnotation lists the names of the groups of the resource, with commas between.
+	GroupsAnnotation = "openzro.io/groups"
+	// ResourceNameAnnotation is the name of the resource at the server.
+	ResourceNameAnnotation = "openzro.io/resource-name"
+	// PolicyAnnotation lists OZPolicies of the namespace that lead to the resource.
+	PolicyAnnotation = "openzro.io/policy"
+	// PolicyPortsAnnotation lists those ports of the Service that the policies open.
+	PolicyPortsAnnotation = "openzro.io/policy-ports"
+	// PolicyProtocolAnnotation is tcp or udp, if the policies open ports of one protocol only.
+	PolicyProtocolAnnotation = "openzro.io/policy-protocol"
 )
 
 // MayAdopt reports whether an object carries the annotation that permits an adoption.
@@ -45,8 +65,8 @@ type LeftBehind struct {
 	// +required
 	Account string `json:"account"`
 
-	// kind is the kind of the item at the server: group, network, policy, resource, router or
-	// setup key.
+	// kind is the kind of the item at the server: DNS record, group, network, policy, resource,
+	// router or setup key.
 	// +required
 	Kind string `json:"kind"`
 

@@ -48,12 +48,17 @@ func Flags() []string { return []string{"kubeconfig", "context", "system-namespa
 
 // AddFlags adds the flags.
 func (o *Options) AddFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`path` of the kubeconfig; as kubectl finds it if empty")
-	flags.StringVar(&o.context, "context", "", "`name` of the kubeconfig's context; its current one if empty")
-	flags.StringVar(&o.SystemNamespace, "system-namespace", "lintel-system", "`namespace` that Lintel runs in")
-	usage.CompleteFlagBy(cmd, "context", func(typed string) []string { return o.CompleteContexts(typed) })
+	o.AddConnectionFlags(cmd)
+	cmd.Flags().StringVar(&o.SystemNamespace, "system-namespace", "lintel-system", "`namespace` that Lintel runs in")
 	usage.CompleteFlagBy(cmd, "system-namespace", func(typed string) []string { return o.CompleteNamespaces(typed) })
+}
+
+// AddConnectionFlags adds the flags that choose the cluster, for commands that do not read
+// policies.
+func (o *Options) AddConnectionFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "`path` of the kubeconfig; as kubectl finds it if empty")
+	cmd.Flags().StringVar(&o.context, "context", "", "`name` of the kubeconfig's context; its current one if empty")
+	usage.CompleteFlagBy(cmd, "context", func(typed string) []string { return o.CompleteContexts(typed) })
 }
 
 // rules say where the kubeconfig is.
@@ -63,8 +68,22 @@ func (o Options) rules() *clientcmd.ClientConfigLoadingRules {
 	return rules
 }
 
-func (o Options) config() (*rest.Config, error) {
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules(), &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
+func (o Options) loader() clientcmd.ClientConfig {
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules(), &clientcmd.ConfigOverrides{CurrentContext: o.context})
+}
+
+// Namespace is the namespace of the kubeconfig's context.
+func (o Options) Namespace() (string, error) {
+	namespace, _, err := o.loader().Namespace()
+	if err != nil {
+		return "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	return namespace, nil
+}
+
+// Config is how the cluster is reached, as the user of the kubeconfig.
+func (o Options) Config() (*rest.Config, error) {
+	config, err := o.loader().ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
@@ -86,7 +105,7 @@ type Cluster struct {
 
 // Connect reads which kinds the cluster serves.
 func Connect(options Options) (*Cluster, error) {
-	config, err := options.config()
+	config, err := options.Config()
 	if err != nil {
 		return nil, err
 	}

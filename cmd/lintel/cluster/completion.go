@@ -52,11 +52,17 @@ func (o Options) CompleteSources(string) []string {
 }
 
 func (o Options) completeNames(kind schema.GroupVersionKind) []string {
+	return o.CompleteNamesIn("", kind)
+}
+
+// CompleteNamesIn are the names of the objects of a kind in a namespace: none where the cluster
+// does not say them in time.
+func (o Options) CompleteNamesIn(namespace string, kind schema.GroupVersionKind) []string {
 	c, err := o.forCompletion()
 	if err != nil {
 		return nil
 	}
-	return c.names(kind, "")
+	return c.names(kind, namespace)
 }
 
 // CompleteReference completes `pod/web`: before the slash resources, each with a slash, and

@@ -60,6 +60,8 @@ type AuthorityReconciler struct {
 	checks map[types.NamespacedName]revocationCheck
 	// lost are entries that an answer has lacked, and the one before had.
 	lost map[types.NamespacedName]lostEntries
+	// refused are the requests that were reported last.
+	refused map[types.NamespacedName]refusedRequests
 	// revoker revokes what is missing.
 	revoker *revoker
 }
@@ -69,6 +71,7 @@ func newAuthorityReconciler(c client.Client, s secrets, recorder events.EventRec
 		client: c, secrets: s, events: recorder, refreshes: attempt.NewRunner[refreshed](now), metrics: m, now: now,
 		known: map[types.NamespacedName]knownCRL{}, changes: map[types.NamespacedName]int{}, checked: map[types.NamespacedName]int{},
 		checks: map[types.NamespacedName]revocationCheck{}, lost: map[types.NamespacedName]lostEntries{},
+		refused: map[types.NamespacedName]refusedRequests{},
 	}
 	r.revoker = newRevoker(s, now, r.changed)
 	return r
@@ -216,6 +219,7 @@ func (r *AuthorityReconciler) forget(_ context.Context, key types.NamespacedName
 	delete(r.known, key)
 	delete(r.checks, key)
 	delete(r.lost, key)
+	delete(r.refused, key)
 	r.revoker.forget(key)
 	return nil
 }

@@ -99,6 +99,7 @@ func (r *AuthorityReconciler) readCRL(ctx context.Context, ca *v1alpha1.Certific
 	}
 	out.crl = r.describe(lists)
 	r.check(ctx, ca, a, lists, out)
+	r.reportRefused(ctx, ca, a, out)
 	return nil
 }
 

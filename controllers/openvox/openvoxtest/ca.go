@@ -5,11 +5,15 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -58,6 +62,10 @@ type CA struct {
 	Renews   bool
 	// Idle answers revocations with 200 and revokes nothing.
 	Idle bool
+	// DeletesRequests permits DELETE certificate_request, which Puppet's own auth.conf does not.
+	DeletesRequests bool
+	// Hosts are further DNS names of its server's certificate.
+	Hosts []string
 	// Answer replaces an answer: nil, or false, leaves it.
 	Answer func(w http.ResponseWriter, r *http.Request) bool
 	// BeforeSign runs when a request is about to be signed.
@@ -88,7 +96,7 @@ func NewCA(t *testing.T, options ...func(*CA)) *CA {
 	f.Server = httptest.NewUnstartedServer(f)
 	serverKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	leaf := f.Issue(&x509.Certificate{Subject: pkix.Name{CommonName: "ca"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}, serverKey.Public())
+	leaf := f.Issue(&x509.Certificate{Subject: pkix.Name{CommonName: "ca"}, DNSNames: f.Hosts, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}, serverKey.Public())
 	roots := x509.NewCertPool()
 	roots.AddCert(f.Root)
 	f.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{leaf.Raw}, PrivateKey: serverKey}}, ClientAuth: tls.VerifyClientCertIfGiven, ClientCAs: roots}
@@ -115,7 +123,7 @@ func (f *CA) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	what, certname, _ := strings.Cut(path, "/")
-	if (what == "certificate_status" || what == "clean") && !strings.Contains(r.Header.Get("Accept"), "json") {
+	if (strings.HasPrefix(what, "certificate_status") || what == "clean") && !strings.Contains(r.Header.Get("Accept"), "json") {
 		http.Error(w, "No acceptable resource available.", http.StatusNotAcceptable) // as the real one
 		return
 	}
@@ -130,8 +138,26 @@ func (f *CA) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		f.Requests[certname] = body
+	case "DELETE certificate_request":
+		if !f.DeletesRequests {
+			http.Error(w, "Forbidden request: /puppet-ca/v1/certificate_request (method :delete)", http.StatusForbidden)
+			return
+		}
+		if f.Requests[certname] == nil {
+			http.NotFound(w, r)
+			return
+		}
+		delete(f.Requests, certname)
+		w.WriteHeader(http.StatusNoContent)
 	case "GET certificate_status":
-		f.give(w, f.Issued[certname] != nil, func() []byte { return []byte("{}") })
+		status := f.status(certname)
+		f.give(w, status != nil, func() []byte { return encodedJSON(f.t, status) })
+	case "GET certificate_statuses":
+		all := []map[string]any{}
+		for _, name := range slices.Sorted(maps.Keys(f.names())) {
+			all = append(all, f.status(name))
+		}
+		_, _ = w.Write(encodedJSON(f.t, all))
 	case "PUT certificate_status":
 		if bytes.Contains(body, []byte(`"revoked"`)) {
 			if f.Issued[certname] == nil {
@@ -195,6 +221,60 @@ func (f *CA) revoke(certificate *x509.Certificate) {
 		f.Revoked = append(f.Revoked, certificate.SerialNumber)
 		f.CRL++
 	}
+}
+
+// names are those of all certificates and requests.
+func (f *CA) names() map[string]bool {
+	names := map[string]bool{}
+	for name := range f.Issued {
+		names[name] = true
+	}
+	for name := range f.Requests {
+		names[name] = true
+	}
+	return names
+}
+
+// status is the answer about a certname: nil where the CA has neither a certificate nor a
+// request.
+func (f *CA) status(certname string) map[string]any {
+	const layout = "2006-01-02T15:04:05UTC"
+	status := map[string]any{"name": certname, "subject_alt_names": []string{}, "authorization_extensions": map[string]string{}}
+	content, names := []byte(nil), []string(nil)
+	switch issued, request := f.Issued[certname], f.Requests[certname]; {
+	case issued != nil:
+		content, names = issued.Raw, issued.DNSNames
+		status["state"], status["serial_number"] = "signed", issued.SerialNumber
+		status["not_before"], status["not_after"] = issued.NotBefore.UTC().Format(layout), issued.NotAfter.UTC().Format(layout)
+		if slices.ContainsFunc(f.Revoked, func(s *big.Int) bool { return s.Cmp(issued.SerialNumber) == 0 }) {
+			status["state"] = "revoked"
+		}
+	case request != nil:
+		block, _ := pem.Decode(request)
+		content, status["state"] = block.Bytes, "requested"
+		if parsed, err := x509.ParseCertificateRequest(content); err == nil {
+			names = parsed.DNSNames
+		}
+	default:
+		return nil
+	}
+	names = slices.Clone(names)
+	for i := range names {
+		names[i] = "DNS:" + names[i]
+	}
+	sum := strings.ToUpper(strings.ReplaceAll(fmt.Sprintf("% x", sha256.Sum256(content)), " ", ":"))
+	status["fingerprint"], status["fingerprints"] = sum, map[string]string{"SHA256": sum}
+	if len(names) > 0 {
+		status["subject_alt_names"] = names
+	}
+	return status
+}
+
+func encodedJSON(t *testing.T, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
+	require.NoError(t, err)
+	return text
 }
 
 func (f *CA) give(w http.ResponseWriter, has bool, what func() []byte) {

@@ -17,6 +17,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 const (
@@ -97,6 +99,9 @@ type Server struct {
 	Quoted bool
 	// Timeout is for one request and its whole answer: 30 s unless set.
 	Timeout time.Duration
+	// Dial connects to the server, in place of the network and its proxies. The server is
+	// still verified by the name in URL.
+	Dial func(ctx context.Context) (net.Conn, error)
 }
 
 // Client asks one CA. It keeps connections open; Close ends them.
@@ -122,14 +127,19 @@ func NewClient(s Server) (*Client, error) {
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, TLSHandshakeTimeout: handshakeTimeout,
+		MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
+	}
+	if s.Dial != nil {
+		transport.Proxy = nil
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return s.Dial(ctx) }
+	}
 	return &Client{
 		base: strings.TrimSuffix(s.URL, "/") + "/puppet-ca/v1/", quoted: s.Quoted,
 		http: &http.Client{
-			Timeout: cmp.Or(s.Timeout, defaultTimeout),
-			Transport: &http.Transport{
-				Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, TLSHandshakeTimeout: handshakeTimeout,
-				MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
-			},
+			Timeout:   cmp.Or(s.Timeout, defaultTimeout),
+			Transport: transport,
 			// A CA sends nobody elsewhere: credentials would go along.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -149,6 +159,16 @@ func (c *Client) Certificate(ctx context.Context, certname string) (*x509.Certif
 func (c *Client) Request(ctx context.Context, certname string) (*x509.CertificateRequest, error) {
 	text, err := c.do(ctx, http.MethodGet, "certificate_request/"+url.PathEscape(certname), "", nil)
 	return parse(text, err, parseRequest, "fetching the request of "+certname)
+}
+
+// RequestText is the request that waits at the CA for a certname as the CA has written it, or
+// ErrNotFound.
+func (c *Client) RequestText(ctx context.Context, certname string) ([]byte, error) {
+	text, err := c.do(ctx, http.MethodGet, "certificate_request/"+url.PathEscape(certname), "", nil)
+	if err != nil {
+		return nil, fmt.Errorf("fetching the request of %s: %w", certname, err)
+	}
+	return text, nil
 }
 
 // parse reads an answer, if there is one. doing is what was asked for.
@@ -214,11 +234,32 @@ func (c *Client) Clean(ctx context.Context, certnames ...string) error {
 	return nil
 }
 
-// Withdraw has the CA forget the request that waits for a certname, which Clean leaves
-// where it is. A certificate would be forgotten without being revoked: look first.
+// ErrSigned is of a request that cannot be removed, because the CA has signed it.
+var ErrSigned = errors.New("the CA has signed the request in the meantime")
+
+// Withdraw removes the request that waits for a certname, which Clean leaves where it is, or
+// returns ErrSigned. Where the CA does not permit certificate_request to be deleted, as by
+// Puppet's own auth.conf, certificate_status is: that would also remove a certificate, without
+// revoking it, so the CA is first asked that it has none.
 func (c *Client) Withdraw(ctx context.Context, certname string) error {
+	failed := func(err error) error { return fmt.Errorf("removing the request of %s: %w", certname, err) }
+	_, err := c.do(ctx, http.MethodDelete, "certificate_request/"+url.PathEscape(certname), "", nil)
+	if err == nil {
+		return nil
+	}
+	status, answered := errors.AsType[*StatusError](err)
+	answered = answered && (status.Code == http.StatusForbidden || status.Code == http.StatusMethodNotAllowed)
+	if !answered && !errors.Is(err, ErrNotFound) {
+		return failed(err)
+	}
+	switch _, err := c.Certificate(ctx, certname); {
+	case err == nil:
+		return failed(ErrSigned)
+	case !errors.Is(err, ErrNotFound):
+		return failed(err)
+	}
 	if _, err := c.do(ctx, http.MethodDelete, "certificate_status/"+url.PathEscape(certname), "", nil); err != nil && !errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("withdrawing the request of %s: %w", certname, err)
+		return failed(err)
 	}
 	return nil
 }
@@ -239,6 +280,11 @@ func (c *Client) Renew(ctx context.Context, request []byte) (*x509.Certificate, 
 }
 
 func (c *Client) do(ctx context.Context, method, path, contentType string, body []byte) ([]byte, error) {
+	return c.doUpTo(ctx, maxBody, method, path, contentType, body)
+}
+
+// doUpTo is do for an answer of at most limit bytes.
+func (c *Client) doUpTo(ctx context.Context, limit int, method, path, contentType string, body []byte) ([]byte, error) {
 	request, err := c.request(ctx, method, path, body)
 	if err != nil {
 		return nil, err
@@ -246,12 +292,13 @@ func (c *Client) do(ctx context.Context, method, path, contentType string, body 
 	if contentType != "" {
 		request.Header.Set("Content-Type", contentType)
 	}
-	_, text, err := c.send(request)
+	_, text, err := c.sendUpTo(request, limit)
 	return text, err
 }
 
 func (c *Client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path+"?environment=production", bytes.NewReader(body))
+	path, query, _ := strings.Cut(path, "?")
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path+"?environment=production"+query, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -262,26 +309,40 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 
 // send returns the answer of a CA that has done what was asked; all else is an error.
 func (c *Client) send(request *http.Request) (http.Header, []byte, error) {
+	return c.sendUpTo(request, maxBody)
+}
+
+func (c *Client) sendUpTo(request *http.Request, limit int) (http.Header, []byte, error) {
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, nil, unanswered{c.explain(err)}
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
+	text, err := io.ReadAll(io.LimitReader(response.Body, int64(limit)+1))
 	switch {
 	case err != nil:
 		return nil, nil, unanswered{fmt.Errorf("reading the answer: %w", c.explain(err))}
-	case len(text) > maxBody:
-		return nil, nil, unanswered{fmt.Errorf("the answer is longer than %d bytes", maxBody)}
+	case len(text) > limit:
+		return nil, nil, unanswered{fmt.Errorf("the answer is longer than %d bytes", limit)}
 	case response.StatusCode == http.StatusNotFound:
 		return nil, nil, ErrNotFound
 	case response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNoContent:
 		const shown = 200
-		return response.Header, nil, &StatusError{response.StatusCode, strings.ToValidUTF8(string(text[:min(len(text), shown)]), "?"), c.quoted}
+		return response.Header, nil, &StatusError{response.StatusCode, graphic(string(text[:min(len(text), shown)])), c.quoted}
 	case strings.HasPrefix(response.Header.Get("Content-Type"), "text/html"):
 		return nil, nil, unanswered{errors.New("the answer is a web page, so it is no CA that has answered")}
 	}
 	return response.Header, text, nil
+}
+
+// graphic replaces what would steer a terminal.
+func graphic(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsGraphic(r) && r != '\n' && r != '\t' {
+			return '?'
+		}
+		return r
+	}, text)
 }
 
 // explain has the same words for the same error each time, and says which clock or

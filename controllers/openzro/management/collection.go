@@ -49,8 +49,15 @@ type Collection[T any] struct {
 	// shrunk is when a list first came that lacks most of what is known: zero if the last
 	// one did not.
 	shrunk time.Time
-	// missed are names and IDs that a fresh list did not have.
-	missed    map[string]bool
+	// missed are names and IDs that a fresh list did not have, and pending those that wait for
+	// the next one. missedAt is when the last lists were asked for because of one.
+	missed, pending map[string]bool
+	missedAt        []time.Time
+	// absent is when a fresh list first lacked what a creation without an answer may have
+	// created.
+	absent map[string]time.Time
+	// unsure is when a creation was last sent whose outcome is not known.
+	unsure    time.Time
 	touched   map[string]uint64
 	forgotten uint64
 }
@@ -190,31 +197,114 @@ func (c *Collection[T]) Confirm(ctx context.Context, id string) (item T, found b
 	return item, err == nil, err
 }
 
-// maxMissed limits the names of which is known that the server does not have them.
-const maxMissed = 4096
+const (
+	// maxMissed limits the names of which is known that the server does not have them.
+	maxMissed = 4096
+	// missedLists is how many lists missing names cause within missedPause: many objects with
+	// a missing reference each share the next one.
+	missedLists = 4
+	missedPause = 10 * time.Second
+)
 
-// Missed lists the collection again for names that it lacks, once for each name.
-func (c *Collection[T]) Missed(ctx context.Context, names ...string) error {
-	c.mutex.Lock()
-	fresh := slices.ContainsFunc(names, func(name string) bool { return !c.missed[name] })
-	c.mutex.Unlock()
-	if !fresh {
-		return nil
+// Missed lists the collection again for names that it lacks, at most missedLists times within
+// missedPause. Names beyond that are pending, and cause a refresh at the end of it.
+func (c *Collection[T]) Missed(ctx context.Context, names ...string) (pending bool, err error) {
+	if wait := c.addPending(names); wait != 0 {
+		if wait > 0 {
+			c.tenant.refreshSoon(wait)
+		}
+		return wait > 0, nil
 	}
-	if err := c.list(ctx, false); err != nil {
-		return err
-	}
+	return false, c.list(ctx, false)
+}
+
+// addPending notes names for the next list, and returns how long they have to wait for it:
+// negative if none of them needs one.
+func (c *Collection[T]) addPending(names []string) time.Duration {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	fresh := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return c.missed[name] })
+	if len(fresh) == 0 {
+		return -1
+	}
+	if c.pending == nil || len(c.pending) > maxMissed {
+		c.pending = map[string]bool{}
+	}
+	for _, name := range fresh {
+		c.pending[name] = true
+	}
+	now := c.tenant.now()
+	c.missedAt = slices.DeleteFunc(c.missedAt, func(at time.Time) bool { return now.Sub(at) >= missedPause })
+	if len(c.missedAt) >= missedLists {
+		return c.missedAt[0].Add(missedPause).Sub(now)
+	}
+	c.missedAt = append(c.missedAt, now)
+	return 0
+}
+
+// settleMissed notes which of the pending names a fresh list lacks, and forgets those that it
+// has. c.mutex is locked.
+func (c *Collection[T]) settleMissed() {
 	if c.missed == nil || len(c.missed) > maxMissed {
 		c.missed = map[string]bool{}
 	}
-	for _, name := range names {
-		if _, has := c.items[name]; !has && len(c.names[name]) == 0 {
-			c.missed[name] = true
+	maps.Copy(c.missed, c.pending)
+	c.pending = nil
+	maps.DeleteFunc(c.missed, func(name string, _ bool) bool {
+		_, has := c.items[name]
+		return has || len(c.names[name]) > 0
+	})
+}
+
+// Absent reports whether what a creation without an answer may have created is missing in two
+// fresh lists, the second of them confirmPause after the first: the server may still be
+// carrying the request out, and one list may be wrong. key names the creation.
+func (c *Collection[T]) Absent(ctx context.Context, key string, matches func(T) bool) (bool, error) {
+	if err := c.list(ctx, false); err != nil {
+		return false, err
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, item := range c.items {
+		if matches(item) {
+			delete(c.absent, key)
+			return false, nil
 		}
 	}
-	return nil
+	now := c.tenant.now()
+	since, known := c.absent[key]
+	if known && now.Sub(since) >= confirmPause {
+		delete(c.absent, key)
+		return true, nil
+	}
+	if c.absent == nil || len(c.absent) > maxMissed {
+		c.absent = map[string]time.Time{}
+	}
+	if !known {
+		c.absent[key] = now
+	}
+	return false, nil
+}
+
+// IsUnsure reports whether a creation was sent within confirmPause whose outcome is not known.
+// What it creates may be missing in every list so far.
+func (c *Collection[T]) IsUnsure() bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return !c.unsure.IsZero() && c.tenant.now().Sub(c.unsure) < confirmPause
+}
+
+// AbsentIfUnsure is Absent if the outcome of a creation in the collection is not known. Else,
+// what is known lacks the item, and nothing is asked.
+func (c *Collection[T]) AbsentIfUnsure(ctx context.Context, key string, matches func(T) bool) (bool, error) {
+	unsure := c.IsUnsure()
+	c.mutex.Lock()
+	_, begun := c.absent[key]
+	c.mutex.Unlock()
+	if !unsure && !begun {
+		return true, nil
+	}
+	return c.Absent(ctx, key, matches)
 }
 
 // take has a list be what is known, but for what was written since it was asked for.
@@ -241,10 +331,7 @@ func (c *Collection[T]) take(list []T, began uint64) {
 	for id, item := range next {
 		c.names[c.name(item)] = append(c.names[c.name(item)], id)
 	}
-	maps.DeleteFunc(c.missed, func(name string, _ bool) bool {
-		_, has := next[name]
-		return has || len(c.names[name]) > 0
-	})
+	c.settleMissed()
 	for _, ids := range c.names {
 		slices.Sort(ids)
 	}
@@ -324,6 +411,11 @@ func (c *Collection[T]) Create(ctx context.Context, request any) (item T, err er
 	err = c.tenant.ask(ctx, false, http.MethodPost, c.label, c.path, request, &answer)
 	if err == nil && c.id(item) == "" {
 		err = &Error{Cause: Unavailable, Asked: "POST /api" + c.path, Message: "the answer has no id; check managementURL", Unsure: true}
+	}
+	if Unsure(err) {
+		c.mutex.Lock()
+		c.unsure = c.tenant.now()
+		c.mutex.Unlock()
 	}
 	return item, c.wrote(c.id(item), &item, answer.weight, err)
 }

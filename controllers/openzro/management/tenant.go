@@ -41,10 +41,12 @@ type Tenant struct {
 	SetupKeys *Collection[SetupKey]
 	Networks  *Collection[Network]
 	Accounts  *Collection[Account]
+	Zones     *Collection[Zone]
 
 	mutex     sync.Mutex // over what is below
 	resources map[string]*Collection[Resource]
 	routers   map[string]*Collection[Router]
+	records   map[string]*Collection[Record]
 	outage    *Error
 	failures  int
 	until     time.Time
@@ -69,7 +71,7 @@ func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, e
 	if err != nil {
 		return nil, err
 	}
-	t := &Tenant{client: client, name: cmp.Or(c.Name, "default"), now: now, began: now(), resources: map[string]*Collection[Resource]{}, routers: map[string]*Collection[Router]{}, served: map[string]served{}, held: map[place]weight{}}
+	t := &Tenant{client: client, name: cmp.Or(c.Name, "default"), now: now, began: now(), resources: map[string]*Collection[Resource]{}, routers: map[string]*Collection[Router]{}, records: map[string]*Collection[Record]{}, served: map[string]served{}, held: map[place]weight{}}
 	t.Groups = newCollection(t, "/groups", "groups",
 		func(g Group) string { return g.ID }, func(g Group) string { return g.Name },
 		func(g Group) any { return g.Name }) // who is in a group changes all the time, and is nobody's here
@@ -86,7 +88,16 @@ func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, e
 		func(n Network) string { return n.ID }, func(n Network) string { return n.Name },
 		func(n Network) any { return [...]any{n.Name, n.Description} })
 	t.Accounts = newCollection(t, "/accounts", "accounts", func(a Account) string { return a.ID }, func(a Account) string { return "" }, identity)
+	t.Zones = newCollection(t, "/dns/zones", "dns/zones", func(z Zone) string { return z.ID }, func(z Zone) string { return z.Domain }, identity)
 	return t, nil
+}
+
+// Records are those of a DNS zone.
+func (t *Tenant) Records(zone string) *Collection[Record] {
+	return below(t, t.records, zone, func() *Collection[Record] {
+		return newCollection(t, "/dns/zones/"+url.PathEscape(zone)+"/records", "dns/zones/records",
+			func(r Record) string { return r.ID }, func(r Record) string { return r.Name }, identity)
+	})
 }
 
 // Resources are those of a network.
@@ -325,7 +336,7 @@ func (t *Tenant) Refresh(ctx context.Context) (changed bool, err error) {
 		differs, again := c.Refresh(ctx)
 		if Is(again, NotFound) {
 			t.sweep()
-			differs, again = true, nil // its network is gone
+			differs, again = true, nil // its network or zone is gone
 		}
 		changed, err = changed || differs, errors.Join(err, again)
 		if t.Outage() != nil {
@@ -342,11 +353,14 @@ func (t *Tenant) Refresh(ctx context.Context) (changed bool, err error) {
 func (t *Tenant) inUse() (all []refresher) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	every := []refresher{t.Groups, t.Policies, t.SetupKeys, t.Networks, t.Accounts}
+	every := []refresher{t.Groups, t.Policies, t.SetupKeys, t.Networks, t.Accounts, t.Zones}
 	for _, c := range t.resources {
 		every = append(every, c)
 	}
 	for _, c := range t.routers {
+		every = append(every, c)
+	}
+	for _, c := range t.records {
 		every = append(every, c)
 	}
 	return slices.DeleteFunc(every, func(c refresher) bool { return !c.isUsed() })
@@ -366,7 +380,7 @@ func (t *Tenant) Follow(other *Tenant) {
 	}
 }
 
-// sweep forgets what is in networks: one of them is gone.
+// sweep forgets what is in networks and zones: one of them is gone.
 func (t *Tenant) sweep() {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -376,8 +390,12 @@ func (t *Tenant) sweep() {
 	for _, c := range t.routers {
 		t.release(c)
 	}
+	for _, c := range t.records {
+		t.release(c)
+	}
 	clear(t.resources)
 	clear(t.routers)
+	clear(t.records)
 }
 
 // account is what is read and written of an account: all its settings, whatever they are.

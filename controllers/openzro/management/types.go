@@ -152,6 +152,27 @@ type RouterRequest struct {
 	PeerGroups []string `json:"peer_groups"`
 }
 
+// Zone has the DNS records of a domain.
+type Zone struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Domain string `json:"domain"`
+}
+
+// Record is a DNS record. Its TTL is in seconds.
+type Record struct {
+	ID string `json:"id"`
+	RecordRequest
+}
+
+// RecordRequest writes a DNS record.
+type RecordRequest struct {
+	Name    string `json:"name"`
+	Type    string `json:"type"`
+	Content string `json:"content"`
+	TTL     int    `json:"ttl"`
+}
+
 // The states of setup keys.
 const (
 	KeyValid    = "valid"

@@ -22,6 +22,8 @@ type line struct {
 	connection *grpc.ClientConn
 	streams    int
 	newest     atomic.Value // string
+	// calls is how many calls are under way.
+	calls atomic.Int32
 	// limit is how many streams the server takes on the newest transport: 0 for any number.
 	limit atomic.Uint32
 	// replaced reports that the server no longer answered here, and did on another line.
@@ -48,14 +50,29 @@ func (l *line) carries(local string) bool {
 	return l.newest.Load() == any(local) && l.connection.GetState() == connectivity.Ready
 }
 
+// smallLimit is the limit below which the first line carries calls alone: otherwise, streams
+// would leave so little room that a few calls hold up the check of the server, which looks like
+// an outage.
+const smallLimit = 16
+
 // capacity is how many streams the line carries. A fifth of the server's limit is left for
 // calls, and at least one.
-func (l *line) capacity() int {
+func (l *line) capacity(further bool) int {
 	limit := int(l.limit.Load())
-	if limit == 0 {
+	switch {
+	case limit == 0:
 		return streamsEach
+	case limit < smallLimit && !further:
+		return 0
 	}
 	return min(streamsEach, limit-max(1, limit/5))
+}
+
+// isFull reports whether calls and streams may have used up the server's limit: a further call
+// would wait in the client.
+func (l *line) isFull() bool {
+	limit := int(l.limit.Load())
+	return limit == 1 || limit > 0 && int(l.calls.Load()) >= limit-l.capacity(false)
 }
 
 // settle waits until the connection is ready, when the server's limit is known, or cannot be
@@ -128,7 +145,7 @@ func (l *lines) at(index int) (*line, error) {
 func (l *lines) count(on *line, further bool) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if on.streams >= on.capacity() && (on.streams > 0 || !further) || !slices.Contains(l.all, on) {
+	if on.streams >= on.capacity(further) && (on.streams > 0 || !further) || !slices.Contains(l.all, on) {
 		return false
 	}
 	on.streams++
@@ -178,7 +195,10 @@ func (l *lines) close() {
 
 // Invoke implements grpc.ClientConnInterface, by the first line.
 func (l *lines) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
-	return l.current()[0].connection.Invoke(ctx, method, args, reply, options...)
+	first := l.current()[0]
+	first.calls.Add(1)
+	defer first.calls.Add(-1)
+	return first.connection.Invoke(ctx, method, args, reply, options...)
 }
 
 // NewStream implements grpc.ClientConnInterface, by the first line.

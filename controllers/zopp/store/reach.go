@@ -95,10 +95,10 @@ func checkAll(ctx context.Context, all []*line) chan answer {
 }
 
 // check asks for the server's health, which needs no credentials. Any answer will do, even
-// that it does not know the question. A line that has as many streams as the server takes has
-// no room for the question.
+// that it does not know the question. A line that is full has no room for the question: it would
+// be answered late, although the server answers.
 func (l *line) check(ctx context.Context) error {
-	if l.limit.Load() == 1 {
+	if l.isFull() {
 		return nil
 	}
 	_, err := health.NewHealthClient(l.connection).Check(ctx, &health.HealthCheckRequest{})

@@ -469,7 +469,7 @@ func TestServersLimitTheStreamsOfAConnection(t *testing.T) {
 		require.NoError(t, err)
 		environments = append(environments, e.Environment)
 	}
-	for limit, connections := range map[uint32]int{10: 3, 1: 22} {
+	for limit, connections := range map[uint32]int{20: 2, 10: 4, 2: 22, 1: 22} {
 		s.double().Stop()
 		s.double().StreamLimit = limit
 		require.NoError(t, s.double().Start())
@@ -495,6 +495,18 @@ func TestServersLimitTheStreamsOfAConnection(t *testing.T) {
 		require.NoError(t, opened.Reconnect(t.Context()))
 		require.Equal(t, len(environments), s.double().Streams(), "connections that answer are kept")
 		list(t, opened, s.Environment)
+
+		// As many calls as the first connection takes are no outage.
+		end := s.double().Inject(zopp.Fault{Method: "ListSecrets", Hang: true})
+		var calls sync.WaitGroup
+		before := s.double().Calls("ListSecrets")
+		for range limit {
+			calls.Go(func() { _, _ = opened.List(t.Context(), s.Environment.Environment) })
+		}
+		require.Eventually(t, func() bool { return s.double().Calls("ListSecrets") > before }, time.Minute, time.Millisecond)
+		require.NoError(t, opened.Check(t.Context()), "limit %d", limit)
+		end()
+		calls.Wait()
 		opened.Close()
 	}
 }

@@ -21,13 +21,16 @@ has(object.metadata.annotations) != has(oldObject.metadata.annotations) ||
 	}
 }
 
-// PodConditions keep every Pod away that asks for no client, and all of the namespaces
-// that are excluded. A condition that errs denies, so each field is guarded.
-func PodConditions(excluded []string) []admissionregistrationv1.MatchCondition {
-	conditions := []admissionregistrationv1.MatchCondition{{
-		Name:       "asks-for-a-client",
-		Expression: `object != null && has(object.metadata.annotations) && "` + v1.SetupKeyAnnotation + `" in object.metadata.annotations`,
-	}}
+// PodConditions keep every Pod away that asks for no client, but in the namespaces, or globs of
+// them, where OZSidecarProfiles select Pods, and all of the namespaces that are excluded. A
+// condition that errs denies, so each field is guarded.
+func PodConditions(excluded, profiles []string) []admissionregistrationv1.MatchCondition {
+	asks := `has(object.metadata.annotations) && "` + v1.SetupKeyAnnotation + `" in object.metadata.annotations`
+	if len(profiles) > 0 {
+		pattern := strings.NewReplacer("*", ".*", "?", ".").Replace(strings.Join(profiles, "|"))
+		asks = `(` + asks + ` || request.namespace.matches("^(` + pattern + `)$"))`
+	}
+	conditions := []admissionregistrationv1.MatchCondition{{Name: "asks-for-a-client", Expression: "object != null && " + asks}}
 	if len(excluded) == 0 {
 		return conditions
 	}

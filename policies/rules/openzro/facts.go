@@ -16,6 +16,10 @@ import (
 type Facts struct {
 	// Taken is another object of the namespace that has the name at the server.
 	Taken *Reference `json:"taken,omitempty"`
+	// PodTemplates is whether the namespace has a grant for any podTemplate.
+	PodTemplates bool `json:"podTemplates"`
+	// SidecarProfiles is whether the namespace has a grant for OZSidecarProfiles.
+	SidecarProfiles bool `json:"sidecarProfiles"`
 }
 
 // Reference names an object in the namespace of the one under review.
@@ -42,18 +46,18 @@ func RemoteName(object v1.Object) string {
 	return ""
 }
 
-// kinds are those of openZro by their resources.
-var kinds = map[string]string{
+// kindNames are the kinds of openZro by their resources.
+var kindNames = map[string]string{
 	"ozgroups": "OZGroup", "ozhttproutes": "OZHTTPRoute", "oznetworkresources": "OZNetworkResource", "ozpolicies": "OZPolicy",
-	"ozresources": "OZResource", "ozroutingpeers": "OZRoutingPeer", "ozsetupkeys": "OZSetupKey",
+	"ozresources": "OZResource", "ozroutingpeers": "OZRoutingPeer", "ozsetupkeys": "OZSetupKey", "ozsidecarprofiles": "OZSidecarProfile",
 }
 
 // Resources are the resources of the kinds, in order.
-func Resources() []string { return slices.Sorted(maps.Keys(kinds)) }
+func Resources() []string { return slices.Sorted(maps.Keys(kindNames)) }
 
 // ResourceOf is the resource of a kind; empty where it is none of openZro's.
 func ResourceOf(kind string) string {
-	for resource, known := range kinds {
+	for resource, known := range kindNames {
 		if known == kind {
 			return resource
 		}
@@ -64,8 +68,35 @@ func ResourceOf(kind string) string {
 // PodFacts are what Go finds out about a Pod that is to get a client.
 type PodFacts struct {
 	SetupKey SetupKey `json:"setupKey"`
+	// Profile is the OZSidecarProfile that selects the Pod, if there is one.
+	Profile *Profile `json:"profile,omitempty"`
 	// ClientImage is the image of the client.
 	ClientImage string `json:"clientImage"`
+}
+
+// Profile is what the rules read of the OZSidecarProfile that selects a Pod.
+type Profile struct {
+	Name string `json:"name"`
+	// Denied is why the rules deny the profile as it is stored: "" if they do not.
+	Denied         string                  `json:"denied"`
+	Mode           v1.InjectionMode        `json:"mode"`
+	ExtraDNSLabels []string                `json:"extraDNSLabels"`
+	Image          string                  `json:"image"`
+	Env            []corev1.EnvVar         `json:"env"`
+	Security       *corev1.SecurityContext `json:"securityContext,omitempty"`
+}
+
+// FactsOfProfile are those of an OZSidecarProfile.
+func FactsOfProfile(of *v1.OZSidecarProfile, denied string) *Profile {
+	facts := &Profile{
+		Name: of.Name, Denied: denied, Mode: cmp.Or(of.Spec.InjectionMode, v1.InjectionModeSidecar),
+		ExtraDNSLabels: append([]string{}, of.Spec.ExtraDNSLabels...), Env: []corev1.EnvVar{}, // never null in JSON
+	}
+	if override := of.Spec.ContainerOverride; override != nil {
+		facts.Image, facts.Security = override.Image, override.SecurityContext
+		facts.Env = append(facts.Env, override.Env...)
+	}
+	return facts
 }
 
 // SetupKey is what the rules read of the OZSetupKey that a Pod names.

@@ -11,7 +11,7 @@ import data.openzro.ozroutingpeer
 
 fields(problems) := {p.field | some p in problems}
 
-about(spec) := {"request": {"object": {"spec": spec}}, "facts": {}}
+about(spec) := {"request": {"namespace": "team", "object": {"spec": spec}}, "facts": {}}
 
 taken(spec) := object.union(about(spec), {"facts": {"taken": {"kind": "OZ", "name": "other"}}})
 
@@ -76,6 +76,10 @@ test_routing_peers if {
 		ozroutingpeer.warn == set() with input as about(spec)
 	}
 	count(ozroutingpeer.warn) == 1 with input as about({"replicas": 0})
+	count(ozroutingpeer.warn) == 1 with input as about({"allowedNamespaces": ["*"]})
+	ozroutingpeer.deny == set() with input as about({"dnsZoneRef": {"name": "prod.example.com"}, "allowedNamespaces": ["team-*", "shop"]})
+	fields(ozroutingpeer.deny) == {"spec.dnsZoneRef.name"} with input as about({"dnsZoneRef": {"name": "prod"}})
+	fields(ozroutingpeer.deny) == {"spec.allowedNamespaces[1]"} with input as about({"allowedNamespaces": ["a", "B"]})
 	count(ozroutingpeer.warn) == 1 with input as about({"labels": {"app.kubernetes.io/name": "x"}})
 	fields(ozroutingpeer.deny) == {"spec.labels"} with input as about({"labels": {"-a": "x"}})
 	fields(ozroutingpeer.deny) == {"spec.labels[a]"} with input as about({"labels": {"a": "x y"}})
@@ -83,6 +87,42 @@ test_routing_peers if {
 	fields(ozroutingpeer.deny) == {"spec.annotations[openzro.io/setup-key]"} with input as about({"annotations": {"openzro.io/setup-key": "x"}})
 	fields(ozroutingpeer.deny) == {"spec.annotations[deployment.kubernetes.io/revision]"} with input as about({"annotations": {"deployment.kubernetes.io/revision": "1"}})
 	fields(ozroutingpeer.deny) == {"spec.volumeMounts[0].name"} with input as about({"volumeMounts": [{"name": "v", "mountPath": "/v"}]})
+}
+
+template(metadata, pod) := {"podTemplate": {"metadata": metadata, "spec": pod}}
+
+client_with(fields) := template({}, {"containers": [object.union({"name": "openzro"}, fields)]})
+
+test_pod_templates if {
+	plain := template({"labels": {"a": "b"}, "annotations": {"c": "d"}}, {
+		"affinity": {}, "tolerations": [], "nodeSelector": {"a": "b"}, "topologySpreadConstraints": [],
+		"containers": [{"name": "openzro", "resources": {}, "env": [{"name": "A", "value": "b"}]}],
+	})
+	ozroutingpeer.deny == set() with input as about(plain)
+	every name, spec in {
+		"metadata.finalizers": template({"finalizers": ["a"]}, {}),
+		"spec.volumes": template({}, {"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}),
+		"spec.hostNetwork": template({}, {"hostNetwork": true}),
+		"spec.serviceAccountName": template({}, {"serviceAccountName": "admin"}),
+		"spec.$patch": template({}, {"$patch": "replace"}),
+		"spec.initContainers": template({}, {"initContainers": []}),
+		"spec.containers": template({}, {"containers": {"a": "b"}}),
+		"spec.containers[0].name": template({}, {"containers": [{"name": "other"}]}),
+		"spec.containers[0].image": client_with({"image": "evil"}),
+		"spec.containers[0].envFrom": client_with({"envFrom": []}),
+		"spec.containers[0].securityContext": client_with({"securityContext": {"privileged": true}}),
+		"spec.containers[0].env[1]": client_with({"env": [{"name": "A"}, {"name": "B", "valueFrom": {"secretKeyRef": {"name": "openzro-mgmt-api-key", "key": "OZ_API_KEY"}}}]}),
+		"spec.containers[0].env[0]": client_with({"env": [{"name": "A", "value": {"a": "b"}}]}),
+		"spec": {"podTemplate": {"spec": "x"}},
+	} {
+		fields(ozroutingpeer.deny) == {sprintf("spec.podTemplate.%s", [name])} with input as about(spec)
+		ozroutingpeer.deny == set() with input as object.union(about(spec), {"facts": {"podTemplates": true}})
+	}
+	fields(ozroutingpeer.deny) == {"spec.podTemplate.spec.containers", "spec.podTemplate.metadata"} with input as about(template("x", {"containers": ["b"]}))
+	enrols := client_with({"env": [{"name": "OZ_SETUP_KEY", "value": "x"}]})
+	fields(ozroutingpeer.deny) == {"spec.podTemplate.spec.containers[0].env[0]"} with input as object.union(about(enrols), {"facts": {"podTemplates": true}})
+	fields(ozroutingpeer.deny) == {"spec.podTemplate.metadata.annotations[openzro.io/setup-key]"} with input as about(template({"annotations": {"openzro.io/setup-key": "x"}}, {}))
+	count(ozroutingpeer.warn) == 1 with input as about(template({"labels": {"app.kubernetes.io/name": "x"}}, {}))
 }
 
 network_resource := {"routingPeerRef": {"name": "r"}, "serviceRef": {"name": "s"}, "groups": ["g"]}
@@ -93,6 +133,9 @@ test_network_resources if {
 	count(oznetworkresource.warn) == 1 with input as about(object.remove(network_resource, ["groups"]))
 	fields(oznetworkresource.deny) == {"spec.groups[0]"} with input as about(object.union(network_resource, {"groups": [""]}))
 	fields(oznetworkresource.deny) == {"spec.routingPeerRef.name"} with input as about(object.union(network_resource, {"routingPeerRef": {"name": ""}}))
+	fields(oznetworkresource.deny) == {"spec.routingPeerRef.namespace"} with input as about(object.union(network_resource, {"routingPeerRef": {"namespace": "A b"}}))
+	fields(oznetworkresource.deny) == {"spec.groupIDs[1]"} with input as about(object.union(network_resource, {"groupIDs": ["a", "a"]}))
+	oznetworkresource.deny == set() with input as about(object.union(network_resource, {"routingPeerRef": {"namespace": "other"}, "groupIDs": ["a"]}))
 	fields(oznetworkresource.deny) == {"spec.serviceRef.name"} with input as about(object.remove(network_resource, ["serviceRef"]))
 }
 

@@ -15,6 +15,8 @@ spec := object.get(input.request.object, "spec", {})
 
 deny contains problem if some problem in values.taken("spec.name", object.get(spec, "name", input.name))
 
+deny contains problem if some problem in values.ids(spec, "autoGroupIDs")
+
 deny contains values.needed(sprintf("spec.secretKeyRef.%s", [key]), why) if {
 	some key, why in {"name": ": name the Secret", "key": ": name the key in the Secret"}
 	values.blank(object.get(spec.secretKeyRef, key, ""))

@@ -25,6 +25,7 @@ test_bad_keys if {
 	fields({"secretKeyRef": {"name": "a", "key": "b/c"}}) == {"spec.secretKeyRef.key"}
 	fields({"managementURL": "openzro.example.com"}) == {"spec.managementURL"}
 	fields({"autoGroups": ["g", "g"]}) == {"spec.autoGroups[1]"}
+	fields({"autoGroupIDs": ["a", "a", " "]}) == {"spec.autoGroupIDs[1]", "spec.autoGroupIDs[2]"}
 	fields({"autoGroups": ["All"]}) == {"spec.autoGroups[0]"}
 	fields({"usageLimit": -1}) == {"spec.usageLimit"}
 	fields({"usageLimit": 2, "type": "one-off"}) == {"spec.usageLimit"}

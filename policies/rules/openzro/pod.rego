@@ -4,7 +4,8 @@
 #   input.facts has setupKey, what is known of the OZSetupKey that the Pod names: its name,
 #   found, ready with reason and message, secret with name and key, managementURL, volumes,
 #   volumeMounts, and extraDNSLabels, false where the server made the key without them;
-#   and clientImage.
+#   clientImage; and profile, the OZSidecarProfile that selects the Pod, if there is one: its
+#   name, denied, mode, extraDNSLabels, image, env and securityContext.
 # custom:
 #   match:
 #     kinds: [{group: "", version: v1, kind: Pod}]
@@ -25,6 +26,59 @@ place(annotation) := sprintf("metadata.annotations[openzro.io/%s]", [annotation]
 
 asked if "openzro.io/setup-key" in object.keys(annotations)
 
+profile := input.facts.profile
+
+# The owner of a Pod has the last word, by either annotation.
+selected if {
+	profile
+	not asked
+	object.get(annotations, "openzro.io/inject", "true") != "false"
+}
+
+wanted if asked
+
+wanted if selected
+
+by_profile(problem) := sprintf("metadata.labels: OZSidecarProfile %q selects this Pod, and %s; or annotate the Pod with openzro.io/inject=false, to have it without a client", [profile.name, problem])
+
+deny contains {"field": "metadata.labels", "msg": by_profile(problem)} if {
+	selected
+	profile.denied != ""
+	problem := sprintf("the rules deny the profile as it is stored: %s", [profile.denied])
+}
+
+deny contains {"field": "metadata.labels", "msg": by_profile(problem)} if {
+	selected
+	profile.denied == ""
+	not key.found
+	problem := sprintf("there is no OZSetupKey %q in namespace %q: make it", [key.name, input.request.namespace])
+}
+
+deny contains {"field": "metadata.labels", "msg": by_profile(problem)} if {
+	selected
+	profile.denied == ""
+	key.found
+	not key.ready
+	problem := sprintf("its OZSetupKey %q is not ready (%s): see kubectl -n %s describe ozsetupkey %s", [key.name, why, input.request.namespace, key.name])
+}
+
+deny contains {"field": "metadata.labels", "msg": by_profile(problem)} if {
+	selected
+	profile.denied == ""
+	count(labels) > 0
+	key.ready
+	not key.extraDNSLabels
+	problem := sprintf("its OZSetupKey %q lets peers have no spec.extraDNSLabels: make one with spec.allowExtraDNSLabels: true", [key.name])
+}
+
+why := concat(": ", [text | some text in [key.reason, key.message]; text != ""])
+
+warn contains msg if {
+	value := annotations["openzro.io/inject"]
+	not value in {"true", "false"}
+	msg := sprintf(`%s: %q is neither "true" nor "false", and taken for "true"`, [place("inject"), value])
+}
+
 deny contains values.needed(place("setup-key"), ": the name of an OZSetupKey of this namespace") if {
 	asked
 	values.blank(annotations["openzro.io/setup-key"])
@@ -44,17 +98,22 @@ deny contains {"field": place("setup-key"), "msg": msg} if {
 	msg := sprintf("%s: OZSetupKey %q is not ready (%s); see: kubectl -n %s describe ozsetupkey %s", [
 		place("setup-key"),
 		key.name,
-		concat(": ", [text | some text in [key.reason, key.message]; text != ""]),
+		why,
 		input.request.namespace,
 		key.name,
 	])
 }
 
+labels := profile.extraDNSLabels if selected
+
 labels := [label |
+	asked
 	some text in split(object.get(annotations, "openzro.io/extra-dns-labels", ""), ",")
 	label := trim_space(text)
 	label != ""
-]
+] if {
+	not selected
+}
 
 deny contains {"field": place("extra-dns-labels"), "msg": msg} if {
 	asked
@@ -89,7 +148,7 @@ containers := array.concat(object.get(pod.spec, "containers", []), object.get(po
 clients := [container | some container in containers; container.name == "openzro"]
 
 deny contains {"field": "spec.containers", "msg": msg} if {
-	asked
+	wanted
 	some container in clients
 	not is_client(container)
 	msg := `spec.containers: one is named openzro and is no client (it has no OZ_SETUP_KEY), so none is added; give it another name`
@@ -101,16 +160,42 @@ is_client(container) if {
 }
 
 injected if {
-	asked
+	wanted
 	key.ready
 	count(clients) == 0
+	not refused
 }
+
+refused if {
+	selected
+	profile.denied != ""
+}
+
+image := overridden("image", "") if overridden("image", "") != ""
+
+image := input.facts.clientImage if overridden("image", "") == ""
 
 client := {
 	"name": "openzro",
-	"image": input.facts.clientImage,
-	"env": array.concat(environment, [{"name": "OZ_EXTRA_DNS_LABELS", "value": concat(",", labels)} | count(labels) > 0]),
-	"securityContext": {"capabilities": {"add": ["NET_ADMIN"]}},
+	"image": image,
+	"env": array.concat(
+		array.concat(environment, [{"name": "OZ_EXTRA_DNS_LABELS", "value": concat(",", labels)} | count(labels) > 0]),
+		overridden("env", []),
+	),
+	"securityContext": object.union({"capabilities": {"add": ["NET_ADMIN"]}}, overridden("securityContext", {})),
+}
+
+# A field of the profile, if that is why the Pod gets a client.
+overridden(field, _) := profile[field] if {
+	selected
+	field in object.keys(profile)
+}
+
+overridden(field, otherwise) := otherwise if not selected
+
+overridden(field, otherwise) := otherwise if {
+	selected
+	not field in object.keys(profile)
 }
 
 environment := [
@@ -127,7 +212,20 @@ patch contains {"op": "add", "path": "/spec/containers/-", "value": mounted} if 
 	not first
 }
 
-first if annotations["openzro.io/init-sidecar"] == "true"
+first if {
+	asked
+	annotations["openzro.io/init-sidecar"] == "true"
+}
+
+first if {
+	selected
+	profile.mode == "Sidecar"
+}
+
+patch contains {"op": "add", "path": "/metadata/annotations/openzro.io~1sidecar-profile", "value": profile.name} if {
+	injected
+	selected
+}
 
 # Before the others, so that they have the network, too.
 patch contains {"op": "add", "path": "/spec/initContainers", "value": started} if {

@@ -104,3 +104,48 @@ test_dns_labels if {
 }
 
 labelled(labels) := object.union(named, {"openzro.io/extra-dns-labels": labels})
+
+profile := {"name": "all", "denied": "", "mode": "Container", "extraDNSLabels": [], "image": "", "env": []}
+
+selected(annotations, key, changes) := object.union(review(annotations, plain, key), {"facts": {"profile": object.union(profile, changes)}})
+
+noted := {"op": "add", "path": "/metadata/annotations/openzro.io~1sidecar-profile", "value": "all"}
+
+test_profiles if {
+	pod.patch == {noted, {"op": "add", "path": "/spec/containers/-", "value": client}} with input as selected({}, {}, {})
+	pod.deny == set() with input as selected({}, {}, {})
+	override := {
+		"mode": "Sidecar", "extraDNSLabels": ["web", "web.eu"], "image": "client:2", "env": [{"name": "A", "value": "b"}],
+		"securityContext": {"privileged": true},
+	}
+	whole := object.union(client, {
+		"image": "client:2", "restartPolicy": "Always", "securityContext": {"capabilities": {"add": ["NET_ADMIN"]}, "privileged": true},
+		"env": array.concat(client.env, [{"name": "OZ_EXTRA_DNS_LABELS", "value": "web,web.eu"}, {"name": "A", "value": "b"}]),
+	})
+	pod.patch == {noted, {"op": "add", "path": "/spec/initContainers", "value": [whole]}} with input as selected({}, {}, override)
+}
+
+# The owner of a Pod has the last word.
+test_a_pod_that_a_profile_selects_against_its_will if {
+	pod.patch == set() with input as selected({"openzro.io/inject": "false"}, {"found": false, "ready": false}, {})
+	pod.deny == set() with input as selected({"openzro.io/inject": "false"}, {"found": false, "ready": false}, {"denied": "no"})
+	count(pod.warn) == 1 with input as selected({"openzro.io/inject": "no"}, {}, {})
+	pod.patch == {{"op": "add", "path": "/spec/containers/-", "value": client}} with input as selected(named, {}, {"image": "client:2", "mode": "Sidecar"})
+}
+
+test_profiles_that_cannot_be_used if {
+	every words, case in {
+		"the rules deny the profile": [{}, {"denied": "spec.x: no"}],
+		"there is no OZSetupKey": [{"found": false, "ready": false}, {}],
+		"is not ready (NoKey: none)": [{"ready": false, "reason": "NoKey", "message": "none"}, {}],
+		"lets peers have no spec.extraDNSLabels": [{"extraDNSLabels": false}, {"extraDNSLabels": ["web"]}],
+	} {
+		problems := pod.deny with input as selected({}, case[0], case[1])
+		count(problems) == 1
+		some problem in problems
+		problem.field == "metadata.labels"
+		contains(problem.msg, words)
+		contains(problem.msg, "openzro.io/inject=false")
+	}
+	pod.patch == set() with input as selected({}, {}, {"denied": "spec.x: no"})
+}

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
@@ -39,6 +40,11 @@ func TestStoredObjectsAreJudgedAsNewOnes(t *testing.T) {
 		"a routing peer": {&v1.OZRoutingPeer{}, ""},
 		"an override": {&v1.OZRoutingPeer{Spec: v1.OZRoutingPeerSpec{VolumeMounts: []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}}},
 			`spec.volumeMounts[0].name: there is no volume "v" in spec.volumes`},
+		"a Pod template": {&v1.OZRoutingPeer{Spec: v1.OZRoutingPeerSpec{PodTemplate: &runtime.RawExtension{Raw: []byte(`{"spec":{"hostNetwork":true}}`)}}},
+			"spec.podTemplate.spec.hostNetwork: this namespace has no grant for the field; set metadata.annotations, metadata.labels, spec.affinity, spec.dnsConfig, spec.nodeSelector, spec.terminationGracePeriodSeconds, spec.tolerations, spec.topologySpreadConstraints, and of the container openzro env, imagePullPolicy, resources with plain values, or have the administrator start the manager with --openzro-pod-templates=shop"},
+		"a profile": {&v1.OZSidecarProfile{Spec: v1.OZSidecarProfileSpec{SetupKeyRef: v1.LocalReference{Name: "k"}, ContainerOverride: &v1.ContainerOverride{Image: "evil"}}},
+			"metadata.namespace: namespace shop has no grant for OZSidecarProfiles, which add containers to the Pods of others; annotate Pods with openzro.io/setup-key, or have the administrator start the manager with --openzro-sidecar-profiles=shop\n" +
+				"spec.containerOverride.image: this namespace has no grant for the field; set env with plain values only, or have the administrator start the manager with --openzro-pod-templates=shop"},
 		"a key":              {&v1.OZSetupKey{}, ""},
 		"a key with All":     {&v1.OZSetupKey{Spec: v1.OZSetupKeySpec{AutoGroups: []string{"All"}}}, `spec.autoGroups[0]: every peer is in "All" already, and the server takes no key with it; take it out`},
 		"a network resource": {&v1.OZNetworkResource{}, "spec.routingPeerRef.name: a value is needed: name the OZRoutingPeer of this namespace\nspec.serviceRef.name: a value is needed: name the Service of this namespace"},
@@ -100,7 +106,7 @@ func TestRemoteNames(t *testing.T) {
 	require.Equal(t, "r", RemoteName(&v1.OZResource{Spec: v1.OZResourceSpec{Name: "r"}}))
 	require.Equal(t, "a.example.com", RemoteName(&v1.OZHTTPRoute{Spec: v1.OZHTTPRouteSpec{Domain: "a.example.com"}}))
 	require.Empty(t, RemoteName(&v1.OZRoutingPeer{}), "its network is shared")
-	require.Len(t, Resources(), 7)
+	require.Len(t, Resources(), 8)
 	require.Equal(t, "ozpolicies", ResourceOf("OZPolicy"))
 	require.Empty(t, ResourceOf("Pod"))
 }

@@ -28,6 +28,24 @@ name_problem(list, twice, i, name, field) := {"field": field, "msg": msg} if {
 	msg := sprintf("%s: %q stands at [%d] already; take one of them out", [field, name, first])
 }
 
+# The problems of a list of IDs at a path of the spec.
+ids(spec, key) := {problem |
+	twice := repeated(spec[key])
+	some i, id in spec[key]
+	field := sprintf("spec.%s[%d]", [key, i])
+	problem := id_problem(spec[key], twice, i, id, field)
+}
+
+id_problem(_, _, _, id, field) := needed(field, ": it is the ID of a group at the server, such as in status.groupID of an OZGroup") if blank(id)
+
+id_problem(list, twice, i, id, field) := {"field": field, "msg": msg} if {
+	not blank(id)
+	id in twice
+	first := first_of(list, id)
+	first < i
+	msg := sprintf("%s: %q stands at [%d] already; take one of them out", [field, id, first])
+}
+
 # What a list has more than once. A list may be long: each with each takes too many steps.
 repeated(list) := {value |
 	sorted := sort([value | some value in list])

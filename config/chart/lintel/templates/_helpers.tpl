@@ -25,7 +25,11 @@ as kubectl apply -k config/default, for the release's namespace and values.
 {{- range .files -}}
 {{- $text := $root.Files.Get (printf "files/%s" .) -}}
 {{- if not $text -}}{{- fail (printf "the chart lacks files/%s" .) -}}{{- end -}}
-{{- range $part := splitList "\n---\n" ($text | replace "lintel-system" $root.Release.Namespace) -}}
+{{- $text = $text | replace "lintel-system" $root.Release.Namespace -}}
+{{- with get $root.Values.flags "webhook-url" -}}
+{{- $text = $text | replace `expression: '""'` (printf "expression: '\"%s/\"'" (trimSuffix "/" .)) -}}
+{{- end -}}
+{{- range $part := splitList "\n---\n" $text -}}
 {{- include "lintel.document" (dict "root" $root "object" (fromYaml $part)) -}}
 {{- end -}}
 {{- end -}}

@@ -1,0 +1,47 @@
+package openvox
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	"github.com/lintel-policy/lintel/policies/csr"
+	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
+)
+
+// verdict is what the signing policies say of a request now, by the rules and the file of the
+// CA's autosign hook: the hook's answer to the same request.
+type verdict string
+
+const (
+	permitted verdict = "permitted"
+	refused   verdict = "refused"
+	// unknown is of requests that could not be evaluated.
+	unknown verdict = "unknown"
+)
+
+// judge evaluates a request in PEM. reasons are those of a refusal, or why it is unknown.
+func judge(ctx context.Context, certname string, request []byte, rendered signing.Rendered, policyErr error) (verdict, []string) {
+	if policyErr != nil {
+		return unknown, []string{policyErr.Error()}
+	}
+	refusals, err := signing.Refusals(ctx, signing.Question{Certname: certname, CSR: csr.Parse(request), Rendered: rendered})
+	switch {
+	case err != nil:
+		return unknown, []string{err.Error()}
+	case len(refusals) > 0:
+		return refused, refusals
+	}
+	return permitted, nil
+}
+
+// judgePending evaluates the request that waits at the CA for a certname. gone says that none
+// waits any longer.
+func (s *session) judgePending(ctx context.Context, certname string, rendered signing.Rendered, policyErr error) (v verdict, reasons []string, gone bool) {
+	text, err := s.admin.RequestText(ctx, certname)
+	if err != nil {
+		return unknown, []string{err.Error()}, errors.Is(err, puppet.ErrNotFound)
+	}
+	v, reasons = judge(ctx, certname, text, rendered, policyErr)
+	return v, reasons, false
+}
