@@ -418,11 +418,6 @@ func TestStackOnAControlPlane(t *testing.T) {
 	mustHelm("upgrade", "mine", stackFolder, "--values", values(multi(t)))
 	assert.Equal(t, before, stored(":kind,:metadata.name,:metadata.resourceVersion"), "nothing is written where nothing changed")
 
-	out, err = helm("upgrade", "mine", stackFolder, "--values", values(multi(t)), "--set", "config.code.claimName=code")
-	require.Error(t, err)
-	require.Contains(t, out, "give exactly one of image and claimName")
-	assert.Equal(t, before, stored(":kind,:metadata.name,:metadata.resourceVersion"))
-
 	out, err = helm("upgrade", "mine", stackFolder, "--set-json", `servers=[{"name": "other", "ca": true}]`)
 	require.Error(t, err)
 	require.Contains(t, out, "servers: the server with ca would have Certificate mine-other, and CertificateAuthority mine-ca has mine-ca: keep the server's name")

@@ -37,7 +37,7 @@ func TestOpenZroOfTheOriginal(t *testing.T) {
 	mustKubectl(t, asJSON(map[string]any{
 		"apiVersion": "v1", "kind": "Service",
 		"metadata": map[string]any{"name": "web", "namespace": x.namespace, "annotations": map[string]string{ozv1.ExposeAnnotation: "true", ozv1.GroupsAnnotation: "e2e original readers"}},
-		"spec":     map[string]any{"ports": []map[string]any{{"port": 80}}},
+		"spec":     map[string]any{"selector": map[string]string{"app": "web"}, "ports": []map[string]any{{"port": 80}}},
 	}), "apply", "-f", "-")
 	eventually(t, func() bool { _, ok := get(t, "ozresource", "web", "-n", x.namespace); return ok }, "the OZResource of the Service")
 	x.reconciled(t, "ozresource", "web")
