@@ -19,7 +19,7 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
-// TestWhatRequestersMayHaveInPods: whoever changes what a Server's Pods read, or what reads it, needs
+// TestWhatRequestersMayHaveInPods: a user who changes what a Server's Pods read, or what reads it, needs
 // the permission to read it.
 func TestWhatRequestersMayHaveInPods(t *testing.T) {
 	t.Parallel()

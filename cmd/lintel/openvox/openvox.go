@@ -2,7 +2,7 @@
 //
 // Invariant: the commands have no rights of their own. They read the CertificateAuthority, its
 // Secrets and the Certificates as the user of the kubeconfig, and reach the CA by a port that
-// this user may forward. Whoever cannot read the Secret that administers a CA does nothing there.
+// this user may forward. A user who cannot read the Secret that administers a CA can do nothing there.
 package openvox
 
 import (

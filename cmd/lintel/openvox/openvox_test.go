@@ -631,7 +631,7 @@ func TestClean(t *testing.T) {
 	require.NotContains(t, ca.Requests, "pending.example.com")
 	require.Contains(t, ca.Issued, "c.example.com")
 
-	// A request that somebody has sent for the certname of a Certificate is removed.
+	// A request that another client sent for the certname of a Certificate is removed.
 	delete(ca.Issued, "server.example.com")
 	request(t, ca, csrtest.Template{CommonName: "server.example.com"})
 	text, _, err = lintel(t, "ca", "clean", "server.example.com")

@@ -222,7 +222,7 @@ func (r revocation) target(ctx context.Context, name string) (*target, error) {
 	return &target{certname: name, certificate: certificate}, nil
 }
 
-// protects is why a certname is not touched without --force: "" where it is nobody's.
+// protects is why a certname is not changed without --force: "" where no object protects it.
 func (s *session) protects(name string) string {
 	if certificate := s.certificates[name]; certificate != nil {
 		return fmt.Sprintf("the certname belongs to Certificate %s; %s (--force acts at the CA all the same)", certificate.Name, s.instead(name))
