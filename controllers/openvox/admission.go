@@ -123,11 +123,11 @@ func (a *admitter) signingPolicyFacts(ctx context.Context, review *admission.Rev
 	if err != nil {
 		return nil, err
 	}
-	var servers v1alpha1.ServerList
-	if err := a.cached.List(ctx, &servers, client.InNamespace(review.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing the Servers of %s: %w", review.Namespace, err)
+	servers, err := layout.ServersIn(ctx, a.cached, review.Namespace)
+	if err != nil {
+		return nil, err
 	}
-	return rules.SigningPolicyFacts{PolicyFacts: rules.KnownNames(), AutosignConfigs: rules.AutosignConfigs(policy.Spec.CertificateAuthorityRef, configs, servers.Items)}, nil
+	return rules.SigningPolicyFacts{PolicyFacts: rules.KnownNames(), AutosignConfigs: rules.AutosignConfigs(policy.Spec.CertificateAuthorityRef, configs, servers)}, nil
 }
 
 // admitServer asks the rules about a stored Server as if it were created now. Of two that
@@ -254,15 +254,15 @@ func (a *admitter) aboutServer(ctx context.Context, server *v1alpha1.Server, cou
 	if !server.Spec.CA {
 		return extras, nil
 	}
-	var servers v1alpha1.ServerList
-	if err := a.cached.List(ctx, &servers, client.InNamespace(server.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return facts, fmt.Errorf("listing the Servers of %s: %w", server.Namespace, err)
+	servers, err := layout.ServersIn(ctx, a.cached, server.Namespace)
+	if err != nil {
+		return facts, err
 	}
 	configs, err := layout.ConfigsIn(ctx, a.cached, server.Namespace)
 	if err != nil {
 		return facts, err
 	}
-	extras.OtherCAServers = rules.CAServers(server, servers.Items, configs, counts).OtherCAServers
+	extras.OtherCAServers = rules.CAServers(server, servers, configs, counts).OtherCAServers
 	return extras, nil
 }
 

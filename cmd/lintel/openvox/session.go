@@ -257,11 +257,11 @@ func (s *session) policies(ctx context.Context) (signing.Rendered, error) {
 	if err != nil {
 		return signing.Rendered{}, err
 	}
-	var servers v1alpha1.ServerList
-	if err := s.kube.List(ctx, &servers, client.InNamespace(s.ca.Namespace)); err != nil {
-		return signing.Rendered{}, fmt.Errorf("listing the Servers of namespace %s: %w", s.ca.Namespace, err)
+	servers, err := layout.ServersIn(ctx, s.kube, s.ca.Namespace)
+	if err != nil {
+		return signing.Rendered{}, err
 	}
-	if replacing := rules.AutosignConfigs(s.ca.Name, configs, servers.Items); len(replacing) > 0 {
+	if replacing := rules.AutosignConfigs(s.ca.Name, configs, servers); len(replacing) > 0 {
 		return signing.Rendered{}, fmt.Errorf("the Config %s has spec.puppet.autosignCommand, which decides in place of the SigningPolicies", replacing[0])
 	}
 	name := layout.AutosignSecret(s.ca.Name)

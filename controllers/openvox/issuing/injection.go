@@ -46,13 +46,13 @@ func injected(ctx context.Context, reader client.Reader, namespace string) (map[
 	if err != nil || len(hosts) == 0 {
 		return found, err
 	}
-	var servers v1alpha1.ServerList
-	if err := reader.List(ctx, &servers, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing the Servers of %s: %w", namespace, err)
+	servers, err := layout.ServersIn(ctx, reader, namespace)
+	if err != nil {
+		return nil, err
 	}
-	for i := range servers.Items {
-		certificate := servers.Items[i].Spec.CertificateRef
-		for _, pool := range servers.Items[i].Spec.PoolRefs {
+	for i := range servers {
+		certificate := servers[i].Spec.CertificateRef
+		for _, pool := range servers[i].Spec.PoolRefs {
 			if host := hosts[pool]; host != "" && !layout.IsOperators(certificate) {
 				found[certificate] = withNames(found[certificate], []string{host})
 			}

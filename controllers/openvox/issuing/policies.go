@@ -104,12 +104,12 @@ func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateA
 	if err != nil {
 		return err
 	}
-	var servers v1alpha1.ServerList
-	if err := r.client.List(ctx, &servers, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("listing the Servers of %s: %w", ca.Namespace, err)
+	servers, err := layout.ServersIn(ctx, r.client, ca.Namespace)
+	if err != nil {
+		return err
 	}
 	// Policies win against a program, unless the files of the Config are not rendered again.
-	replacing := rules.AutosignConfigs(ca.Name, slices.DeleteFunc(slices.Clone(configs), func(c v1alpha1.Config) bool { return !pausing.IsPaused(&c) }), servers.Items)
+	replacing := rules.AutosignConfigs(ca.Name, slices.DeleteFunc(slices.Clone(configs), func(c v1alpha1.Config) bool { return !pausing.IsPaused(&c) }), servers)
 	for _, policy := range rendered.Policies {
 		problems[policy.Name] = policy.Error
 		if policy.Error == "" && len(replacing) > 0 {

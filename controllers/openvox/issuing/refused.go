@@ -74,11 +74,11 @@ func (r *AuthorityReconciler) describeRefused(ctx context.Context, ca *v1alpha1.
 	if err != nil {
 		return nil, "", err
 	}
-	var servers v1alpha1.ServerList
-	if err := r.client.List(ctx, &servers, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, "", fmt.Errorf("listing the Servers of %s: %w", ca.Namespace, err)
+	servers, err := layout.ServersIn(ctx, r.client, ca.Namespace)
+	if err != nil {
+		return nil, "", err
 	}
-	if len(rules.AutosignConfigs(ca.Name, configs, servers.Items)) > 0 {
+	if len(rules.AutosignConfigs(ca.Name, configs, servers)) > 0 {
 		return nil, "", nil // a program decides in place of the policies
 	}
 	certificates, err := CertificatesIn(ctx, r.client, ca.Namespace)

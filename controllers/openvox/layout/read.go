@@ -21,6 +21,15 @@ func ConfigsIn(ctx context.Context, reader client.Reader, namespace string) ([]v
 	return list.Items, nil
 }
 
+// ServersIn are the Servers of a namespace, as ConfigsIn are its Configs.
+func ServersIn(ctx context.Context, reader client.Reader, namespace string) ([]v1alpha1.Server, error) {
+	var list v1alpha1.ServerList
+	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Servers of %s: %w", namespace, err)
+	}
+	return list.Items, nil
+}
+
 // ReadSecret is a Secret: nil, and no error, where there is none.
 func ReadSecret(ctx context.Context, reader client.Reader, namespace, name string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}

@@ -200,3 +200,32 @@ func TestNamesOfOtherCertificates(t *testing.T) {
 	facts := Claims(&own, []v1alpha1.Certificate{own, of("a", "main", "bc"), of("d", "main"), of("e", "other"), deleted})
 	require.Equal(t, len("- a\n- bc\n- d\n"), facts.OtherNames)
 }
+
+// TestAutosignConfigs: only a Config of the CA's own server replaces SigningPolicies. A Config
+// that no such server uses, which a tenant may write, replaces none.
+func TestAutosignConfigs(t *testing.T) {
+	config := func(name, authority, command string) v1alpha1.Config {
+		c := v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ConfigSpec{AuthorityRef: authority}}
+		c.Spec.Puppet.AutosignCommand = command
+		return c
+	}
+	server := func(name, config string, ca bool) v1alpha1.Server {
+		return v1alpha1.Server{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ServerSpec{ConfigRef: config, CA: ca}}
+	}
+	deleted := server("e", "own", true)
+	deleted.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	configs := []v1alpha1.Config{config("own", "main", "/hooks/sign"), config("without", "main", ""), config("other", "second", "/hooks/sign")}
+	for name, c := range map[string]struct {
+		servers []v1alpha1.Server
+		want    []string
+	}{
+		"the CA's server":       {[]v1alpha1.Server{server("a", "own", true)}, []string{"own"}},
+		"no server":             {nil, nil},
+		"a server without a CA": {[]v1alpha1.Server{server("a", "own", false)}, nil},
+		"a deleted server":      {[]v1alpha1.Server{deleted}, nil},
+		"no command":            {[]v1alpha1.Server{server("a", "without", true)}, nil},
+		"another CA's":          {[]v1alpha1.Server{server("a", "other", true)}, nil},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, AutosignConfigs("main", configs, c.servers)) })
+	}
+}
