@@ -30,7 +30,38 @@ type forward struct {
 	requests   atomic.Int64
 }
 
-func newForward(config *rest.Config, pod client.ObjectKey, port int) (*forward, error) {
+// forwardTimeout is how long an API server may take to forward a port, or to open a stream.
+const forwardTimeout = 30 * time.Second
+
+// awaited is the result of a call that knows no context. It is given up when the context ends, or
+// after forwardTimeout; discard takes a result that comes later.
+func awaited[T any](ctx context.Context, call func() (T, error), discard func(T)) (T, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, forwardTimeout, fmt.Errorf("the API server has not answered in %s", forwardTimeout))
+	defer cancel()
+	type result struct {
+		value T
+		err   error
+	}
+	results := make(chan result, 1)
+	go func() {
+		value, err := call()
+		results <- result{value, err}
+	}()
+	select {
+	case r := <-results:
+		return r.value, r.err
+	case <-ctx.Done():
+		go func() {
+			if r := <-results; r.err == nil {
+				discard(r.value)
+			}
+		}()
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
+
+func newForward(ctx context.Context, config *rest.Config, pod client.ObjectKey, port int) (*forward, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("forwarding a port to Pod %s: %w", pod.Name, err)
@@ -40,7 +71,10 @@ func newForward(config *rest.Config, pod client.ObjectKey, port int) (*forward, 
 	if err != nil {
 		return nil, fmt.Errorf("forwarding a port to Pod %s: %w", pod.Name, err)
 	}
-	connection, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
+	connection, err := awaited(ctx, func() (httpstream.Connection, error) {
+		connection, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
+		return connection, err
+	}, func(late httpstream.Connection) { _ = late.Close() })
 	if err != nil {
 		return nil, fmt.Errorf("forwarding a port to Pod %s: %w", pod.Name, err)
 	}
@@ -66,18 +100,21 @@ func newDialer(config *rest.Config, address *url.URL) (httpstream.Dialer, error)
 func (f *forward) close() { _ = f.connection.Close() }
 
 // dial opens a connection to the port.
-func (f *forward) dial(context.Context) (net.Conn, error) {
+func (f *forward) dial(ctx context.Context) (net.Conn, error) {
+	stream := func(headers http.Header) (httpstream.Stream, error) {
+		return awaited(ctx, func() (httpstream.Stream, error) { return f.connection.CreateStream(headers) }, func(late httpstream.Stream) { _ = late.Reset() })
+	}
 	headers := http.Header{}
 	headers.Set(corev1.StreamType, corev1.StreamTypeError)
 	headers.Set(corev1.PortHeader, strconv.Itoa(f.port))
 	headers.Set(corev1.PortForwardRequestIDHeader, strconv.FormatInt(f.requests.Add(1), 10))
-	failures, err := f.connection.CreateStream(headers)
+	failures, err := stream(headers.Clone())
 	if err != nil {
 		return nil, f.failed(err)
 	}
 	_ = failures.Close() // nothing is written there
 	headers.Set(corev1.StreamType, corev1.StreamTypeData)
-	data, err := f.connection.CreateStream(headers)
+	data, err := stream(headers)
 	if err != nil {
 		f.connection.RemoveStreams(failures)
 		return nil, f.failed(err)

@@ -282,7 +282,7 @@ func (s *session) forward(ctx context.Context, config *rest.Config, server *pupp
 	if err != nil {
 		return err
 	}
-	if s.forwarded, err = newForward(config, pod, layout.Port); err != nil {
+	if s.forwarded, err = newForward(ctx, config, pod, layout.Port); err != nil {
 		return err
 	}
 	server.Dial = s.forwarded.dial
