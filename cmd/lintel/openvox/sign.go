@@ -39,7 +39,7 @@ The reasons are printed, and recorded in an Event of the CertificateAuthority be
 signed: a user who may not create Events cannot override. Requests for
 the certname of a Certificate are never signed here: they are not its own.
 
-What is signed is the request that was evaluated. If the CA has signed another key, other
+Only the request that was evaluated is signed. If the CA has signed another key, other
 names or other extensions under the certname, that certificate is revoked.
 
 Exit codes:
