@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
@@ -22,8 +23,10 @@ type line struct {
 	connection *grpc.ClientConn
 	streams    int
 	newest     atomic.Value // string
-	// calls is how many calls are under way.
-	calls atomic.Int32
+	// calls is how many calls are under way, and answered when the server last answered one, in
+	// Unix nanoseconds.
+	calls    atomic.Int32
+	answered atomic.Int64
 	// limit is how many streams the server takes on the newest transport: 0 for any number.
 	limit atomic.Uint32
 	// replaced reports that the server no longer answered here, and did on another line.
@@ -73,6 +76,13 @@ func (l *line) capacity(further bool) int {
 func (l *line) isFull() bool {
 	limit := int(l.limit.Load())
 	return limit == 1 || limit > 0 && int(l.calls.Load()) >= limit-l.capacity(false)
+}
+
+// isBusy reports whether the line is full and the server works nevertheless: it has answered a
+// call lately, or a stream takes up all that it permits. Calls that are all lost in the network
+// fill a line, too.
+func (l *line) isBusy() bool {
+	return l.isFull() && (l.calls.Load() == 0 || time.Since(time.Unix(0, l.answered.Load())) < checkTimeout)
 }
 
 // settle waits until the connection is ready, when the server's limit is known, or cannot be
@@ -198,7 +208,11 @@ func (l *lines) Invoke(ctx context.Context, method string, args, reply any, opti
 	first := l.current()[0]
 	first.calls.Add(1)
 	defer first.calls.Add(-1)
-	return first.connection.Invoke(ctx, method, args, reply, options...)
+	err := first.connection.Invoke(ctx, method, args, reply, options...)
+	if !isLost(err) {
+		first.answered.Store(time.Now().UnixNano())
+	}
+	return err
 }
 
 // NewStream implements grpc.ClientConnInterface, by the first line.

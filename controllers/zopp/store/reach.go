@@ -95,16 +95,23 @@ func checkAll(ctx context.Context, all []*line) chan answer {
 }
 
 // check asks for the server's health, which needs no credentials. Any answer will do, even
-// that it does not know the question. A line that is full has no room for the question: it would
-// be answered late, although the server answers.
+// that it does not know the question. A busy line has no room for the question: it would be
+// answered late, although the server answers.
 func (l *line) check(ctx context.Context) error {
-	if l.isFull() {
+	if l.isBusy() {
 		return nil
 	}
-	_, err := health.NewHealthClient(l.connection).Check(ctx, &health.HealthCheckRequest{})
-	switch status.Code(err) {
-	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
+	if _, err := health.NewHealthClient(l.connection).Check(ctx, &health.HealthCheckRequest{}); isLost(err) {
 		return err
 	}
 	return nil
+}
+
+// isLost reports whether a call ended without an answer of the server.
+func isLost(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
+		return true
+	}
+	return false
 }
