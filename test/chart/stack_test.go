@@ -422,7 +422,10 @@ func TestStackOnAControlPlane(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, out, "servers: the server with ca would have Certificate mine-other, and CertificateAuthority mine-ca has mine-ca: keep the server's name")
 
-	mustHelm("upgrade", "mine", stackFolder, "--values", values(stackOf))
+	out, err = helm("upgrade", "mine", stackFolder, "--values", values(stackOf))
+	require.Error(t, err)
+	require.Contains(t, out, "certname is immutable")
+	mustHelm("upgrade", "mine", stackFolder, "--values", values(strings.Replace(stackOf, "certname: ca.example.com", "certname: mine-ca", 1)))
 	assert.Equal(t, "0", n.must(t, "", "get", "server/mine-web", "--namespace", "openvox", "-o", "jsonpath={.spec.replicas}"))
 	mustHelm("uninstall", "mine")
 	assert.Equal(t, []string{"Certificate", "mine-ca"}, strings.Fields(stored(":kind,:metadata.name")), "the CA that stays needs it")
