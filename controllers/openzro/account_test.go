@@ -10,6 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 	"github.com/lintel-policy/lintel/test/openzro"
 )
@@ -161,5 +164,26 @@ func TestAnOutageIsReported(t *testing.T) {
 			require.Nil(t, meta.FindStatusCondition(dev.Status.Conditions, v1.ConditionServerUnavailable))
 			s.atRest()
 		})
+	}
+}
+
+// TestAnOutageThatIsReportedIsLookedAtAgain: the keeper wakes objects when it sees that a server is
+// read again, and may have seen nothing of a short delay.
+func TestAnOutageThatIsReportedIsLookedAtAgain(t *testing.T) {
+	s := newSite(t)
+	dev := ozgroup("dev", "Developers")
+	s.apply(dev)
+	s.settle()
+	s.requireReconciled(dev)
+	s.clock = s.clock.Add(staleIntervals * s.options.interval)
+	for _, c := range s.all {
+		if c.of() != "OZGroup" {
+			continue
+		}
+		result, err := c.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(dev)})
+		require.NoError(t, err)
+		require.NotNil(t, meta.FindStatusCondition(get(s, dev).CommonStatus().Conditions, v1.ConditionServerUnavailable))
+		require.Positive(t, result.RequeueAfter)
+		require.LessOrEqual(t, result.RequeueAfter, s.options.interval)
 	}
 }

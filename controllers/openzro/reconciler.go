@@ -392,6 +392,11 @@ func (r *reconciler[T, S]) outcome(t *task[T], p *problem, failure error) (objec
 	default:
 		setStatus(t.next, nil, t.says, o)
 	}
+	if !o.since.IsZero() && (again == 0 || again > r.interval) {
+		// The keeper wakes objects when it sees that the server is read again. It does not see a
+		// delay that is over before it looks.
+		again = attempt.Jitter(r.interval, 0.2)
+	}
 	r.metrics.says(r.kind, name, p != nil || failure != nil || !o.since.IsZero())
 	return object.Report[S]{Status: r.status(t.next), Again: again}, failure
 }
