@@ -12,10 +12,10 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// TestArgoCDReadsHealth runs what docs/installing.md has for argocd-cm, by the interpreter
-// that Argo CD has, over statuses of PolicySources.
+// TestArgoCDReadsHealth runs the health check of docs/how-to/install-with-argo-cd-or-flux.md
+// with Argo CD's Lua interpreter on statuses of PolicySources.
 func TestArgoCDReadsHealth(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "installing.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "install-with-argo-cd-or-flux.md"))
 	require.NoError(t, err)
 	script := regexp.MustCompile(`(?s)policy\.lintel\.dev_PolicySource: \|\n(.*?)` + "```").FindStringSubmatch(string(page))
 	require.NotNil(t, script)

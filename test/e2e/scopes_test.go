@@ -200,7 +200,7 @@ func TestTenantsDoNotKeepTheirNamespace(t *testing.T) {
 	waitGone(t, "", "namespace/"+namespace)
 }
 
-// TestTenantSamples does what docs/tenants.md says.
+// TestTenantSamples does what docs/how-to/give-teams-policies.md says.
 func TestTenantSamples(t *testing.T) {
 	const folder = "config/samples/tenants" // kubectl runs at the top of the repository
 	t.Cleanup(func() { _, _ = cluster.Kubectl(context.Background(), "", "delete", "-f", folder) })
