@@ -163,7 +163,7 @@ var catalog = []suite{
 	},
 	endToEnd(gatekeeper, "Gatekeeper", nil),
 	endToEnd(availability, "(Replicas|TheManagerIsAway)$", []string{"test/gitserver/"}, "git"),
-	endToEnd("openclaw", "OpenClaw", []string{"test/opa/", "test/opaserver/"}),
+	endToEnd("openclaw", "OpenClaw", []string{"test/opa/", "test/opaserver/", "docs/openclaw/tutorial.md"}),
 	endToEnd("openvox", "OpenVox", []string{"test/puppetca/", "test/artifact/", "test/certificates/"}, "puppetserver", puppet, "java"),
 	endToEnd("openzro", "OpenZro", []string{"test/openzro/"}),
 	endToEnd("orloj", "Orloj", []string{"test/orlojd/"}, postgres),
