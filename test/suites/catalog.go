@@ -166,7 +166,7 @@ var catalog = []suite{
 	endToEnd("openclaw", "OpenClaw", []string{"test/opa/", "test/opaserver/", "docs/openclaw/tutorial.md"}),
 	endToEnd("openvox", "OpenVox", []string{"test/puppetca/", "test/artifact/", "test/certificates/"}, "puppetserver", puppet, "java"),
 	endToEnd("openzro", "OpenZro", []string{"test/openzro/"}),
-	endToEnd("orloj", "Orloj", []string{"test/orlojd/"}, postgres),
+	endToEnd("orloj", "Orloj", []string{"test/orlojd/", "docs/orloj/tutorial.md"}, postgres),
 	endToEnd("zopp", "Zopp", []string{"test/zopp/"}),
 	{
 		name: "webhooks", covers: "webhooks and the controllers of zopp, in the process of the test, with a real API server", tier: byInput,
