@@ -1,4 +1,4 @@
-package origin
+package process
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// limitMemory has the system refuse what is far beyond the limit, for memory may grow
-// faster than anybody looks. Where it is not permitted, looking at it must do.
+// limitMemory sets RLIMIT_DATA far above the limit of the heap, because memory may grow
+// faster than exitAbove looks. An error is ignored: exitAbove remains.
 func limitMemory(bytes int64) {
-	// Should memory run out nevertheless, this process goes first.
+	// If the machine runs out of memory, this process is ended first.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	// The heap doubles as it grows, and the runtime reserves more than it uses.
 	const reserve = 256 << 20
@@ -18,7 +18,7 @@ func limitMemory(bytes int64) {
 	_ = syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: limit, Max: limit})
 }
 
-// dataBytes is what counts for RLIMIT_DATA already; see proc_pid_status(5).
+// dataBytes is the memory that counts for RLIMIT_DATA, from proc_pid_status(5).
 func dataBytes() int64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
