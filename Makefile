@@ -33,6 +33,7 @@ PEERS := $(REAL_NODES) \
   "puppetdb puppetdb a real PuppetDB, for OpenVox"
 GIT := "git git the list of source files, and Git as an origin of policies"
 DIFF := "diff diffutils what changed, in lines"
+CGO := "gcc gcc,libc6-dev Vale, which checks language"
 # A module of Python follows its command after a colon.
 PYTHON := "python3:ensurepip python3,python3-venv,ca-certificates the generator of the documentation site"
 
@@ -147,7 +148,7 @@ bench: ## Run the benchmarks, and measure Lintel on a real control plane
 	go run -C test/bench . $(BENCH_FLAGS)
 
 .PHONY: lint
-lint: lint-go lint-rego lint-manifests lint-generated lint-docs ## Check format, code, manifests, generated files and documentation
+lint: lint-go lint-rego lint-manifests lint-generated lint-prose lint-docs ## Check format, code, manifests, generated files, language and documentation
 
 .PHONY: lint-needs
 lint-needs:
@@ -176,6 +177,15 @@ OVERLAYS := control-plane default openclaw gatekeeper openzro orloj orloj/monito
 .PHONY: lint-manifests
 lint-manifests:
 	$(took) for folder in $(OVERLAYS); do $(TOOL) kustomize build "config/$$folder" >/dev/null; done
+
+# Checks the language of documents, comments and messages. PROSE=-all prints every finding,
+# PROSE=-lower lowers the ceilings of .tools/vale/ceilings.json to the findings that are left.
+.PHONY: lint-prose
+lint-prose:
+	$(call install,$(GIT) $(CGO))
+	$(took) mkdir -p .cluster; \
+	CGO_ENABLED=1 go build -C .tools/vale -o "$(CURDIR)/.cluster/vale" github.com/vale-cli/vale/v3/cmd/vale; \
+	go run ./test/prose $(PROSE)
 
 # Builds the documentation site, unless one was built from the same files. The record is in
 # Git's folder, where cleaning the checkout keeps it.

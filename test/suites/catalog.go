@@ -201,7 +201,7 @@ var catalog = []suite{
 	},
 	{
 		name: "bench", covers: "the tables of the benchmarks", tier: byInput,
-		inputs: slices.Concat(product, []string{"!cmd/", "test/gitserver/", "test/installation/", "test/openzro/", "test/zopp/", "docs/benchmarks/", "test/bench/"}),
+		inputs: slices.Concat(product, []string{"!cmd/", "test/gitserver/", "test/installation/", "docs/benchmarks/", "test/bench/"}),
 		steps:  []step{{module: "test/bench", packages: []string{"./..."}, fresh: true, timeout: 20 * time.Minute}},
 		usual:  time.Minute,
 	},
