@@ -242,7 +242,7 @@ var catalog = []suite{
 		inputs: []string{
 			"go.mod", "go.sum", "config/", "cmd/manager/", "webhooks/", "controllers/system/", "controllers/policy/", "controllers/openclaw/",
 			"test/artifact/", "test/cluster/", "!*/*_test.go", "!*/*.md", "!config/samples/", "!config/chart/openvox-stack/",
-			"test/chart/", "!test/chart/openvox_*.go", "!test/chart/stack_test.go",
+			"test/chart/", "!test/chart/openvox_*.go", "!test/chart/stack_test.go", "docs/how-to/break-glass.md",
 		},
 		tools: []string{"runc", "nft", previousRelease},
 		needs: []string{needCluster, needNodes, needPrograms},
