@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write docs/reference as the commands have it")
+var update = flag.Bool("update", false, "write docs/reference/cli as the commands have it")
 
-const reference = "../../docs/reference"
+const reference = "../../docs/reference/cli"
 
-// TestReferenceIsCurrent: docs/reference has a page for each command, as its help says.
+// TestReferenceIsCurrent: docs/reference/cli has a page for each command, as its help says.
 func TestReferenceIsCurrent(t *testing.T) {
 	root := newRootCommand()
 	root.InitDefaultCompletionCmd()
