@@ -45,9 +45,9 @@ func decide(t testing.TB, snapshot *engine.Snapshot, review *admission.Review, f
 
 func snapshot(t testing.TB) *engine.Snapshot {
 	t.Helper()
-	set, err := Set()
+	snapshot, err := New()
 	require.NoError(t, err)
-	return engine.NewSnapshot(admission.BuiltinResources(), set)
+	return snapshot
 }
 
 // TestWebhookAndHookAgree: the same words, wherever the question is asked.
