@@ -218,7 +218,7 @@ generate: ## Write the files that are made from others
 	(cd policies/rules/openvox/signing && go run ./generate); \
 	go run ./config/chart/schema; \
 	go run -C .tools ./protobuf ../controllers/zopp/store/wire/zopp.proto; \
-	go test -count=1 -run '^TestReferenceIsCurrent$$' ./cmd/lintel -update
+	go test -count=1 -run '^TestReferenceIsCurrent$$' ./cmd/lintel ./cmd/manager ./test/reference -update
 
 VENV := .tools/venv
 SITE := NO_MKDOCS_2_WARNING=1 $(VENV)/bin/
