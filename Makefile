@@ -72,6 +72,12 @@ run: ## Show Lintel at work in a cluster of its own, or of the current context w
 	@go build -buildvcs=false -o .cluster/quickstart ./test/quickstart
 	@if [ -t 0 ]; then set -m; fi; .cluster/quickstart || exit $$?
 
+.PHONY: recording
+recording: ## Draw the picture of the README from a transcript of make run
+	folder=test/quickstart/recording; transcript="$$(ONCE=1 $(MAKE) run)"; \
+	echo "$$transcript" | sed '/./,$$!d' >$$folder/testdata/transcript.txt; \
+	go run ./$$folder <$$folder/testdata/transcript.txt >docs/recording.svg
+
 .PHONY: build
 build: ## Build the programs into bin/
 	$(took) mkdir -p bin; go build -o bin/ ./cmd/...
