@@ -384,3 +384,20 @@ func TestConflictsUnderOtherKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestCounterexamplesHoldInEveryOrderOfRules: the releases of OPA evaluate rules of one value
+// in different orders. 1.4.2, the OPA of gateways, meets the conflict of h here, and 1.22 does
+// not.
+func TestCounterexamplesHoldInEveryOrderOfRules(t *testing.T) {
+	t.Parallel()
+	rules := "h := v if {\n\tsome v in {\"x\", 7}\n\tv != input.a\n}\nallow if input.b == 1\nallow if h\n"
+	child, parent := policyOf(t, "team", "child", rules), policyOf(t, "enterprise", "parent", `allow if input.a in {"x", 7}`)
+	c := newComparison("allow", child, []*sidecar.Policy{parent})
+	r, input := newReplay(t.Context()), ast.MustParseTerm(`{"a": {}, "b": 1}`).Value
+	require.NotNil(t, c.judge(r, input))
+	require.Nil(t, c.confirmed(r, input))
+	gateway := startGatewayOPA(t)
+	require.Nil(t, c.judge(gateway.replay(t.Context()), input))
+	_, err := gateway.replay(t.Context()).run(child, "allow", input, nil)
+	require.ErrorContains(t, err, "conflict")
+}

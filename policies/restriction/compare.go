@@ -62,6 +62,16 @@ func (c *comparison) judge(r *replay, input ast.Value) *finding {
 	return found
 }
 
+// confirmed is judge, but nil where the outcome depends on which rules OPA evaluates, and in
+// which order.
+func (c *comparison) confirmed(r *replay, input ast.Value) *finding {
+	found := c.judge(r, input)
+	if found == nil || c.judge(r.ofAllRules(), input) == nil {
+		return nil
+	}
+	return found
+}
+
 func (c *comparison) judged(r *replay, input ast.Value) *finding {
 	value := r.decide(c.child, c.decision, input)
 	if value == nil {

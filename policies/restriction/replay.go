@@ -33,6 +33,18 @@ func newReplay(ctx context.Context) *replay {
 	return r
 }
 
+// ofAllRules is a replay that fails wherever an evaluation of any rule does, whether OPA
+// needs it or not.
+func (r *replay) ofAllRules() *replay {
+	all := &replay{ctx: r.ctx, now: r.now}
+	all.run = func(p *sidecar.Policy, decision string, input ast.Value, _ *eval.Coverage) (ast.Value, error) {
+		ctx, cancel := context.WithTimeout(r.ctx, patience)
+		defer cancel()
+		return p.AskOPAOfAllRules(ctx, decision, input, r.now)
+	}
+	return all
+}
+
 // decide is the value of a decision for an input, which is undefined where nil. The
 // value is nil where the decision is undefined or its evaluation ends with an error.
 func (r *replay) decide(p *sidecar.Policy, decision string, input ast.Value) ast.Value {

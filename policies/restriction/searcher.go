@@ -37,7 +37,7 @@ const maxKept = 40
 
 // try judges an input, and keeps it if it is worth changing.
 func (s *searcher) try(input ast.Value) *candidate {
-	if f := s.judge(s.replay, input); f != nil {
+	if f := s.confirmed(s.replay, input); f != nil {
 		return &candidate{input, f}
 	}
 	if input == nil {

@@ -20,8 +20,10 @@ import (
 type programs struct {
 	mu   sync.Mutex
 	made map[programKey]programOrError
-	// opa has compiled the policy for OPA's own evaluator: nil until that is asked.
-	opa *ast.Compiler
+	// opa has compiled the policy for OPA's own evaluator: nil until that is asked. queries
+	// are those of the decisions, which it has compiled.
+	opa     *ast.Compiler
+	queries map[string]ast.Body
 }
 
 // programKey has no decision where it is of all that are rules.
@@ -123,11 +125,20 @@ func (p Program) Run(ctx context.Context, options eval.Options) (*ast.Term, erro
 // its index does not exclude, so it may give a value where Program ends with a conflict. The
 // input is undefined where nil, and so is the value.
 func (p *Policy) AskOPA(ctx context.Context, decision string, input ast.Value, now time.Time) (ast.Value, error) {
-	compiler, err := p.compiledByOPA()
-	if err != nil {
-		return nil, err
-	}
-	query, err := compiler.QueryCompiler().Compile(ast.NewBody(ast.Equality.Expr(ast.VarTerm(resultVar), ast.NewTerm(p.Ref(decision)))))
+	return p.askOPA(ctx, decision, input, now, func(query *topdown.Query) *topdown.Query { return query })
+}
+
+// AskOPAOfAllRules is AskOPA without the index, and without an early exit at the first of
+// several rules of one value. Which rules these leave out, and so whether a conflict is met,
+// depends on OPA's release. A value without an error is the value in all of them.
+func (p *Policy) AskOPAOfAllRules(ctx context.Context, decision string, input ast.Value, now time.Time) (ast.Value, error) {
+	return p.askOPA(ctx, decision, input, now, func(query *topdown.Query) *topdown.Query {
+		return query.WithIndexing(false).WithEarlyExit(false)
+	})
+}
+
+func (p *Policy) askOPA(ctx context.Context, decision string, input ast.Value, now time.Time, with func(*topdown.Query) *topdown.Query) (ast.Value, error) {
+	compiler, query, err := p.compiledByOPA(decision)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +150,7 @@ func (p *Policy) AskOPA(ctx context.Context, decision string, input ast.Value, n
 	defer store.Abort(ctx, transaction)
 	cancel := topdown.NewCancel()
 	defer context.AfterFunc(ctx, cancel.Cancel)()
-	run := topdown.NewQuery(query).WithCompiler(compiler).WithStore(store).WithTransaction(transaction).WithTime(now).WithCancel(cancel)
+	run := with(topdown.NewQuery(query)).WithCompiler(compiler).WithStore(store).WithTransaction(transaction).WithTime(now).WithCancel(cancel)
 	if input != nil {
 		run = run.WithInput(ast.NewTerm(input))
 	}
@@ -150,19 +161,29 @@ func (p *Policy) AskOPA(ctx context.Context, decision string, input ast.Value, n
 	return results[0][resultVar].Value, nil
 }
 
-func (p *Policy) compiledByOPA() (*ast.Compiler, error) {
+// compiledByOPA is the policy and the query of a decision, each compiled once.
+func (p *Policy) compiledByOPA(decision string) (*ast.Compiler, ast.Body, error) {
 	p.programs.mu.Lock()
 	defer p.programs.mu.Unlock()
 	if p.programs.opa == nil {
 		module, err := parseModule(p.Source)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		compiler := ast.NewCompiler().WithCapabilities(gatewayCapabilities())
 		if compiler.Compile(map[string]*ast.Module{p.Name: module}); compiler.Failed() {
-			return nil, compiler.Errors
+			return nil, nil, compiler.Errors
 		}
-		p.programs.opa = compiler
+		p.programs.opa, p.programs.queries = compiler, map[string]ast.Body{}
 	}
-	return p.programs.opa, nil
+	query, known := p.programs.queries[decision]
+	if !known {
+		var err error
+		query, err = p.programs.opa.QueryCompiler().Compile(ast.NewBody(ast.Equality.Expr(ast.VarTerm(resultVar), ast.NewTerm(p.Ref(decision)))))
+		if err != nil {
+			return nil, nil, err
+		}
+		p.programs.queries[decision] = query
+	}
+	return p.programs.opa, query, nil
 }
