@@ -18,14 +18,21 @@ func TestRicherPairs(t *testing.T) {
 	pool := newPool(run.seed, richerInput)
 	check := newVerifier(t, pool.inputs)
 	for run.more() {
-		decision, parentText, childText := richerPair(random)
-		parent, child := parsed("enterprise", "parent", parentText), parsed("team", "child", childText)
-		if parent == nil || child == nil {
+		decision, text, another := richerPairs(random)
+		parent := parsed("enterprise", "parent", text)
+		if parent == nil {
 			continue
 		}
-		c := newComparison(decision, child, []*sidecar.Policy{parent})
-		check.comparedWith(c.parents)
-		check.verdict(c, run.analyze(c), pool.next(200))
+		parents := []*sidecar.Policy{parent}
+		check.comparedWith(parents)
+		for range childrenOfOne {
+			child := parsed("team", "child", another())
+			if child == nil || !run.more() {
+				continue
+			}
+			c := newComparison(decision, child, parents)
+			check.verdict(c, run.analyze(c), pool.next(200))
+		}
 	}
 	run.report()
 	if run.compared >= 500 { // of fewer, chance decides

@@ -43,7 +43,7 @@ func (c *comparison) search(r *replay, models []ast.Value) (found *candidate) {
 			return f
 		}
 	}
-	for range maxChanges {
+	for range c.changes {
 		if f := s.try(s.changed()); f != nil {
 			return f
 		}
