@@ -64,11 +64,11 @@ func (c *comparison) judge(r *replay, input ast.Value) *finding {
 	return found
 }
 
-// confirmed is judge, but nil where the outcome depends on which rules OPA evaluates, and in
-// which order.
+// confirmed is judge, but nil where the outcome depends on which rules and conditions OPA
+// evaluates, and in which order.
 func (c *comparison) confirmed(r *replay, input ast.Value) *finding {
 	found := c.judge(r, input)
-	if found == nil || c.judge(r.ofAllRules(), input) == nil {
+	if found == nil || c.judge(r.inEveryOrder(), input) == nil {
 		return nil
 	}
 	return found
