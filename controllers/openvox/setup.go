@@ -1,6 +1,8 @@
 package openvox
 
 import (
+	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -91,6 +93,9 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 	if err := mgr.Metrics.Register(objectMetrics{reader: c.GetClient(), elected: mgr.Elected()}); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
+	outdated := func(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored *x509.Certificate) (string, error) {
+		return issuing.Outdated(ctx, c.GetClient(), ca, certificate, stored)
+	}
 	return errors.Join(
 		issuing.SetUp(mgr, issuing.Options{
 			Cluster: c, Metadata: all, AdmitCertificate: a.admitCertificate, AdmitRequest: a.admitRequest, Approve: a.approve,
@@ -98,7 +103,7 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 		}),
 		serving.SetUp(mgr, serving.Options{
 			Cluster: c, Metadata: all, AdmitConfig: a.admitConfig, AdmitServer: a.admitServer, AdmitPool: a.admitPool, AdmitDatabase: a.admitDatabase,
-			AdmitClassifier: a.admitClassifier, AdmitProcessor: a.admitProcessor, ExternalOnly: a.externalOnly, FSGroup: group,
+			AdmitClassifier: a.admitClassifier, AdmitProcessor: a.admitProcessor, Outdated: outdated, ExternalOnly: a.externalOnly, FSGroup: group,
 		}),
 	)
 }

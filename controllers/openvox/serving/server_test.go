@@ -461,6 +461,7 @@ func TestForbiddenPods(t *testing.T) {
 // serverSite is an API server with one Server, and what it refers to.
 type serverSite struct {
 	*site
+	fake         *openvoxtest.CA
 	server       *v1alpha1.Server
 	refused      string
 	externalOnly bool
@@ -479,7 +480,7 @@ func newServerSite(t *testing.T, server *v1alpha1.Server) *serverSite {
 	pair := openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "web.example.com"}})
 	s := &serverSite{site: newSite(t, server, ca, config, certificate,
 		configMap(config, factsOf(server).files), openvoxtest.MakeSecret(server.Spec.CertificateRef+"-tls", pair),
-		openvoxtest.MakeSecret("main-ca", map[string][]byte{layout.CAFile: fake.Bundle()}), openvoxtest.MakeSecret("main-ca-crl", map[string][]byte{layout.CRLFile: fake.List(1)})), server: server}
+		openvoxtest.MakeSecret("main-ca", map[string][]byte{layout.CAFile: fake.Bundle()}), openvoxtest.MakeSecret("main-ca-crl", map[string][]byte{layout.CRLFile: fake.List(1)})), fake: fake, server: server}
 	require.True(t, s.Get(server.Name, server))
 	return s
 }
@@ -488,7 +489,7 @@ func newServerSite(t *testing.T, server *v1alpha1.Server) *serverSite {
 func (s *serverSite) run() string {
 	s.T.Helper()
 	r := &ServerReconciler{
-		client: s.Client, secrets: secrets{s.Client, s.Client}, applier: s.Applier, events: s.Events, externalOnly: s.externalOnly,
+		client: s.Client, secrets: secrets{s.Client, s.Client}, applier: s.Applier, events: s.Events, externalOnly: s.externalOnly, outdated: s.outdated, now: func() time.Time { return s.Now },
 		admit: func(context.Context, builtin.Object) (builtin.Verdict, error) {
 			return openvoxtest.Verdict(s.refused), s.err
 		},
