@@ -23,6 +23,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/configfiles"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/pausing"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
@@ -299,7 +300,7 @@ func (r *ServerReconciler) configOf(ctx context.Context, server *v1alpha1.Server
 	switch {
 	case ready != nil && ready.Status != metav1.ConditionTrue && ready.Reason != reasonCommandReplaced && ready.ObservedGeneration == config.Generation:
 		return nil, nil, &obstacle{phase: v1alpha1.ServerPending, reason: reasonConfigNotReady, message: fmt.Sprintf("Config %s: %s", name, ready.Message)}
-	case !current:
+	case !current, server.Spec.CA && files.Data[configfiles.CAAuthFile] == "" && !pausing.IsPaused(config):
 		return nil, nil, &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForConfig, message: fmt.Sprintf("the files of Config %s are not rendered yet", name)}
 	}
 	return config, files.Data, nil
