@@ -90,7 +90,7 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 			return err
 		}
 	}
-	if err := mgr.Metrics.Register(objectMetrics{reader: c.GetClient(), elected: mgr.Elected()}); err != nil {
+	if err := mgr.Metrics.Register(newObjectMetrics(c.GetClient(), mgr.Elected())); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	outdated := func(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored *x509.Certificate) (string, error) {
