@@ -33,6 +33,9 @@ PEERS := $(REAL_NODES) \
   "puppetdb puppetdb a real PuppetDB, for OpenVox"
 GIT := "git git the list of source files, and Git as an origin of policies"
 DIFF := "diff diffutils what changed, in lines"
+CGO := "gcc gcc,libc6-dev Vale, which checks language"
+# A module of Python follows its command after a colon.
+PYTHON := "python3:ensurepip python3,python3-venv,ca-certificates the generator of the documentation site"
 
 # Installs what is missing of $(1), once it has said what and what for; where it may not,
 # it prints the command and stops.
@@ -41,7 +44,8 @@ define install
 @packages=""; \
 for need in $(1); do \
   read -r command package purpose <<<"$$need"; \
-  if ! command -v "$$command" >/dev/null; then echo "missing: $${package//,/ } ($$purpose)" >&2; packages="$$packages $${package//,/ }"; fi; \
+  module="$${command#*:}" command="$${command%:*}"; \
+  if ! command -v "$$command" >/dev/null || { [ "$$module" != "$$command" ] && ! "$$command" -c "import $$module" 2>/dev/null; }; then echo "missing: $${package//,/ } ($$purpose)" >&2; packages="$$packages $${package//,/ }"; fi; \
 done; \
 if [ -z "$$packages" ]; then exit 0; fi; \
 if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -144,7 +148,7 @@ bench: ## Run the benchmarks, and measure Lintel on a real control plane
 	go run -C test/bench . $(BENCH_FLAGS)
 
 .PHONY: lint
-lint: lint-go lint-rego lint-manifests lint-generated ## Check format, code, manifests and generated files
+lint: lint-go lint-rego lint-manifests lint-generated lint-prose lint-docs ## Check format, code, manifests, generated files, language and documentation
 
 .PHONY: lint-needs
 lint-needs:
@@ -174,6 +178,25 @@ OVERLAYS := control-plane default openclaw gatekeeper openzro orloj orloj/monito
 lint-manifests:
 	$(took) for folder in $(OVERLAYS); do $(TOOL) kustomize build "config/$$folder" >/dev/null; done
 
+# Checks the language of documents, comments and messages. PROSE=-all prints every finding,
+# PROSE=-lower lowers the ceilings of .tools/vale/ceilings.json to the findings that are left.
+.PHONY: lint-prose
+lint-prose:
+	$(call install,$(GIT) $(CGO))
+	$(took) mkdir -p .cluster; \
+	CGO_ENABLED=1 go build -C .tools/vale -o "$(CURDIR)/.cluster/vale" github.com/vale-cli/vale/v3/cmd/vale; \
+	go run ./test/prose $(PROSE)
+
+# Builds the documentation site, unless one was built from the same files. The record is in
+# Git's folder, where cleaning the checkout keeps it.
+.PHONY: lint-docs
+lint-docs: lint-needs
+	$(took) record="$$(git rev-parse --git-path lintel-docs)"; \
+	digest="$$($(call sources,docs config/site) | sort --zero-terminated | xargs -0 sha256sum | sha256sum)"; \
+	if [ "$$digest" = "$$(cat "$$record" 2>/dev/null)" ]; then exit 0; fi; \
+	$(MAKE) docs; \
+	echo "$$digest" >"$$record"
+
 # Generates in a copy, so that a check never changes the tree it checks.
 .PHONY: lint-generated
 lint-generated: lint-needs
@@ -196,6 +219,41 @@ generate: ## Write the files that are made from others
 	go run ./config/chart/schema; \
 	go run -C .tools ./protobuf ../controllers/zopp/store/wire/zopp.proto; \
 	go test -count=1 -run '^TestReferenceIsCurrent$$' ./cmd/lintel -update
+
+VENV := .tools/venv
+SITE := NO_MKDOCS_2_WARNING=1 $(VENV)/bin/
+# What decides which packages are in $(VENV).
+SITE_PACKAGES := config/site/requirements.txt config/site/mermaid.txt
+
+.PHONY: docs-tools
+docs-tools:
+	$(call install,$(GIT) $(PYTHON))
+	@if cat $(SITE_PACKAGES) | cmp --silent - $(VENV)/installed; then exit 0; fi; \
+	rm -rf $(VENV); python3 -m venv $(VENV); \
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes $(addprefix --requirement=,$(SITE_PACKAGES)); \
+	cat $(SITE_PACKAGES) >$(VENV)/installed
+
+.PHONY: docs
+docs: docs-tools ## Build the documentation site into bin/site
+	$(took) $(SITE)mkdocs build --config-file config/site/mkdocs.yml 2>&1 | { grep --invert-match '^INFO' || true; } >&2
+
+.PHONY: docs-serve
+docs-serve: docs-tools ## Serve the documentation site on loopback, and follow changes
+	@port=$$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'); \
+	$(SITE)mkdocs serve --config-file config/site/mkdocs.yml --dev-addr "127.0.0.1:$$port"
+
+.PHONY: docs-version
+docs-version: docs-tools ## Commit the documentation site of VERSION, such as 1.2, as the latest to the local branch gh-pages
+	@if [ -z "$(VERSION)" ]; then echo "say which: make docs-version VERSION=1.2" >&2; exit 1; fi
+	DOCS_REF="$$(git rev-parse HEAD)" $(SITE)mike deploy --config-file config/site/mkdocs.yml --update-aliases "$(VERSION)" latest
+	$(SITE)mike set-default --config-file config/site/mkdocs.yml latest
+
+.PHONY: docs-requirements
+docs-requirements: docs-tools ## Pin the newest packages of the documentation site that requirements.in allows
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check pip-tools
+	cd config/site && { echo "# Written by make docs-requirements, from requirements.in."; \
+	  "$(CURDIR)/$(VENV)/bin/pip-compile" --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-header --no-emit-index-url \
+	    --no-emit-find-links --output-file=- requirements.in; } >requirements.new && mv requirements.new requirements.txt
 
 .PHONY: fmt
 fmt: lint-needs ## Format Go and Rego

@@ -19,7 +19,7 @@ import (
 const root = "../.."
 
 // ignored are the folders that .gitignore names: what is in them is of no interest.
-var ignored = regexp.MustCompile(`^(\.git|bin|\.cluster)$`)
+var ignored = regexp.MustCompile(`^(\.git|bin|\.cluster|\.tools/venv)$`)
 
 // sources are the files of the repository whose names have an ending. They are found without
 // Git, so that Go's test cache knows which folders the result depends on.

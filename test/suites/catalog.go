@@ -201,7 +201,7 @@ var catalog = []suite{
 	},
 	{
 		name: "bench", covers: "the tables of the benchmarks", tier: byInput,
-		inputs: slices.Concat(product, []string{"!cmd/", "test/gitserver/", "test/installation/", "test/openzro/", "test/zopp/", "docs/benchmarks/", "test/bench/"}),
+		inputs: slices.Concat(product, []string{"!cmd/", "test/gitserver/", "test/installation/", "docs/benchmarks/", "test/bench/"}),
 		steps:  []step{{module: "test/bench", packages: []string{"./..."}, fresh: true, timeout: 20 * time.Minute}},
 		usual:  time.Minute,
 	},
@@ -229,7 +229,8 @@ var catalog = []suite{
 	{
 		name: "chart", covers: "both charts, rendered by Helm and applied to an API server", tier: byInput,
 		inputs: slices.Concat(product, control, []string{
-			"config/", "test/artifact/", "test/reviews/", ".tools/", "docs/installing.md", "!*/*_test.go",
+			"config/", "test/artifact/", "test/reviews/", ".tools/", "docs/how-to/install-with-argo-cd-or-flux.md",
+			"docs/orloj/manage-with-argo-cd-or-flux.md", "!*/*_test.go",
 			"test/chart/", "!test/chart/installed_test.go", "!test/chart/openvox_*.go",
 		}),
 		needs: []string{needCluster, needPrograms},

@@ -21,6 +21,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -289,6 +290,26 @@ func TestList(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, text, "unknown: the signing policies: reading Secret main-autosign-policy")
 	require.Contains(t, notes, "the CA's list lacks server.example.com of Certificate server")
+}
+
+// TestListAsDocumented compares the list with the one in docs/openvox/sign-a-request.md, except for
+// the dates.
+func TestListAsDocumented(t *testing.T) {
+	ca, _ := site(t)
+	request(t, ca, csrtest.Template{CommonName: "db1.example.org"})
+	request(t, ca, csrtest.Template{CommonName: "web3.example.com"})
+	issue(t, ca, "web1.example.com", "web2.example.com")
+	ca.Revoked = append(ca.Revoked, ca.Issued["web2.example.com"].SerialNumber)
+	page, err := os.ReadFile("../../../docs/openvox/sign-a-request.md")
+	require.NoError(t, err)
+	_, block, ok := strings.Cut(string(page), "$ lintel openvox ca list -n puppet\n")
+	require.True(t, ok)
+	block, _, _ = strings.Cut(block, "```")
+
+	text, _, err := lintel(t, "ca", "list", "-n", "puppet")
+	require.NoError(t, err)
+	date := regexp.MustCompile(`\d{4}-\d\d-\d\d`)
+	require.Equal(t, date.ReplaceAllString(text, "DATE"), date.ReplaceAllString(block, "DATE"))
 }
 
 // TestOpenFails: what is missing is named, and nothing is done.
