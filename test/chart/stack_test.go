@@ -19,7 +19,6 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/api/openvox/v1alpha1"
-	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 	"github.com/lintel-policy/lintel/test/reviews"
@@ -170,9 +169,8 @@ func references(object metav1.Object) (names []string) {
 // TestStackIsAdmitted: what values make has no unknown field, refers to itself, and is
 // admitted by the rules, with the warnings that are meant.
 func TestStackIsAdmitted(t *testing.T) {
-	set, err := rules.Set()
+	snapshot, err := rules.New()
 	require.NoError(t, err)
-	snapshot := engine.NewSnapshot(admission.BuiltinResources(), set)
 	for name, tt := range map[string]struct {
 		values   string
 		objects  int
