@@ -117,7 +117,7 @@ var undivided = []string{
 }
 
 // TestPages: each page of the documentation has one title, in its first line, is in a folder
-// and is not too large to be read at once. The navigation of the site is built from that.
+// and is not too large to read in one go. The navigation of the site is built from that.
 func TestPages(t *testing.T) {
 	for _, page := range sources(t, ".md") {
 		if !strings.HasPrefix(page, "docs/") || strings.HasPrefix(page, "docs/benchmarks/") || slices.Contains(undivided, page) {
