@@ -125,7 +125,7 @@ func TestSampler(t *testing.T) {
 
 // TestMasksAreInTheDocs: whoever logs objects reads there what is in the log.
 func TestMasksAreInTheDocs(t *testing.T) {
-	docs, err := os.ReadFile("../docs/operating.md")
+	docs, err := os.ReadFile("../docs/how-to/use-the-decision-log.md")
 	require.NoError(t, err)
 	for name, mask := range kindMasks {
 		kind, group, _ := strings.Cut(name, ".")
@@ -138,6 +138,6 @@ func TestMasksAreInTheDocs(t *testing.T) {
 			places = append(places, "`/"+strings.Join(path, "/")+"`")
 		}
 		row += " " + strings.Join(places, ", ") + " |\n"
-		require.True(t, strings.Contains(string(docs), row), "docs/operating.md lacks the row %s", row)
+		require.True(t, strings.Contains(string(docs), row), "docs/how-to/use-the-decision-log.md lacks the row %s", row)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // differences is where the table is.
-var differences = filepath.Join("..", "..", "docs", "openvox.md")
+var differences = filepath.Join("..", "..", "docs", "openvox", "differences-from-openvox-operator.md")
 
 const (
 	tableBegins = "<!-- go test ./cmd/lintel -run TestDifferencesFromOpenVoxOperator -update -->\n"
@@ -55,7 +55,7 @@ var upstreamFields = []upstreamField{
 }
 
 // TestDifferencesFromOpenVoxOperator: how Lintel takes the fields of openvox-operator, as the
-// table of docs/openvox.md says.
+// table of docs/openvox/differences-from-openvox-operator.md says.
 func TestDifferencesFromOpenVoxOperator(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| kind | field or value in openvox-operator | here |\n|---|---|---|\n")
@@ -81,7 +81,7 @@ func TestDifferencesFromOpenVoxOperator(t *testing.T) {
 	text, err := os.ReadFile(differences)
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(text), tableBegins)
-	require.True(t, ok, "docs/openvox.md has no %s", tableBegins)
+	require.True(t, ok, "docs/openvox/differences-from-openvox-operator.md has no %s", tableBegins)
 	stored, after, ok := strings.Cut(rest, tableEnds)
 	require.True(t, ok)
 	if *update {

@@ -287,7 +287,7 @@ func TestProveRefusesWhatAdmissionRefuses(t *testing.T) {
 
 func TestProveHelp(t *testing.T) {
 	got := lintel(t, "", "prove", "--help")
-	for _, text := range []string{"A rule is compared by its name", "Denials of the broader policies are left aside", "docs/scopes.md", "docs/tenants.md"} {
+	for _, text := range []string{"A rule is compared by its name", "Denials of the broader policies are left aside", "docs/concepts/how-policies-are-compared.md", "docs/reference/scope-rules.md"} {
 		assert.Contains(t, got.stdout, text)
 	}
 }

@@ -45,9 +45,22 @@ func build(t *testing.T) (program string) {
 	return program
 }
 
+// documented is the line in docs/openvox/signing-policies.md that the program writes about a request
+// with an IP address.
+func documented(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/openvox/signing-policies.md")
+	require.NoError(t, err)
+	_, line, ok := strings.Cut(string(page), "\nopenvox-autosign: ")
+	require.True(t, ok)
+	line, _, _ = strings.Cut(line, "\n")
+	return line + "\n"
+}
+
 // TestProgram: its exit status and the one line that it writes.
 func TestProgram(t *testing.T) {
 	program, config := build(t), writePolicies(t, policies)
+	web := writePolicies(t, signing.Rendered{Policies: []signing.Policy{{Name: "web", Pattern: &signing.Allow{Allow: []string{"web*.example.com"}}}}})
 	good := csrtest.Template{CommonName: "web1.example.com"}.Make(t)
 	broken, foreign := filepath.Join(t.TempDir(), "broken.yaml"), filepath.Join(t.TempDir(), "foreign.yaml")
 	require.NoError(t, os.WriteFile(broken, []byte("apiVersion: signing.lintel.dev/v1\nkind: SigningPolicies\nsigningPolicies: [{name: a, any: true, patern: {}}]"), 0o600))
@@ -60,6 +73,7 @@ func TestProgram(t *testing.T) {
 		"signed":        {[]string{"--config", config, "web1.example.com"}, good, ""},
 		"another flag":  {[]string{"-config=" + config, "web1.example.com"}, good, ""},
 		"reserved":      {[]string{"--config", config, "main-operator"}, csrtest.Template{CommonName: "main-operator"}.Make(t), `"main-operator" is not signed: certname "main-operator" is reserved`},
+		"documented":    {[]string{"--config", web, "web1.example.com"}, csrtest.Template{CommonName: "web1.example.com", IPs: []string{"10.0.0.1"}}.Make(t), documented(t)},
 		"no request":    {[]string{"--config", config, "a"}, nil, `"a" is not signed: the certificate request cannot be read: it does not begin with a PEM block`},
 		"huge":          {[]string{"--config", config, "a"}, bytes.Repeat([]byte("A"), 1<<20), `"a" is not signed: the certificate request cannot be read: it has 65537 bytes`},
 		"no file":       {[]string{"--config", config + "x", "a"}, good, `"a" is not signed: reading the signing policies: open `},

@@ -45,7 +45,7 @@ type panel struct {
 }
 
 func TestAlertsSayWhatToDo(t *testing.T) {
-	runbook := readFile(t, "../../docs/operating.md")
+	runbook := readFile(t, "../../docs/reference/alerts.md")
 	seen := map[string]bool{}
 	for _, group := range readRules(t).Groups {
 		for _, rule := range group.Rules {
@@ -56,14 +56,14 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 				assert.Contains(t, []string{"critical", "warning"}, rule.Labels["severity"])
 				assert.NotEmpty(t, rule.Annotations["summary"])
 				assert.NotEmpty(t, rule.Annotations["description"])
-				_, anchor, _ := strings.Cut(rule.Annotations["runbook_url"], "/docs/operating.md#")
+				_, anchor, _ := strings.Cut(rule.Annotations["runbook_url"], "/docs/reference/alerts.md#")
 				assert.Equal(t, strings.ToLower(rule.Alert), anchor)
-				assert.Contains(t, runbook, "\n### "+rule.Alert+"\n", "docs/operating.md has no such heading")
+				assert.Contains(t, runbook, "\n### "+rule.Alert+"\n", "docs/reference/alerts.md has no such heading")
 			})
 		}
 	}
 	for _, heading := range regexp.MustCompile(`(?m)^### (Lintel\w+)$`).FindAllStringSubmatch(runbook, -1) {
-		assert.True(t, seen[heading[1]], "docs/operating.md explains %s, and there is no such alert", heading[1])
+		assert.True(t, seen[heading[1]], "docs/reference/alerts.md explains %s, and there is no such alert", heading[1])
 	}
 	assert.NotEmpty(t, seen)
 }
@@ -164,6 +164,8 @@ func metrics(t *testing.T) map[string][]string {
 		"openvox_server_replicas_desired":                   {"namespace", "name"},
 		"openvox_server_replicas_ready":                     {"namespace", "name"},
 		"openvox_certificate_expiry_timestamp_seconds":      {"namespace", "name"},
+		"lintel_openvox_ready":                              {"kind", "namespace", "name", "reason"},
+		"lintel_openvox_metrics_failures_total":             {"kind"},
 
 		"lintel_openzro_server_up":         {"tenant"},
 		"lintel_openzro_objects_failing":   {"kind"},

@@ -1,5 +1,5 @@
-# An image of PuppetDB for those who have a container engine; without one, see "The image" in
-# docs/openvox.md, which also says how openvox-db-layer.tar is made.
+# An image of PuppetDB, built with a container engine. docs/openvox/images.md describes the
+# build without one, and how to build openvox-db-layer.tar.
 FROM debian:bookworm-slim
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends puppetdb dbconfig-no-thanks ca-certificates \

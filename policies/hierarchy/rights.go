@@ -13,7 +13,7 @@ import (
 // mutates such an object acts with the rights of that user. Policies of scopes below the
 // enterprise mutate these kinds only by grant.
 //
-// Kinds of workloads are not listed: docs/threat-model.md gives the reason and the limit.
+// Kinds of workloads are not listed: docs/concepts/security-model.md gives the reason and the limit.
 
 // rightsGroups are the API groups all kinds of which carry rights, Lintel's own and those
 // of other policy engines included.

@@ -38,9 +38,9 @@ func pairFolders(t testing.TB) []string {
 }
 
 // TestPairsOfTheGuide finds every pair, as it is and with its verdict, in the table of
-// docs/scopes.md.
+// docs/reference/restriction-pairs.md.
 func TestPairsOfTheGuide(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/scopes.md")
+	guide, err := os.ReadFile("../../docs/reference/restriction-pairs.md")
 	require.NoError(t, err)
 	lines := strings.Split(string(guide), "\n")
 	for _, folder := range pairFolders(t) {
@@ -48,7 +48,7 @@ func TestPairsOfTheGuide(t *testing.T) {
 			parent, child := readPair(t, folder)
 			verdict := Analyze(t.Context(), child, []*sidecar.Policy{parent})
 			row := fmt.Sprintf("| %s | %s | %s | %s |", filepath.Base(folder), cell(parent), cell(child), verdict.Outcome)
-			assert.True(t, slices.Contains(lines, row), "docs/scopes.md lacks this row:\n%s\n%s", row, verdict.Explain(child))
+			assert.True(t, slices.Contains(lines, row), "docs/reference/restriction-pairs.md lacks this row:\n%s\n%s", row, verdict.Explain(child))
 		})
 	}
 }

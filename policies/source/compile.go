@@ -19,6 +19,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/source/process"
 )
 
 const (
@@ -27,6 +28,8 @@ const (
 	CompileArgument = "compile-source"
 	// maxCompileBytes is how much memory compiling a source may take.
 	maxCompileBytes = 512 << 20
+	// maxChildOutput bounds what is read from a child, in bytes: errors and test results.
+	maxChildOutput = 256 << 20
 	// maxScopedBytes is how much the child of a source below the enterprise may take: its
 	// memory is that of the manager's container, as is that of another at the same time.
 	maxScopedBytes = 128 << 20
@@ -146,12 +149,12 @@ func (c *Compiler) compileHere(ctx context.Context, source definition.Source, be
 // source compiles within the limits. It calls compiled as soon as that is known, while
 // the references are checked. before may be nil.
 func (c *Compiler) compileApart(ctx context.Context, source definition.Source, before *engine.PolicySet, compiled func()) error {
-	apart := child{c.program, CompileArgument, c.timeout, bytesFor(source, maxCompileBytes), c.fair}
+	child := c.child(bytesFor(source, maxCompileBytes))
 	done := false
 	var wrong error // what is wrong with the source
-	err := apart.talk(ctx, func(ctx context.Context, ask *json.Encoder, answers *json.Decoder) error {
+	err := child.Converse(ctx, func(ctx context.Context, ask *json.Encoder, answers *json.Decoder) error {
 		var answer compileAnswer
-		if err := exchange(ask, answers, requestFor(source, before), &answer); err != nil {
+		if err := process.Exchange(ask, answers, requestFor(source, before), &answer); err != nil {
 			return err
 		}
 		if len(answer.Errors) > 0 {
@@ -181,10 +184,17 @@ func (c *Compiler) compileApart(ctx context.Context, source definition.Source, b
 		}
 		return nil
 	}
-	if limit, ok := errors.AsType[*childLimit](err); ok {
+	if limit, ok := errors.AsType[*process.LimitError](err); ok {
 		return tooMuch("takes %s", limit)
 	}
 	return fmt.Errorf("compiling in a process of its own: %w", err)
+}
+
+func (c *Compiler) child(memoryBytes int) process.Child {
+	return process.Child{
+		Program: c.program, Argument: CompileArgument, Timeout: c.timeout,
+		MemoryBytes: int64(memoryBytes), OutputBytes: maxChildOutput, MinCPU: cmp.Or(c.fair, c.timeout/4),
+	}
 }
 
 // checkReferences has a child check the references of what it has compiled, and of what
@@ -205,7 +215,7 @@ func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answe
 	request := referenceRequest{Checks: left, Clean: known.keys()}
 	for len(request.Checks) > 0 {
 		var found referenceAnswer
-		if err := exchange(ask, answers, request, &found); err != nil {
+		if err := process.Exchange(ask, answers, request, &found); err != nil {
 			return nil, err
 		}
 		if len(found.Errors) > 0 && !request.Whole && len(answer.TakenOver) > 0 {
@@ -304,7 +314,7 @@ func heapInUse() int64 {
 // CompileChild is what the child does: it reads a source, compiles it and writes the
 // errors; then it checks the references if it is asked to. It returns the exit code.
 func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
-	return serveTalk(stdin, stdout, stderr, func(requests *json.Decoder, answers *json.Encoder) error {
+	return process.ServeConversation(stdin, stdout, stderr, func(requests *json.Decoder, answers *json.Encoder) error {
 		var asked compileRequest
 		if err := requests.Decode(&asked); err != nil {
 			return err

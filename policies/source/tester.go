@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/source/process"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
 
@@ -76,9 +78,12 @@ func (t *Tester) Test(ctx context.Context, source definition.Source, options sui
 
 func (t *Tester) test(ctx context.Context, source definition.Source, options suite.Options) (suite.Results, error) {
 	var answer testAnswer
-	apart := child{t.program, TestArgument, t.timeout, bytesFor(source, t.bytes), t.fair}
-	err := apart.run(ctx, testRequest{source, options}, &answer)
-	if limit, ok := errors.AsType[*childLimit](err); ok {
+	child := process.Child{
+		Program: t.program, Argument: TestArgument, Timeout: t.timeout,
+		MemoryBytes: int64(bytesFor(source, t.bytes)), OutputBytes: maxChildOutput, MinCPU: cmp.Or(t.fair, t.timeout/4),
+	}
+	err := child.Run(ctx, testRequest{source, options}, &answer)
+	if limit, ok := errors.AsType[*process.LimitError](err); ok {
 		return suite.Stopped(fmt.Sprintf("the tests take %s together, and were ended: iterate over less, or take apart the rule that does most in one expression", limit)), nil
 	}
 	if err != nil {
@@ -103,7 +108,7 @@ type testAnswer struct {
 // TestChild is what the child does: it reads a source, runs its tests, and writes the
 // results. It returns the exit code.
 func TestChild(stdin io.Reader, stdout, stderr io.Writer) int {
-	return serveChild(stdin, stdout, stderr, func(request testRequest) (any, error) {
+	return process.Serve(stdin, stdout, stderr, func(request testRequest) (any, error) {
 		results, err := suite.Run(context.Background(), request.Source, request.Options)
 		answer := testAnswer{Results: results}
 		if err != nil && !errors.As(err, &answer.Errors) {

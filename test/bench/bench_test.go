@@ -80,16 +80,14 @@ func TestTables(t *testing.T) {
 		ratioRow("a small part", "1 ms", "9 ms", 1, 9, 1.0/8),
 		{What: "failed", Lintel: "0", Target: "0", Verdict: verdict(0, 0)},
 	}
-	require.Equal(t, ""+
-		"| what | Lintel | reference | ratio | target | result |\n"+
-		"|---|---|---|---|---|---|\n"+
-		"| CPU | 0.3 ms | 0.1 ms | 3.00× | ≤ 2× | missed by 50.0 % |\n"+
-		"| a \\| b | 5 ms | 4 ms | 1.25× |  |  |\n"+
-		"| a small part | 1 ms | 9 ms | 1/9 | ≤ 1/8 | met |\n"+
-		"| failed | 0 |  |  | 0 | met |\n", markdownTable(rows))
 	var printed strings.Builder
 	require.NoError(t, printTable(&printed, rows))
-	require.Len(t, strings.Split(strings.TrimSpace(printed.String()), "\n"), 5)
+	require.Equal(t, ""+
+		"what          Lintel  reference  ratio  target  result\n"+
+		"CPU           0.3 ms  0.1 ms     3.00×  ≤ 2×    missed by 50.0 %\n"+
+		"a | b         5 ms    4 ms       1.25×          \n"+
+		"a small part  1 ms    9 ms       1/9    ≤ 1/8   met\n"+
+		"failed        0                         0       met\n", printed.String())
 }
 
 func TestEchoFindsTheUID(t *testing.T) {
@@ -112,7 +110,7 @@ func TestChoose(t *testing.T) {
 	require.Len(t, chosen, 2)
 	require.Equal(t, "samples", chosen[0].name)
 	_, err = choose("sample", "")
-	require.EqualError(t, err, `--only names "sample", which is none of memory, unmatched, samples, swaps, pushes, hostile, prove, peers, library, openclaw, orloj, openzro, openvox, zopp`)
+	require.EqualError(t, err, `--only names "sample", which is not one of memory, unmatched, samples, swaps, pushes, hostile, peers, library, orloj, openvox`)
 	_, err = choose("library", "")
 	require.EqualError(t, err, needsLibrary)
 	_, err = choose("samples", "/library")

@@ -6,7 +6,6 @@
 //	go run -C test/bench . --only unmatched,samples
 //	go run -C test/bench . --only library --library FOLDER
 //	go run -C test/bench . --write 2026-11-20   # and keep it in docs/benchmarks
-//	go run -C test/bench . picture ../../docs/benchmarks/2026-11-20.json   # draw it again
 //
 // What is compared is measured in turns, in one run: on a shared machine only ratios
 // mean something. A target that is missed is a row like the others, and no error; an
@@ -28,9 +27,6 @@ import (
 func main() {
 	if len(os.Args) == 3 && os.Args[1] == "echo" {
 		exit(runEcho(os.Args[2]))
-	}
-	if len(os.Args) == 3 && os.Args[1] == "picture" {
-		exit(runPicture(os.Args[2]))
 	}
 	name := flag.String("write", "", "write docs/benchmarks/`name`.json, name.md and, of the part peers, name.svg")
 	only := flag.String("only", "", "measure only these `parts`: "+strings.Join(partNames(), ", "))
@@ -74,15 +70,11 @@ var parts = []part{
 	{"swaps", (*bench).measureSwaps},
 	{"pushes", (*bench).measurePushes},
 	{"hostile", (*bench).measureHostile},
-	{"prove", (*bench).measureProve},
 	{"peers", (*bench).measurePeers},
 	{partLibrary, (*bench).measureLibrary},
 	// These take the place of the manager that the others measure.
-	{"openclaw", (*bench).measureOpenClaw},
 	{"orloj", (*bench).measureOrloj},
-	{"openzro", (*bench).measureOpenZro},
 	{"openvox", (*bench).measureOpenVox},
-	{"zopp", (*bench).measureZopp},
 }
 
 func partNames() []string {
@@ -108,7 +100,7 @@ func choose(only, folder string) ([]part, error) {
 	for _, name := range strings.Split(only, ",") {
 		i := slices.Index(partNames(), name)
 		if i < 0 {
-			return nil, fmt.Errorf("--only names %q, which is none of %s", name, strings.Join(partNames(), ", "))
+			return nil, fmt.Errorf("--only names %q, which is not one of %s", name, strings.Join(partNames(), ", "))
 		}
 		chosen = append(chosen, parts[i])
 	}

@@ -6,23 +6,17 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,52 +24,27 @@ import (
 )
 
 const (
-	openVoxNamespace    = "openvox-bench"
-	openVoxPolicies     = 50
-	openVoxCertificates = 500
-	openVoxHanging      = 50
-	openVoxDelay        = 20 * time.Millisecond
-	openVoxTarget       = 120 // seconds
-	openVoxLimit        = 5 * time.Minute
+	openVoxNamespace = "openvox-bench"
+	openVoxPolicies  = 50
 )
 
-// openVoxKeys are the sizes of RSA keys, the default last: making them is most of it.
-var openVoxKeys = []int{2048, 3072, 4096}
-
-// measureOpenVox asks who gets a certificate, and gets many. It takes the place of the
-// manager that the other parts measure, so it comes last.
+// measureOpenVox measures the decision about a certificate request and the programs that
+// Puppet servers call. It replaces the manager of the other parts, so it runs last.
 func (b *bench) measureOpenVox(ctx context.Context) error {
-	say("measuring OpenVox with %d signing policies and %d Certificates …", openVoxPolicies, openVoxCertificates)
+	say("measuring OpenVox with %d signing policies …", openVoxPolicies)
 	if _, err := b.cluster.Kubectl(ctx, "", "apply", "-k", "config/rbac/openvox"); err != nil {
 		return err
 	}
 	if err := b.createNamespace(ctx, openVoxNamespace); err != nil {
 		return err
 	}
-	if err := b.restartWithOpenVox(ctx, openVoxKeys[0]); err != nil {
+	if err := b.restart(ctx, "manager-openvox", "--systems=openvox"); err != nil {
 		return err
 	}
 	if err := b.openVoxDecision(ctx); err != nil {
 		return err
 	}
-	if err := b.openVoxEndpoints(ctx); err != nil {
-		return err
-	}
-	for i, bits := range openVoxKeys {
-		if i > 0 {
-			if err := b.restartWithOpenVox(ctx, bits); err != nil {
-				return err
-			}
-		}
-		if err := b.openVoxIssuing(ctx, bits); err != nil {
-			return err
-		}
-	}
-	return b.openVoxServing(ctx)
-}
-
-func (b *bench) restartWithOpenVox(ctx context.Context, bits int) error {
-	return b.restart(ctx, fmt.Sprint("manager-openvox-", bits), "--systems=openvox", fmt.Sprint("--openvox-key-bits=", bits))
+	return b.openVoxEndpoints(ctx)
 }
 
 func (b *bench) openVox(resource, namespace string) dynamic.ResourceInterface {
@@ -243,164 +212,4 @@ func (b *bench) openVoxAutosign(ctx context.Context, certname string, request []
 	measured := milliseconds(taken.percentile(50))
 	b.row(row{What: fmt.Sprintf("OpenVox: openvox-autosign from start to end, %d signing policies: p50", openVoxPolicies), Lintel: fmt.Sprintf("%.1f ms", measured), Target: "≤ 25 ms", Verdict: verdict(measured, 25)})
 	return nil
-}
-
-// openVoxIssuing gets many Certificates signed by a CA that is slow, while another one
-// takes connections and never answers.
-func (b *bench) openVoxIssuing(ctx context.Context, bits int) error {
-	namespace := fmt.Sprint(openVoxNamespace, "-", bits)
-	if err := b.createNamespace(ctx, namespace); err != nil {
-		return err
-	}
-	deaf, err := startDeafServer()
-	if err != nil {
-		return err
-	}
-	defer deaf.stop()
-	ca, err := startPuppetCA(openVoxDelay)
-	if err != nil {
-		return err
-	}
-	defer ca.stop()
-	if err := b.createAuthorities(ctx, namespace, ca, deaf); err != nil {
-		return err
-	}
-	if err := b.createCertificates(ctx, namespace, "hanging", openVoxHanging); err != nil {
-		return err
-	}
-	before, err := statOf(b.managerPID)
-	if err != nil {
-		return err
-	}
-	start := time.Now()
-	if err := b.createCertificates(ctx, namespace, "main", openVoxCertificates); err != nil {
-		return err
-	}
-	created := time.Since(start)
-	signed, longest, err := b.untilSigned(ctx, namespace)
-	if err != nil {
-		return err
-	}
-	took := time.Since(start).Seconds()
-	after, err := statOf(b.managerPID)
-	if err != nil {
-		return err
-	}
-	done := row{
-		What: fmt.Sprintf("OpenVox: %d Certificates with RSA keys of %d bits, on %d processors, at a CA that answers in %s, %d at one that hangs: all signed (created in %.1f s, %d requests to the CA)",
-			openVoxCertificates, bits, runtime.NumCPU(), openVoxDelay, openVoxHanging, created.Seconds(), ca.count()),
-		Lintel: fmt.Sprintf("%.1f s", took), Target: fmt.Sprintf("≤ %d s", openVoxTarget), Verdict: verdict(took, openVoxTarget),
-	}
-	if signed < openVoxCertificates {
-		done.Lintel, done.Verdict = fmt.Sprintf("%d signed after %.0f s", signed, took), "missed"
-	}
-	b.row(done)
-	alone, err := keyTime(bits)
-	if err != nil {
-		return err
-	}
-	cpu := (after.cpu - before.cpu).Seconds() / float64(max(signed, 1))
-	b.row(ratioRow("… CPU of the manager for each (reference: making a key)", fmt.Sprintf("%.3f s", cpu), fmt.Sprintf("%.3f s", alone.Seconds()), cpu, alone.Seconds(), 0))
-	b.row(row{What: "… longest that a worker of Certificates or CAs was seen at one object", Lintel: fmt.Sprintf("%.2f s", longest), Target: "≤ 1 s", Verdict: verdict(longest, 1)})
-	return nil
-}
-
-func (ca *puppetCA) count() int {
-	ca.mutex.Lock()
-	defer ca.mutex.Unlock()
-	return ca.calls
-}
-
-// createAuthorities makes CertificateAuthority main, and waits until it answers, and
-// hanging.
-func (b *bench) createAuthorities(ctx context.Context, namespace string, ca *puppetCA, deaf *deafServer) error {
-	for name, data := range map[string]map[string][]byte{
-		"bundle": {"ca_crt.pem": ca.bundle()}, "admin": {"tls.crt": ca.admin, "tls.key": ca.admKy},
-	} {
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
-		if _, err := b.clientset.CoreV1().Secrets(namespace).Create(ctx, secret, metav1.CreateOptions{}); err != nil {
-			return err
-		}
-	}
-	authorities := b.openVox("certificateauthorities", namespace)
-	for name, url := range map[string]string{"main": ca.url, "hanging": deaf.url()} {
-		object := openVoxObject("CertificateAuthority", name, map[string]any{"external": map[string]any{"url": url, "caSecretRef": "bundle", "tlsSecretRef": "admin"}})
-		if _, err := authorities.Create(ctx, object, metav1.CreateOptions{}); err != nil {
-			return err
-		}
-	}
-	return poll(ctx, "the CA to answer", func() (bool, error) {
-		object, err := authorities.Get(ctx, "main", metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
-		return phase == "External", nil
-	})
-}
-
-func (b *bench) createCertificates(ctx context.Context, namespace, authority string, count int) error {
-	group, limited := errgroup.WithContext(ctx)
-	group.SetLimit(16)
-	for i := range count {
-		group.Go(func() error {
-			name := fmt.Sprintf("%s-%03d", authority, i)
-			object := openVoxObject("Certificate", name, map[string]any{"authorityRef": authority, "certname": name + ".example.com"})
-			_, err := b.openVox("certificates", namespace).Create(limited, object, metav1.CreateOptions{})
-			return err
-		})
-	}
-	return group.Wait()
-}
-
-// untilSigned waits until all Certificates of main are signed, but not for ever, and
-// tells the longest that a worker was seen at one object.
-func (b *bench) untilSigned(ctx context.Context, namespace string) (signed int, longest float64, err error) {
-	limit := time.After(openVoxLimit)
-	for {
-		list, err := b.openVox("certificates", namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-		if err != nil {
-			return 0, 0, err
-		}
-		signed = 0
-		for _, item := range list.Items {
-			phase, _, _ := unstructured.NestedString(item.Object, "status", "phase")
-			if strings.HasPrefix(item.GetName(), "main-") && phase == "Signed" {
-				signed++
-			}
-		}
-		for _, controller := range []string{"lintel-openvox-certificates", "lintel-openvox-authorities"} {
-			seconds, err := b.managerMetric(ctx, fmt.Sprintf(`workqueue_longest_running_processor_seconds{controller=%q,name=%q}`, controller, controller))
-			if err != nil {
-				return 0, 0, err
-			}
-			longest = math.Max(longest, seconds)
-		}
-		if signed == openVoxCertificates {
-			return signed, longest, nil
-		}
-		select {
-		case <-ctx.Done():
-			return 0, 0, ctx.Err()
-		case <-limit:
-			return signed, longest, nil
-		case <-time.After(500 * time.Millisecond):
-		}
-	}
-}
-
-// keyTime is what one key takes of a processor, on average.
-func keyTime(bits int) (time.Duration, error) {
-	const keys = 10
-	before, err := statOf(os.Getpid())
-	if err != nil {
-		return 0, err
-	}
-	for range keys {
-		if _, err := rsa.GenerateKey(rand.Reader, bits); err != nil {
-			return 0, err
-		}
-	}
-	after, err := statOf(os.Getpid())
-	return (after.cpu - before.cpu) / keys, err
 }

@@ -288,3 +288,21 @@ func metricIn(text []byte, name string) (float64, error) {
 	}
 	return strconv.ParseFloat(string(found[1]), 64)
 }
+
+// countWrites returns how many write requests for the resources (alternatives of a regular
+// expression) the API server has served, from its metrics.
+func (b *bench) countWrites(ctx context.Context, resources string) (count int, err error) {
+	text, err := b.clientset.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("reading the API server's metrics: %w", err)
+	}
+	writes := regexp.MustCompile(`(?m)^apiserver_request_total\{.*dry_run="".*resource="(?:` + resources + `)".*verb="(?:APPLY|PATCH|POST|PUT|DELETE)".*\} (\d+)$`)
+	for _, found := range writes.FindAllStringSubmatch(string(text), -1) {
+		n, err := strconv.Atoi(found[1])
+		if err != nil {
+			return 0, err
+		}
+		count += n
+	}
+	return count, nil
+}

@@ -2,10 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +18,6 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	dialect "github.com/lintel-policy/lintel/policies/gatekeeper"
-	"github.com/lintel-policy/lintel/test/installation"
 )
 
 // recordedReview is a review of the Pod of the benchmarks, as the API server would
@@ -227,25 +223,6 @@ func TestEveryPatternIsOfAConstraint(t *testing.T) {
 	require.NotContains(t, string(text), "CONTAINERS")
 }
 
-func TestPictureIsForBothThemes(t *testing.T) {
-	contender := func(name string, micros ...int) string {
-		text, err := json.Marshal(micros)
-		require.NoError(t, err)
-		return fmt.Sprintf(`{"name":%q,"cpuMicrosPerReview":%s,"p50Micros":%s,"percentilesMicros":[1000,2000,3000,4000]}`, name, text, text)
-	}
-	svg, err := picture(fmt.Appendf(nil, `{"date":"2026-01-01","machine":"2 <cores>","comparisons":[
-		{"layer":"direct","case":"unique Pods","matchingPolicies":10,"pace":"1 client","contenders":[%s]},
-		{"layer":"direct","case":"unique Pods","matchingPolicies":45,"pace":"1 client","contenders":[%s,%s]}]}`,
-		contender("left out", 1), contender("Lintel", 1000, 3000), contender("Gatekeeper", 24000, 26000)))
-	require.NoError(t, err)
-	require.NoError(t, xml.Unmarshal([]byte(svg), &struct{}{}))
-	require.Contains(t, svg, "prefers-color-scheme: dark")
-	require.Contains(t, svg, "2.00 ms</text>")
-	require.Contains(t, svg, "25.0 ms</text>")
-	require.Contains(t, svg, "2 &lt;cores&gt;")
-	require.NotContains(t, svg, "left out")
-}
-
 func TestMeasured(t *testing.T) {
 	m := &measured{name: "x", turns: []turn{
 		{2, 4 * time.Millisecond, samples{time.Millisecond, 3 * time.Millisecond}, 0},
@@ -257,22 +234,4 @@ func TestMeasured(t *testing.T) {
 	text, err := json.Marshal(m)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"name":"x","requests":3,"outOfTime":2,"cpuMicrosPerReview":[2000,5000],"p50Micros":[1000,2000],"percentilesMicros":[2000,3000,3000,3000]}`, string(text))
-}
-
-// TestPicturesAreOfTheirResults makes the pictures again.
-func TestPicturesAreOfTheirResults(t *testing.T) {
-	pictures, err := filepath.Glob(filepath.Join(installation.Root(), "docs/benchmarks/*.svg"))
-	require.NoError(t, err)
-	require.NotEmpty(t, pictures)
-	for _, path := range pictures {
-		text, err := os.ReadFile(strings.TrimSuffix(path, ".svg") + ".json")
-		require.NoError(t, err)
-		again, err := picture(text)
-		require.NoError(t, err)
-		committed, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, string(committed), again, "%s: draw it again with go run -C test/bench . picture", path)
-	}
-	_, err = picture([]byte(`{"date":"2026-01-01"}`))
-	require.ErrorContains(t, err, "measure the part peers or library")
 }

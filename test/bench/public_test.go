@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -177,30 +175,4 @@ func ids(constraints []constraint) []string {
 		found[c.id()] = true
 	}
 	return sortedKeys(found)
-}
-
-// TestBarsAreToScale: a bar of twice the value is twice as long.
-func TestBarsAreToScale(t *testing.T) {
-	svg := draw([]panel{
-		{"first", []bar{{name: "a", value: 2}, {name: "b", value: 4, low: 3, high: 5}, {name: "c", value: 100}}},
-		{"second", []bar{{name: "d", value: 8}, {name: "nothing", value: 0}}},
-	}, "")
-	var lengths []float64
-	for _, found := range regexp.MustCompile(`<rect [^>]*width="([\d.]+)"`).FindAllStringSubmatch(svg, -1) {
-		length, err := strconv.ParseFloat(found[1], 64)
-		require.NoError(t, err)
-		lengths = append(lengths, length)
-	}
-	full := float64(width - nameWidth - valueWidth)
-	require.InDeltaSlice(t, []float64{full * 0.02, full * 0.04, full, full, 0}, lengths, 0.06)
-	require.Contains(t, svg, "from 0")
-	require.NotContains(t, strings.ToLower(svg), "logarithm")
-}
-
-func TestPictureOfThePublicLibrary(t *testing.T) {
-	svg, err := picture([]byte(`{"date":"2026-01-01","comparisons":[
-		{"layer":"direct","case":"public library, denied Pods","matchingPolicies":41,"pace":"1 client",
-		 "contenders":[{"name":"Lintel","cpuMicrosPerReview":[1000],"p50Micros":[1],"percentilesMicros":[1,1,1,1]}]}]}`))
-	require.NoError(t, err)
-	require.Contains(t, svg, "41 matching policies, unique Pods, denied")
 }

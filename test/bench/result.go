@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -103,7 +102,7 @@ func (r *result) print(w io.Writer) error {
 	return err
 }
 
-// write keeps the result in docs/benchmarks.
+// write stores the result in docs/benchmarks.
 func (r *result) write(name string) error {
 	folder := filepath.Join(installation.Root(), "docs", "benchmarks")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -116,16 +115,14 @@ func (r *result) write(name string) error {
 	if err := os.WriteFile(filepath.Join(folder, name+".json"), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
-	if len(r.Comparisons) > 0 {
-		if err := errors.Join(r.writeRaw(name), runPicture(filepath.Join(folder, name+".json"))); err != nil {
-			return err
-		}
+	if len(r.Comparisons) == 0 {
+		return nil
 	}
-	return os.WriteFile(filepath.Join(folder, name+".md"), []byte(r.markdown(name)), 0o644)
+	return r.writeRaw(name)
 }
 
-// writeRaw keeps the samples of the comparisons, which are megabytes, where git does
-// not look.
+// writeRaw stores the samples of the comparisons, which are megabytes, below .cluster,
+// which Git ignores.
 func (r *result) writeRaw(name string) error {
 	folder := filepath.Join(installation.Root(), ".cluster", "bench")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -138,21 +135,4 @@ func (r *result) writeRaw(name string) error {
 	path := filepath.Join(folder, name+".samples.json")
 	say("every sample of the comparisons is in %s", path)
 	return os.WriteFile(path, append(text, '\n'), 0o644)
-}
-
-func (r *result) markdown(name string) string {
-	text := fmt.Sprintf(`# Benchmarks of %s
-
-%s
-
-Measured by %s, which says how; the samples are in [%s.json](%[4]s.json).
-
-%s`, r.Date, r.heading(), "`make bench`", name, markdownTable(r.Rows))
-	if len(r.Comparisons) > 0 {
-		text += fmt.Sprintf("\n![The comparisons with other engines](%s.svg)\n", name)
-	}
-	if r.Hostile != "" {
-		text += "\n## Hostile policies\n\n```\n" + r.Hostile + "```\n"
-	}
-	return text
 }

@@ -66,17 +66,3 @@ func printTable(w io.Writer, rows []row) error {
 	}
 	return table.Flush()
 }
-
-func markdownTable(rows []row) string {
-	line := func(cells []string) string {
-		for i := range cells {
-			cells[i] = strings.ReplaceAll(cells[i], "|", `\|`)
-		}
-		return "| " + strings.Join(cells, " | ") + " |\n"
-	}
-	text := line(append([]string(nil), header...)) + "|" + strings.Repeat("---|", len(header)) + "\n"
-	for _, r := range rows {
-		text += line(r.cells())
-	}
-	return text
-}

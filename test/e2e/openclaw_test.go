@@ -93,21 +93,13 @@ func TestOpenClawSamplesRun(t *testing.T) {
 	atRest(t, 10*time.Second, func() string { return strings.Join(countWrites(t), "") })
 }
 
-// TestOpenClawTryOut follows the guide to the letter on the cluster that `make run`
-// leaves: with the policies of the samples in force.
-func TestOpenClawTryOut(t *testing.T) {
-	guide, err := os.ReadFile(filepath.Join(installation.Root(), "docs", "openclaw.md"))
+// TestOpenClawTutorial runs docs/openclaw/tutorial.md on the cluster that `make run` leaves:
+// with the policies of the samples in force.
+func TestOpenClawTutorial(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(installation.Root(), "docs", "openclaw", "tutorial.md"))
 	require.NoError(t, err)
-	_, section, found := strings.Cut(string(guide), "\n## Run the example\n")
-	require.True(t, found)
-	section, _, _ = strings.Cut(section, "\n## ")
-	var commands []string
-	for i, block := range strings.Split(section, "```") {
-		if script, ok := strings.CutPrefix(block, "sh\n"); i%2 == 1 && ok {
-			commands = append(commands, strings.Split(strings.TrimSpace(script), "\n")...)
-		}
-	}
-	require.NotEmpty(t, commands)
+	blocks := regexp.MustCompile("(?ms)^```(sh|yaml|console)\n(.*?)^```$").FindAllStringSubmatch(string(page), -1)
+	require.NotEmpty(t, blocks)
 
 	t.Cleanup(func() {
 		ctx := context.Background()
@@ -122,14 +114,33 @@ func TestOpenClawTryOut(t *testing.T) {
 	mustKubectl(t, string(source), "apply", "--server-side", "-f", "-")
 	waitSource(t, "samples")
 
-	folder := filepath.Dir(cluster.Binaries.Kubectl)
-	for _, command := range commands {
-		shell := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", command)
-		shell.Dir = installation.Root()
-		shell.Env = append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig, "PATH="+folder+":"+os.Getenv("PATH"))
+	folder := t.TempDir()
+	require.NoError(t, os.Symlink(filepath.Join(installation.Root(), "config"), filepath.Join(folder, "config")))
+	run := func(script string) (string, error) {
+		shell := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
+		shell.Dir = folder
+		shell.Env = append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig, "PATH="+filepath.Dir(cluster.Binaries.Kubectl)+":"+os.Getenv("PATH"))
 		output, err := shell.CombinedOutput()
-		require.NoError(t, err, "%s: %s", command, output)
+		return string(output), err
 	}
+	denied := false
+	for _, block := range blocks {
+		switch text := block[2]; block[1] {
+		case "yaml":
+			require.NoError(t, os.WriteFile(filepath.Join(folder, "team.yaml"), []byte(text), 0o600))
+		case "sh":
+			output, err := run(text)
+			require.NoError(t, err, "%s: %s", text, output)
+		case "console":
+			command, want, found := strings.Cut(strings.TrimPrefix(text, "$ "), "\n")
+			require.True(t, found)
+			output, err := run(command)
+			require.Error(t, err, command)
+			require.Contains(t, output, strings.TrimSpace(want))
+			denied = true
+		}
+	}
+	require.True(t, denied, "the tutorial shows a denial")
 	waitRunning(t, "openclaw-enterprise", "production")
 	waitSynced(t, "openclaw-enterprise", "enterprise-defaults")
 }

@@ -51,7 +51,7 @@ func callsBack(ctx context.Context, cluster *installation.Cluster) error {
 	}
 	return fmt.Errorf("the API server at %s cannot call webhooks on this machine, where the manager runs as a process: "+
 		"use a cluster whose API server runs on this machine and not in a container, leave CLUSTER empty to start one, "+
-		"or install Lintel in the cluster as docs/installing.md describes: %s", cluster.Server, strings.TrimSpace(output))
+		"or install Lintel in the cluster as docs/how-to/install.md describes: %s", cluster.Server, strings.TrimSpace(output))
 }
 
 // admitting admits everything.

@@ -55,12 +55,13 @@ autonomy_level and *classification are words in an order. deny, deny_*, require_
 log_* and blocked_* add up and are not compared, and any other name is what the
 broadest scope says. Denials of the broader policies are left aside: they hold at
 run time whether the narrower policy repeats them or not, so that a grant may be
-proved on an input that a broader scope denies. docs/scopes.md has the whole table,
-what the verdicts mean, and pairs to learn from.
+proved on an input that a broader scope denies.
+docs/concepts/how-policies-are-compared.md has the whole table and explains the
+verdicts; docs/reference/restriction-pairs.md has examples.
 
 Of PolicySources (policy.lintel.dev) it says whether their admission policies keep
 within their scopes, with the reasons that a cluster would refuse them for:
-docs/tenants.md explains these. All sources above must be given, too.
+docs/reference/scope-rules.md explains these. All sources above must be given, too.
 
 Exit codes:
   0  proved: it permits no more, on any input

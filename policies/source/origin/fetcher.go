@@ -1,18 +1,11 @@
 package origin
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"runtime"
-	"runtime/debug"
-	"time"
 
 	"github.com/lintel-policy/lintel/policies/source/process"
 )
@@ -21,8 +14,6 @@ const (
 	// FetchArgument is the argument with which a Fetcher starts its program: the program
 	// calls FetchChild and does nothing else.
 	FetchArgument = "fetch-source"
-	// childTooLarge is the exit code of a child that needed more memory.
-	childTooLarge = 3
 	// answerBytes bounds what is read from a child: JSON takes at most six bytes for one.
 	answerBytes = 6
 )
@@ -56,86 +47,46 @@ func (f *Fetcher) Fetch(ctx context.Context, request Request) (*Answer, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	text, err := json.Marshal(request)
-	if err != nil {
-		return nil, fmt.Errorf("handing over what to fetch: %w", err)
+	child := process.Child{
+		Program: f.program, Argument: FetchArgument, Timeout: request.Limits.Time,
+		MemoryBytes: request.Limits.MemoryBytes, OutputBytes: answerBytes*request.Limits.TotalBytes + 1<<20,
+		Variables: process.NetworkVariables,
 	}
-	bounded, cancel := context.WithTimeout(ctx, request.Limits.Time)
-	defer cancel()
-	command := exec.CommandContext(bounded, f.program, FetchArgument)
-	command.WaitDelay = time.Second
-	command.Env = process.Environment(request.Limits.MemoryBytes, process.NetworkVariables...)
-	command.Stdin = bytes.NewReader(text)
-	answer := &limitedBuffer{left: answerBytes*request.Limits.TotalBytes + 1<<20}
-	stderr := &limitedBuffer{left: 1 << 10}
-	command.Stdout, command.Stderr = answer, stderr
-	err = command.Run()
+	var got reply
+	err := child.Run(ctx, request, &got)
+	if limit, ok := errors.AsType[*process.LimitError](err); ok {
+		if limit.Limit == process.LimitTime {
+			return nil, tooSlow(request)
+		}
+		return nil, refuse(ReasonTooLarge, "%s needs %s to unpack: keep policies in a repository of their own", addressOf(request), limit)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case bounded.Err() != nil:
-		return nil, tooSlow(request)
-	case command.ProcessState != nil && command.ProcessState.ExitCode() == childTooLarge, ranOut(stderr.text):
-		return nil, refuse(ReasonTooLarge, "%s needs more than %d MiB of memory to unpack: keep policies in a repository of their own", addressOf(request), request.Limits.MemoryBytes>>20)
 	case err != nil:
-		return nil, fmt.Errorf("fetching in a process of its own: %w: %s", err, stderr.text)
-	}
-	var got reply
-	if err := json.Unmarshal(answer.text, &got); err != nil {
-		return nil, fmt.Errorf("reading what was fetched: %w", err)
-	}
-	if got.Error != nil {
+		return nil, fmt.Errorf("fetching in a child process: %w", err)
+	case got.Error != nil:
 		return nil, got.Error
 	}
 	return got.Answer, nil
 }
 
-// ranOut says whether a process ended because the system gave it no more memory: the
-// words of the runtime, and of the race detector.
-func ranOut(stderr []byte) bool {
-	return bytes.Contains(stderr, []byte("out of memory")) || bytes.Contains(stderr, []byte("failed to allocate"))
-}
-
-// limitedBuffer keeps the beginning of what is written.
-type limitedBuffer struct {
-	left int64
-	text []byte
-}
-
-// Write implements io.Writer.
-func (b *limitedBuffer) Write(p []byte) (int, error) {
-	kept := p[:min(int64(len(p)), b.left)]
-	b.left -= int64(len(kept))
-	b.text = append(b.text, kept...)
-	return len(p), nil
-}
-
-// FetchChild is what the child does: it reads a Request, fetches and writes what it
-// found. It returns the exit code.
+// FetchChild is the child process of a Fetcher: it reads a Request, fetches, and writes the
+// files. It returns the exit code.
 func FetchChild(stdin io.Reader, stdout, stderr io.Writer) int {
-	var request Request
-	if err := json.NewDecoder(stdin).Decode(&request); err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	if err := trustMozillasRoots(); err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	limitMemory(request.Limits.MemoryBytes)
-	go exitWhenTooLarge(uint64(request.Limits.MemoryBytes))
-	ctx, cancel := context.WithTimeout(context.Background(), request.Limits.Time)
-	defer cancel()
-	got, err := fetch(ctx, request)
-	out := reply{Answer: got}
-	if err != nil && !errors.As(err, &out.Error) {
-		out.Error = &Error{Reason: ReasonFetchFailed, Message: err.Error()}
-	}
-	if err := json.NewEncoder(stdout).Encode(out); err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	return 0
+	return process.Serve(stdin, stdout, stderr, func(request Request) (any, error) {
+		if err := trustMozillasRoots(); err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), request.Limits.Time)
+		defer cancel()
+		got, err := fetch(ctx, request)
+		out := reply{Answer: got}
+		if err != nil && !errors.As(err, &out.Error) {
+			out.Error = &Error{Reason: ReasonFetchFailed, Message: err.Error()}
+		}
+		return out, nil
+	})
 }
 
 // fetch fetches in this process.
@@ -144,18 +95,4 @@ func fetch(ctx context.Context, request Request) (*Answer, error) {
 		return fetchOCI(ctx, request)
 	}
 	return fetchGit(ctx, request)
-}
-
-// exitWhenTooLarge ends the process in a way that says why. What grows faster than it
-// looks meets the system's limit.
-func exitWhenTooLarge(limit uint64) {
-	debug.SetMaxStack(int(limit / 4))
-	for {
-		var stats runtime.MemStats
-		runtime.ReadMemStats(&stats)
-		if stats.HeapAlloc > limit {
-			os.Exit(childTooLarge)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }

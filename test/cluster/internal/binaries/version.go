@@ -17,7 +17,7 @@ import (
 type supportedVersions struct{ min, below *version.Version }
 
 // supported are tested at their ends as far as they can be had here: Kubernetes as
-// docs/installing.md supports it, up to one minor version newer than KubernetesVersion,
+// docs/how-to/install.md supports it, up to one minor version newer than KubernetesVersion,
 // and etcd from the one of Debian 12 on.
 var supported = map[string]supportedVersions{
 	APIServer: {version.MajorMinor(1, 30), version.MajorMinor(1, own.Minor()+2)},

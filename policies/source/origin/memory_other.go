@@ -1,6 +1,0 @@
-//go:build !linux
-
-package origin
-
-// limitMemory does nothing where the system knows no limit that fits.
-func limitMemory(int64) {}

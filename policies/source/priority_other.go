@@ -1,6 +1,0 @@
-//go:build !unix
-
-package source
-
-// yieldToOthers does nothing: there are no priorities to set.
-func yieldToOthers() {}
