@@ -114,7 +114,6 @@ var described = map[string]string{
 	"openvox WaitingForConfig":               "The Config does not exist or is not rendered.",
 	"openvox WaitingForIntermediateCA":       "The Secret in spec.intermediateCA does not exist or is not marked for this CA.",
 	"openvox WaitingForManualSigning":        "The request waits at the CA until an administrator signs it there.",
-	"openvox WaitingForPool":                 "A Pool in spec.poolRefs does not exist. After a short wait, the Server starts without it.",
 	"openvox WaitingForServerCertificate":    "The Certificate of the CA's server does not exist.",
 
 	"orloj Admitted":              "No rule denies the object.",
