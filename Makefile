@@ -72,6 +72,12 @@ run: ## Show Lintel at work in a cluster of its own, or of the current context w
 	@go build -buildvcs=false -o .cluster/quickstart ./test/quickstart
 	@if [ -t 0 ]; then set -m; fi; .cluster/quickstart || exit $$?
 
+.PHONY: recording
+recording: ## Draw the picture of the README from a transcript of make run
+	folder=test/quickstart/recording; transcript="$$(ONCE=1 $(MAKE) run)"; \
+	echo "$$transcript" | sed '/./,$$!d' >$$folder/testdata/transcript.txt; \
+	go run ./$$folder <$$folder/testdata/transcript.txt >docs/recording.svg
+
 .PHONY: build
 build: ## Build the programs into bin/
 	$(took) mkdir -p bin; go build -o bin/ ./cmd/...
@@ -137,6 +143,14 @@ test-long: ## Run all tests, with long properties, each fuzz target for a minute
 properties: ## Run the property tests at length, from a seed of its own
 	$(took) $(seed) $(SUITES) --long properties
 
+# A pair is a policy and those of broader scopes. Half of them are short, half as people write them.
+# The search is short: it shows more counterexamples, and takes half of the time.
+PAIRS ?= 100000
+.PHONY: pairs
+pairs: ## Hold verdicts of `lintel prove` on PAIRS random pairs to both versions of OPA; FOR=1h ends it sooner
+	$(took) $(seed) LINTEL_PAIRS=$$(($(PAIRS) / 2)) LINTEL_FOR=$(FOR) LINTEL_CHANGES=300 GOGC=400 \
+	  go test -timeout 0 -count=1 -v -run '^Test(ProvedHoldsOnEveryInput|RicherPairs)$$' ./policies/restriction
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a minute
 	$(took) $(SUITES) --long fuzz
@@ -154,7 +168,7 @@ lint: lint-go lint-rego lint-manifests lint-generated lint-prose lint-docs ## Ch
 lint-needs:
 	$(call install,$(GIT) $(DIFF))
 
-MODULES := . .tools config/release test/apiserver test/bench test/chart test/cluster test/gator
+MODULES := . .tools config/release test/apiserver test/bench test/chart test/cluster test/gator test/opa
 
 .PHONY: lint-go
 lint-go: lint-needs
@@ -218,7 +232,7 @@ generate: ## Write the files that are made from others
 	(cd policies/rules/openvox/signing && go run ./generate); \
 	go run ./config/chart/schema; \
 	go run -C .tools ./protobuf ../controllers/zopp/store/wire/zopp.proto; \
-	go test -count=1 -run '^TestReferenceIsCurrent$$' ./cmd/lintel -update
+	go test -count=1 -run '^TestReferenceIsCurrent$$' ./cmd/lintel ./cmd/manager ./test/reference -update
 
 VENV := .tools/venv
 SITE := NO_MKDOCS_2_WARNING=1 $(VENV)/bin/

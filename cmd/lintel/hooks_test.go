@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestPreCommitHooksAreCommands: what pre-commit runs, with the arguments that docs/cli.md
+// TestPreCommitHooksAreCommands: what pre-commit runs, with the arguments that docs/how-to/check-manifests-in-ci.md
 // gives it.
 func TestPreCommitHooksAreCommands(t *testing.T) {
 	text, err := os.ReadFile("../../.pre-commit-hooks.yaml")

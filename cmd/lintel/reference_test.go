@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write docs/reference as the commands have it")
+var update = flag.Bool("update", false, "write docs/reference/cli as the commands have it")
 
 const reference = "../../docs/reference/cli"
 

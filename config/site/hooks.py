@@ -33,7 +33,13 @@ TABS = [
     ("Development", "development"),
 ]
 # The titles of folders below those of tabs.
-SECTIONS = {"reference/cli": "Command line", "reference/api": "API"}
+SECTIONS = {
+    "reference/cli": "Command line",
+    "reference/api": "API",
+    "reference/conditions": "Conditions and reasons",
+    "reference/errors": "Messages",
+    "reference/api/policy": "Policies",
+} | {f"reference/api/{path}": name for name, path in TABS[2][1]}
 
 LINK = re.compile(r"\]\(([^)\s#]+\.md)")
 # A block of code, or a link to a file.

@@ -55,6 +55,8 @@ func read(t *testing.T, file string) string {
 
 var (
 	fence   = regexp.MustCompile("(?ms)^[ ]*```.*?^[ ]*```[ ]*$")
+	span    = regexp.MustCompile("``[^\n]*?``|`[^`\n]*`")
+	title   = regexp.MustCompile(`(?m)^# `)
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
 	noSlug  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
@@ -70,29 +72,63 @@ func anchors(text string) map[string]bool {
 	return names
 }
 
+// withoutCode is a text whose code is blank, with all its lines.
+func withoutCode(text string) string {
+	blank := func(code string) string { return strings.Repeat("\n", strings.Count(code, "\n")) }
+	return span.ReplaceAllString(fence.ReplaceAllStringFunc(text, blank), "")
+}
+
 // TestLinks follows each link of each page that leads into the repository.
 func TestLinks(t *testing.T) {
 	followed := 0
 	for _, page := range sources(t, ".md") {
-		for _, match := range link.FindAllStringSubmatch(fence.ReplaceAllString(read(t, page), ""), -1) {
-			target, anchor, _ := strings.Cut(match[1], "#")
-			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
-				continue
-			}
-			followed++
-			file := page
-			if target != "" {
-				file = filepath.Join(filepath.Dir(page), target)
-			}
-			if _, err := os.Stat(filepath.Join(root, file)); !assert.NoError(t, err, "%s links to %s", page, match[1]) {
-				continue
-			}
-			if anchor != "" && strings.HasSuffix(file, ".md") {
-				assert.True(t, anchors(read(t, file))[anchor], "%s links to %s, and %s has no such heading", page, match[1], file)
+		for i, line := range strings.Split(withoutCode(read(t, page)), "\n") {
+			for _, match := range link.FindAllStringSubmatch(line, -1) {
+				target, anchor, _ := strings.Cut(match[1], "#")
+				if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+					continue
+				}
+				followed++
+				file := page
+				if target != "" {
+					file = filepath.Join(filepath.Dir(page), target)
+				}
+				if _, err := os.Stat(filepath.Join(root, file)); !assert.NoError(t, err, "%s:%d: the link %s leads to no file", page, i+1, match[1]) {
+					continue
+				}
+				if anchor != "" && strings.HasSuffix(file, ".md") {
+					assert.True(t, anchors(read(t, file))[anchor], "%s:%d: the link %s leads to a heading that %s does not have", page, i+1, match[1], file)
+				}
 			}
 		}
 	}
 	assert.Greater(t, followed, 100)
+}
+
+// pageLimit is the number of bytes of a page of the documentation.
+const pageLimit = 12_000
+
+// undivided are the pages that are not divided into pages for one question each yet.
+var undivided = []string{
+	"docs/cli.md", "docs/controlled-objects.md", "docs/development.md", "docs/gatekeeper.md", "docs/git.md", "docs/installing.md",
+	"docs/kyverno.md", "docs/limits.md", "docs/openclaw.md", "docs/openvox-additions.md", "docs/openvox-ca.md",
+	"docs/openvox-move-from-vm.md", "docs/openvox-troubleshooting.md", "docs/openvox.md", "docs/operating.md",
+	"docs/orloj.md", "docs/policies.md", "docs/scopes.md", "docs/tenants.md", "docs/threat-model.md",
+}
+
+// TestPages: each page of the documentation has one title, in its first line, is in a folder
+// and is not too large to be read at once. The navigation of the site is built from that.
+func TestPages(t *testing.T) {
+	for _, page := range sources(t, ".md") {
+		if !strings.HasPrefix(page, "docs/") || strings.HasPrefix(page, "docs/benchmarks/") || slices.Contains(undivided, page) {
+			continue
+		}
+		text := read(t, page)
+		assert.LessOrEqual(t, len(text), pageLimit, "%s: divide the page, or move a part of it", page)
+		assert.True(t, strings.HasPrefix(text, "# "), "%s:1: begin with a title, such as # Sign a request", page)
+		assert.Len(t, title.FindAllString(withoutCode(text), -1), 1, "%s: a page has one title; other headings begin with ##", page)
+		assert.True(t, strings.Count(page, "/") > 1 || page == "docs/index.md", "%s: move the page to a folder of docs", page)
+	}
 }
 
 // TestRooms compares the list of docs/development.md with the packages there are.

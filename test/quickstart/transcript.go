@@ -59,8 +59,8 @@ func (t *transcript) installed(pods bool) error {
 }
 
 func (t *transcript) withLintel() error {
-	heading("Rules as Rego, from a folder, gated and live")
-	// One of the samples reads Ingresses, which nobody may by default.
+	heading("Enforce a folder of policies")
+	// One of the samples reads Ingresses, which Lintel may not do by default.
 	if _, err := t.kubectl(true, "apply", "-f", permissions); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (t *transcript) withLintel() error {
 		return err
 	}
 
-	heading("Rejected, and why")
+	heading("Denied, and why")
 	if output, err := t.kubectl(false, "apply", "-f", rejected); err != nil {
 		return err
 	} else if !strings.Contains(output, "denied the request") {
@@ -122,7 +122,7 @@ func (t *transcript) show(command, stdin string, succeed bool, args ...string) (
 	return output, nil
 }
 
-// diff shows what Lintel adds to the stored object.
+// diff shows what Lintel adds to the stored object: the changed lines alone.
 func (t *transcript) diff(after string) error {
 	folder, err := os.MkdirTemp("", "lintel-quickstart-")
 	if err != nil {
@@ -134,8 +134,8 @@ func (t *transcript) diff(after string) error {
 			return err
 		}
 	}
-	fmt.Println("$ diff -u without-lintel.yaml with-lintel.yaml   # as the API server stores the Pod")
-	command := exec.CommandContext(t.ctx, "diff", "-u", "--label", "without-lintel.yaml", "--label", "with-lintel.yaml",
+	fmt.Println("$ diff -U0 without-lintel.yaml with-lintel.yaml   # as the API server stores the Pod")
+	command := exec.CommandContext(t.ctx, "diff", "-U0", "--label", "without-lintel.yaml", "--label", "with-lintel.yaml",
 		"without-lintel.yaml", "with-lintel.yaml")
 	command.Dir = folder
 	output, err := command.CombinedOutput()

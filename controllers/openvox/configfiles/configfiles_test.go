@@ -73,7 +73,7 @@ func settings(t *testing.T, text string) map[string]map[string]string {
 // TestDefaults: a Config that says nothing has all that a CA's server needs.
 func TestDefaults(t *testing.T) {
 	files := render(t, input())
-	require.Len(t, files, 12)
+	require.Len(t, files, 13)
 	conf := settings(t, files["puppet.conf"])
 	require.Len(t, conf, 2, "there is no [agent]")
 	require.Equal(t, "/etc/puppetlabs/code/environments", conf["main"]["environmentpath"])
