@@ -54,7 +54,7 @@ func parseOptions(args []string) (*options, error) {
 		return nil, err
 	}
 	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q: the manager takes flags only", flags.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q: the manager accepts only flags", flags.Arg(0))
 	}
 	if o.config != "" {
 		if err := readConfig(flags, o.config); err != nil {
@@ -62,13 +62,13 @@ func parseOptions(args []string) (*options, error) {
 		}
 	}
 	if o.webhookPort < 0 || o.webhookPort > 65535 {
-		return nil, fmt.Errorf("--webhook-port=%d is not a port", o.webhookPort)
+		return nil, fmt.Errorf("--webhook-port: Invalid value %d: must be between 0 and 65535", o.webhookPort)
 	}
 	if o.drain < 0 {
-		return nil, fmt.Errorf("--drain=%s is in the past", o.drain)
+		return nil, fmt.Errorf("--drain: Invalid value %s: must not be negative", o.drain)
 	}
 	if o.maxReviewBytes < 1 {
-		return nil, fmt.Errorf("--max-review-bytes=%d leaves nothing to judge", o.maxReviewBytes)
+		return nil, fmt.Errorf("--max-review-bytes: Invalid value %d: must be at least 1", o.maxReviewBytes)
 	}
 	if err := o.checkSystems(); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func readConfig(flags *pflag.FlagSet, path string) error {
 	for name, value := range settings {
 		flag := flags.Lookup(name)
 		if flag == nil || name == "config" {
-			return fmt.Errorf("reading --config %s: there is no flag %q", path, name)
+			return fmt.Errorf("reading --config %s: unknown flag %q", path, name)
 		}
 		if flag.Changed {
 			continue

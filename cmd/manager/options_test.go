@@ -33,19 +33,19 @@ func TestOptions(t *testing.T) {
 	}{
 		"unknown flag": {[]string{"--nope"}, "unknown flag"},
 		"argument":     {[]string{"start"}, `unexpected argument "start"`},
-		"port":         {[]string{"--webhook-port=70000"}, "is not a port"},
-		"review size":  {[]string{"--max-review-bytes=0"}, "leaves nothing to judge"},
-		"drain":        {[]string{"--drain=-1s"}, "is in the past"},
-		"system":       {[]string{"--systems=openclaw,nope"}, `--systems: there is no system "nope"; there are openclaw`},
-		"namespace":    {[]string{"--openvox-namespaces=a,B'x"}, `--openvox-namespaces: "B'x" is no name of a namespace`},
+		"port":         {[]string{"--webhook-port=70000"}, "must be between 0 and 65535"},
+		"review size":  {[]string{"--max-review-bytes=0"}, "must be at least 1"},
+		"drain":        {[]string{"--drain=-1s"}, "must not be negative"},
+		"system":       {[]string{"--systems=openclaw,nope"}, `--systems: Unsupported value "nope": supported values: openclaw`},
+		"namespace":    {[]string{"--openvox-namespaces=a,B'x"}, `--openvox-namespaces: Invalid value "B'x"`},
 		"no file":      {[]string{"--config=missing.yaml"}, "reading --config"},
 	} {
 		_, err := parseOptions(c.args)
 		require.ErrorContains(t, err, c.want, name)
 	}
 	for text, want := range map[string]string{
-		"nope: 1":                    `there is no flag "nope"`,
-		"config: x":                  `there is no flag "config"`,
+		"nope: 1":                    `unknown flag "nope"`,
+		"config: x":                  `unknown flag "config"`,
 		"webhook-port: many":         "webhook-port: ",
 		"namespace: a\nnamespace: b": "already set",
 	} {

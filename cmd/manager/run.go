@@ -154,7 +154,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig == "" {
 		config, err := rest.InClusterConfig()
 		if err != nil {
-			return nil, fmt.Errorf("reading the Pod's service account: %w; outside a cluster, give --kubeconfig", err)
+			return nil, fmt.Errorf("reading the ServiceAccount of the Pod: %w; outside a cluster, set --kubeconfig", err)
 		}
 		return config, nil
 	}

@@ -56,7 +56,7 @@ func (o *options) checkSystems() error {
 	}
 	for _, name := range o.systems {
 		if !slices.Contains(o.systemNames(), name) {
-			return fmt.Errorf("--systems: there is no system %q; there are %s", name, strings.Join(o.systemNames(), ", "))
+			return fmt.Errorf("--systems: Unsupported value %q: supported values: %s", name, strings.Join(o.systemNames(), ", "))
 		}
 	}
 	return nil

@@ -58,7 +58,7 @@ func (a *admitter) flags(flags *pflag.FlagSet) {
 
 func (a *admitter) check() error {
 	if a.maxReplicas < 1 {
-		return fmt.Errorf("--openclaw-max-replicas=%d is not a positive number", a.maxReplicas)
+		return fmt.Errorf("--openclaw-max-replicas: Invalid value %d: must be at least 1", a.maxReplicas)
 	}
 	return system.CheckNamespaces("openclaw-namespaces", a.namespaces)
 }

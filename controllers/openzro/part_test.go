@@ -50,7 +50,7 @@ func TestSettings(t *testing.T) {
 		"--openzro-interval=10ms":                 "--openzro-interval is 10ms: at least 1s is between two looks at the server",
 		"--openzro-cluster-name=My Cluster":       `--openzro-cluster-name: "My Cluster" is no DNS label such as kubernetes`,
 		"--openzro-cluster-dns=":                  `--openzro-cluster-dns: "" is no domain such as svc.cluster.local`,
-		"--openzro-namespaces=A":                  `--openzro-namespaces: "A" is no name of a namespace`,
+		"--openzro-namespaces=A":                  `--openzro-namespaces: Invalid value "A"`,
 	} {
 		_, err := check(arg)
 		require.ErrorContains(t, err, says)

@@ -56,7 +56,7 @@ type Part struct {
 func CheckNamespaces(flag string, namespaces []string) error {
 	for _, namespace := range namespaces {
 		if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
-			return fmt.Errorf("--%s: %q is no name of a namespace: %s", flag, namespace, problems[0])
+			return fmt.Errorf("--%s: Invalid value %q: %s", flag, namespace, problems[0])
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func TestBadSettings(t *testing.T) {
 		require.EqualError(t, err, c.says)
 	}
 	_, err := parse(t, "--zopp-namespaces=a,B")
-	require.ErrorContains(t, err, `--zopp-namespaces: "B" is no name of a namespace`)
+	require.ErrorContains(t, err, `--zopp-namespaces: Invalid value "B"`)
 	for server, says := range map[string]string{"zopp-server:50051": "scheme", "ftp://zopp-server": "http"} {
 		s, err := parse(t, "--zopp-server="+server)
 		require.NoError(t, err)
