@@ -304,6 +304,9 @@ func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Conte
 			return nil, err
 		}
 		a := decided(decider.Validate(ctx, review, options), decider.Digest())
+		if err := pacedBy(ctx).err(ctx); err != nil {
+			return nil, err
+		}
 		if !a.allowed() && options.Scopes != nil && decider.Tenant(review) != "" {
 			a.denialTexts = allDenials(ctx, decider, review, options, a.denialTexts)
 		}
@@ -316,7 +319,11 @@ func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Conte
 // and the API server reports the denial of one.
 func allDenials(ctx context.Context, decider Decider, review *admission.Review, options engine.Options, own []string) (texts []string) {
 	options.Scopes = nil
-	for _, finding := range decider.Validate(ctx, review, options).Denials {
+	denials := decider.Validate(ctx, review, options).Denials
+	if pacedBy(ctx).err(ctx) != nil { // those of narrower scopes had no time
+		return own
+	}
+	for _, finding := range denials {
 		texts = append(texts, finding.Text())
 	}
 	for _, text := range own {
@@ -334,6 +341,9 @@ func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context
 			return nil, err
 		}
 		mutation := decider.Mutate(ctx, review, options)
+		if err := pacedBy(ctx).err(ctx); err != nil {
+			return nil, err
+		}
 		a := decided(&mutation.Decision, decider.Digest())
 		return a, a.setPatch(mutation.Patch)
 	}
@@ -343,7 +353,10 @@ func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context
 // cannot be read is an error: a policy about it would silently say nothing. scope is the ID
 // of the scope whose entry was called, "" for that of the enterprise.
 func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy definition.FailurePolicy, scope string) (Decider, engine.Options, error) {
-	options := engine.Options{FailurePolicy: policy, Clock: h.now, Own: h.options.Own, Pace: paceOf(ctx)}
+	options := engine.Options{FailurePolicy: policy, Clock: h.now, Own: h.options.Own}
+	if paced := pacedBy(ctx); paced != nil {
+		options.Pacer = paced
+	}
 	decider, cluster := h.consistent()
 	if decider == nil {
 		return nil, options, errNotLoaded

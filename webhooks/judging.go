@@ -8,14 +8,16 @@ import (
 
 // judging bounds how many reviews are judged at once. A tenant may have as many as there is
 // room left beside them, so that tenants whose own policies are slow always leave room for
-// others: one of them takes at most half of it, and n of them n parts of n+1.
+// others: one of them takes at most half of it, and n of them n parts of n+1. However many
+// they are, a quarter of the room is left to reviews that are no tenant's.
 type judging struct {
 	room int
 
-	mutex   sync.Mutex
-	used    int
-	tenants map[string]int // of reviews that are judged, by tenant
-	waiting []*waiter      // in the order in which they came
+	mutex     sync.Mutex
+	used      int
+	ofTenants int            // the part of used that tenants have
+	tenants   map[string]int // of reviews that are judged, by tenant
+	waiting   []*waiter      // in the order in which they came
 }
 
 // waiter is a review that waits for room.
@@ -61,6 +63,9 @@ func (j *judging) leave(tenant string) {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	j.used--
+	if tenant != "" {
+		j.ofTenants--
+	}
 	if j.tenants[tenant]--; j.tenants[tenant] == 0 {
 		delete(j.tenants, tenant)
 	}
@@ -84,12 +89,21 @@ func (j *judging) admit() {
 
 func (j *judging) take(tenant string) {
 	j.used++
+	if tenant != "" {
+		j.ofTenants++
+	}
 	j.tenants[tenant]++
 }
 
 // hasRoom says whether there is room for another review of a tenant. One that has none is
-// let in wherever there is any.
+// let in wherever there is any for tenants.
 func (j *judging) hasRoom(tenant string) bool {
 	left, own := j.room-j.used, j.tenants[tenant]
-	return left > 0 && (tenant == "" || own == 0 || own < left)
+	switch {
+	case left <= 0:
+		return false
+	case tenant == "":
+		return true
+	}
+	return j.ofTenants < j.room-j.room/4 && (own == 0 || own < left)
 }

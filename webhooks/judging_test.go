@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -41,8 +42,30 @@ func TestATenantHoldsHalfOfTheRoom(t *testing.T) {
 	}
 }
 
-// TestTenantsTogetherLeaveRoom: however many tenants have slow policies, there is room for
-// one more, and for reviews that are no tenant's.
+// TestManyTenantsLeaveRoom, such as those of a team with a scope for each of its namespaces.
+func TestManyTenantsLeaveRoom(t *testing.T) {
+	j := newJudging(8)
+	var leave []func()
+	for i := range 6 {
+		out, err := j.enter(t.Context(), fmt.Sprint("user ", i))
+		require.NoError(t, err)
+		leave = append(leave, out)
+	}
+	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err := j.enter(short, "user 6")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	for range 2 {
+		_, err := j.enter(t.Context(), "")
+		require.NoError(t, err)
+	}
+	leave[0]()
+	_, err = j.enter(t.Context(), "user 6")
+	require.NoError(t, err)
+}
+
+// TestTenantsTogetherLeaveRoom: while tenants have slow policies, there is room for reviews that
+// are no tenant's.
 func TestTenantsTogetherLeaveRoom(t *testing.T) {
 	j := newJudging(8)
 	slow := map[string]int{}
@@ -56,8 +79,8 @@ func TestTenantsTogetherLeaveRoom(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]int{"team a": 3, "team b": 3}, slow)
-	for _, tenant := range []string{"team c", ""} {
-		_, err := j.enter(t.Context(), tenant)
+	for range 2 {
+		_, err := j.enter(t.Context(), "")
 		require.NoError(t, err)
 	}
 	require.Empty(t, j.waiting)

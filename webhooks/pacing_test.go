@@ -2,57 +2,114 @@ package webhooks
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// TestTenantsHaveAsManyTurns whatever the number of their reviews is, and no more run at once
-// than there are turns.
-func TestTenantsHaveAsManyTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPacing(2)
-		ctx, cancel := context.WithCancel(t.Context())
-		var reviews sync.WaitGroup
-		var mutex sync.Mutex
-		running, most := 0, 0
-		slices := map[string]int{}
-		for _, tenant := range []string{"a", "a", "a", "a", "a", "a", "b", "c"} {
+// load runs reviews of tenants, one after the other in each of the given loops, and returns
+// how long the policies of each tenant ran within a time. A review evaluates a policy that
+// looks at the clock each step, and ends after so many steps.
+func load(t *testing.T, p *pacing, during time.Duration, loops map[string]int, step time.Duration, steps int) (ran map[string]time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), during)
+	defer cancel()
+	var reviews sync.WaitGroup
+	var mutex sync.Mutex
+	ran = map[string]time.Duration{}
+	review := func(tenant string) {
+		r := p.review(tenant)
+		defer r.end()
+		for range steps {
+			if r.Wait(ctx, time.Now()); ctx.Err() != nil {
+				return
+			}
+			time.Sleep(step)
+			mutex.Lock()
+			ran[tenant] += step
+			mutex.Unlock()
+		}
+		r.Pause(time.Now())
+	}
+	for tenant, count := range loops {
+		for range count {
 			reviews.Go(func() {
-				r := p.review(tenant)
-				defer r.end()
-				r.wait(ctx, time.Now())
-				time.Sleep(paceAfter)
 				for ctx.Err() == nil {
-					r.wait(ctx, time.Now())
-					if ctx.Err() != nil {
-						return
-					}
-					mutex.Lock()
-					running++
-					most = max(most, running)
-					slices[tenant]++
-					mutex.Unlock()
-					time.Sleep(turnLength)
-					mutex.Lock()
-					running--
-					mutex.Unlock()
+					review(tenant)
 				}
 			})
 		}
-		time.Sleep(300*turnLength + turnLength/2)
-		cancel()
-		reviews.Wait()
-		require.Equal(t, 2, most)
-		for _, tenant := range []string{"a", "b", "c"} {
-			require.InDelta(t, 200, slices[tenant], 10, "%v", slices)
+	}
+	reviews.Wait()
+	return ran
+}
+
+// TestTenantsHaveTheSameTime, and together no more than the turns and what is allowed without
+// them, whatever the number of their reviews is and however long a function runs that is not
+// interrupted.
+func TestTenantsHaveTheSameTime(t *testing.T) {
+	const during = 20 * time.Second
+	for name, c := range map[string]struct {
+		step  time.Duration
+		steps int
+	}{
+		"long policies":                  {time.Millisecond, 100},
+		"a function that outlasts turns": {100 * time.Millisecond, 1},
+		"policies that need no turn":     {time.Millisecond, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPacing(2)
+				ran := load(t, p, during, map[string]int{"a": 6, "b": 2, "c": 2}, c.step, c.steps)
+				total := time.Duration(0)
+				for _, tenant := range []string{"a", "b", "c"} {
+					total += ran[tenant]
+				}
+				for _, tenant := range []string{"a", "b", "c"} {
+					require.InDelta(t, total.Seconds()/3, ran[tenant].Seconds(), 1.5, "%v", ran)
+				}
+				require.Greater(t, total, 2*during-time.Second, "all turns are used")
+				require.Less(t, total, time.Duration(float64(2*during)*(1+3*tenantAllowance))+2*time.Second, "%v", ran)
+				require.Equal(t, 2, p.free)
+				require.Empty(t, p.waiting)
+			})
+		})
+	}
+}
+
+// TestManyTenantsHaveOneAllowance: scopes for each namespace of a team get no more time.
+func TestManyTenantsHaveOneAllowance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const during = 20 * time.Second
+		loops := map[string]int{}
+		for i := range 20 {
+			loops[fmt.Sprint("user ", i)] = 1
 		}
-		require.Equal(t, 2, p.free)
-		require.Empty(t, p.waiting)
-		require.Empty(t, p.served)
+		total := time.Duration(0)
+		for _, one := range load(t, newPacing(2), during, loops, time.Millisecond, 1) {
+			total += one
+		}
+		require.Less(t, total, time.Duration(float64(2*during)*(1+tenantsAllowance))+2*time.Second)
+	})
+}
+
+// TestTenantsAreForgotten once none has reviews, except what they have used of their allowance.
+func TestTenantsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPacing(1)
+		load(t, p, time.Second, map[string]int{"a": 1}, 100*time.Millisecond, 1)
+		require.Len(t, p.tenants, 1)
+		time.Sleep(time.Minute)
+		load(t, p, time.Second, map[string]int{"b": 1}, time.Microsecond, 1)
+		require.NotContains(t, p.tenants, "a")
 	})
 }
 
@@ -61,37 +118,81 @@ func TestFastReviewsNeedNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPacing(1)
 		slow := p.review("slow")
-		slow.wait(t.Context(), time.Now())
+		slow.Wait(t.Context(), time.Now())
 		time.Sleep(paceAfter)
-		require.Zero(t, slow.wait(t.Context(), time.Now()))
+		require.Zero(t, slow.Wait(t.Context(), time.Now()))
 		require.True(t, slow.holds)
 		time.Sleep(10 * turnLength)
-		require.Zero(t, slow.wait(t.Context(), time.Now()), "no other review waits")
+		require.Zero(t, slow.Wait(t.Context(), time.Now()), "no other review waits")
 
 		fast := p.review("fast")
-		fast.wait(t.Context(), time.Now())
+		fast.Wait(t.Context(), time.Now())
 		time.Sleep(paceAfter / 2)
-		require.Zero(t, fast.wait(t.Context(), time.Now()))
+		require.Zero(t, fast.Wait(t.Context(), time.Now()))
 		fast.end()
 		require.True(t, slow.holds)
 
 		other := p.review("slow")
-		other.wait(t.Context(), time.Now())
+		other.Wait(t.Context(), time.Now())
 		time.Sleep(paceAfter)
 		go func() {
 			time.Sleep(3 * turnLength)
 			slow.end()
 		}()
-		require.Equal(t, 3*turnLength, other.wait(t.Context(), time.Now()))
+		require.Equal(t, 3*turnLength, other.Wait(t.Context(), time.Now()))
+		require.NoError(t, other.err(t.Context()))
 		ctx, cancel := context.WithTimeout(t.Context(), turnLength)
 		defer cancel()
 		late := p.review("slow")
-		late.wait(ctx, time.Now())
+		late.Wait(ctx, time.Now())
 		time.Sleep(paceAfter)
-		late.wait(ctx, time.Now())
+		late.Wait(ctx, time.Now())
 		require.False(t, late.holds, "its request has ended")
+		require.ErrorIs(t, late.err(ctx), admission.ErrBusy)
+		late.end()
 		other.end()
 		require.Equal(t, 1, p.free)
 		require.Empty(t, p.waiting)
 	})
+}
+
+// tenantOf is a Decider whose reviews are a tenant's.
+type tenantOf struct{ decisions }
+
+func (tenantOf) Tenant(*admission.Review) string { return "team shop" }
+
+// TestWhoWaitsInVainIsToldToRetry: a policy that had no turn before the request's deadline is no
+// denial, and neither is what the policy says that was cut off.
+func TestWhoWaitsInVainIsToldToRetry(t *testing.T) {
+	t.Parallel()
+	var f fixture
+	waits := func(ctx context.Context, options engine.Options) {
+		if options.Pacer.Wait(ctx, time.Now()); ctx.Err() == nil {
+			time.Sleep(paceAfter)
+			options.Pacer.Wait(ctx, time.Now())
+		}
+		options.Pacer.Pause(time.Now())
+	}
+	f = newFixture(t, tenantOf{decisions{
+		validate: func(ctx context.Context, _ *admission.Review, options engine.Options) *engine.Decision {
+			waits(ctx, options)
+			return &engine.Decision{Denials: []engine.Finding{finding("the request's own deadline passed")}}
+		},
+		mutate: func(ctx context.Context, _ *admission.Review, options engine.Options) *engine.Mutation {
+			waits(ctx, options)
+			return &engine.Mutation{}
+		},
+	}}, nil)
+	f.pacing.free = 0 // other reviews have all turns
+	for _, path := range []string{"/validate/fail", "/validate/ignore", "/mutate/fail"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			response := f.ask(t, path+"?timeout=1s", podRequest)
+			require.False(t, response.Allowed)
+			require.EqualValues(t, http.StatusTooManyRequests, response.Result.Code)
+			require.EqualValues(t, 1, response.Result.Details.RetryAfterSeconds)
+			require.Contains(t, response.Result.Message, "wait for those of other reviews; retry")
+			require.NotContains(t, response.Result.Message, "deadline")
+		})
+	}
 }

@@ -19,18 +19,22 @@ import (
 	"github.com/lintel-policy/lintel/controllers/zopp"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/rules"
+	"github.com/lintel-policy/lintel/policies/rules/systems"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
-// parts are those of all systems, which --systems switches on.
+// parts are the parts of all systems in the registry, which --systems enables.
 func parts() []system.Part {
-	return []system.Part{
-		openclaw.Part(),
-		openvox.Part(),
-		openzro.Part(),
-		orloj.Part(),
-		zopp.Part(),
+	controllers := map[string]func() system.Part{
+		"openclaw": openclaw.Part, "openvox": openvox.Part, "openzro": openzro.Part, "orloj": orloj.Part, "zopp": zopp.Part,
 	}
+	var parts []system.Part
+	for _, registered := range systems.All() {
+		part := controllers[registered.Name]()
+		part.Name = registered.Name
+		parts = append(parts, part)
+	}
+	return parts
 }
 
 func (o *options) systemNames() (names []string) {

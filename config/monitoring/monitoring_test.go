@@ -164,6 +164,8 @@ func metrics(t *testing.T) map[string][]string {
 		"openvox_server_replicas_desired":                   {"namespace", "name"},
 		"openvox_server_replicas_ready":                     {"namespace", "name"},
 		"openvox_certificate_expiry_timestamp_seconds":      {"namespace", "name"},
+		"lintel_openvox_ready":                              {"kind", "namespace", "name", "reason"},
+		"lintel_openvox_metrics_failures_total":             {"kind"},
 
 		"lintel_openzro_server_up":         {"tenant"},
 		"lintel_openzro_objects_failing":   {"kind"},

@@ -69,16 +69,22 @@ func Products(ctx context.Context, mgr manager.Manager, controls []system.Contro
 }
 
 // Own reports whether a review is about a write of the given user, the manager's, of an
-// object with the label of one of the systems, before and after it.
+// object with the label of one of the systems, before and after it, or of a finalizer or the
+// status of an object of a system.
 func Own(user string, controls []system.Controls) func(*admission.Review) bool {
 	return func(review *admission.Review) bool {
 		if review.Username != user {
 			return false
 		}
+		ofSystem := func(holds func(system.Controls) bool) bool {
+			return slices.ContainsFunc(controls, func(c system.Controls) bool { return serves(c, review.Namespace) && holds(c) })
+		}
+		if ofSystem(func(c system.Controls) bool { return c.Group == review.Resource.Group }) &&
+			(review.SubResource == "status" || review.SubResource == "" && review.ChangesOnly("finalizers")) {
+			return true
+		}
 		labelled := func(object *admission.Object) bool {
-			return object == nil || slices.ContainsFunc(controls, func(c system.Controls) bool {
-				return serves(c, review.Namespace) && object.Labels()[system.ManagedByLabel] == c.ManagedBy
-			})
+			return object == nil || ofSystem(func(c system.Controls) bool { return object.Labels()[system.ManagedByLabel] == c.ManagedBy })
 		}
 		return labelled(review.New) && labelled(review.Old) && (review.New != nil || review.Old != nil)
 	}

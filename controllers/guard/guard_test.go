@@ -176,7 +176,7 @@ func TestControlled(t *testing.T) {
 	}
 }
 
-// TestUnreadableOwnerIsAnError: it is neither a denial nor a permission.
+// TestOwn: policies below the enterprise are not evaluated for what the manager writes of its objects.
 func TestOwn(t *testing.T) {
 	own := Own(testUser, newGuard(t, owners{}, "a").controls)
 	labelled := configMap(object{system.ManagedByLabel: "network-operator"}, "1")
@@ -197,10 +197,30 @@ func TestOwn(t *testing.T) {
 	} {
 		require.Equal(t, c.want, own(reviewOf(t, c.user, c.old, c.now)), name)
 	}
+	network := func(value string, finalizers ...string) object {
+		return object{"apiVersion": "example.com/v1", "kind": "Network", "spec": object{"key": value}, "metadata": object{"namespace": "a", "name": "lan", "finalizers": finalizers}}
+	}
+	for name, c := range map[string]struct {
+		user, subresource string
+		old, now          object
+		want              bool
+	}{
+		"a finalizer that is added":   {testUser, "", network("1"), network("1", "example.com/finalizer"), true},
+		"a finalizer and the spec":    {testUser, "", network("1"), network("2", "example.com/finalizer"), false},
+		"a finalizer of another user": {"jane", "", network("1"), network("1", "example.com/finalizer"), false},
+		"a status":                    {testUser, "status", network("1"), network("1"), true},
+		"another subresource":         {testUser, "scale", network("1"), network("2"), false},
+		"a creation":                  {testUser, "", nil, network("1"), false},
+	} {
+		review := reviewOf(t, c.user, c.old, c.now)
+		review.Resource, review.SubResource = admission.GroupVersionResource{Group: networkKind.Group, Version: "v1", Resource: "networks"}, c.subresource
+		require.Equal(t, c.want, own(review), name)
+	}
 	elsewhere := Own(testUser, newGuard(t, owners{}, "b").controls)
 	require.False(t, elsewhere(reviewOf(t, testUser, nil, labelled)), "no namespace of the system")
 }
 
+// TestUnreadableOwnerIsAnError: it is neither a denial nor a permission.
 func TestUnreadableOwnerIsAnError(t *testing.T) {
 	t.Parallel()
 	labels := object{system.ManagedByLabel: "network-operator"}

@@ -45,7 +45,7 @@ type admitter struct {
 // Part is the system openclaw.
 func Part() system.Part {
 	a := &admitter{}
-	return system.Part{Name: "openclaw", Flags: a.flags, Check: a.check, Scheme: v1.AddToScheme, Caches: a.caches, Controls: a.controls, SetUp: a.setUp}
+	return system.Part{Flags: a.flags, Check: a.check, Scheme: v1.AddToScheme, Caches: a.caches, Controls: a.controls, SetUp: a.setUp}
 }
 
 func (a *admitter) flags(flags *pflag.FlagSet) {
@@ -84,12 +84,11 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 	if a.policyDeadline < time.Second {
 		return nil, fmt.Errorf("--openclaw-policy-deadline: Invalid value %q: must be at least 1s", a.policyDeadline)
 	}
-	set, err := rules.Set()
-	if err != nil {
+	var err error
+	if a.snapshot, err = rules.New(); err != nil {
 		return nil, fmt.Errorf("compiling its rules: %w", err)
 	}
 	a.bundles, a.parser, a.timeout = mgr.GetClient(), rules.NewParser(), compareTimeout
-	a.snapshot = engine.NewSnapshot(admission.BuiltinResources(), set)
 	products := a.products(on)
 	if !on {
 		return products, nil

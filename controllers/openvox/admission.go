@@ -92,8 +92,56 @@ func (a *admitter) configFacts(ctx context.Context, review *admission.Review) (a
 	if err != nil {
 		return nil, err
 	}
-	config.Namespace = review.Namespace
-	return a.aboutConfig(ctx, config)
+	config.Name, config.Namespace = review.Name, review.Namespace
+	facts, err := a.aboutConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	facts.Unreadable, err = a.unreadableByConfig(ctx, review, config)
+	return facts, err
+}
+
+// mostAsked is how many permissions one request is asked about. Of objects beyond, the requester has
+// none.
+const mostAsked = 64
+
+// unreadableByConfig are the objects that the Servers of a Config read by programs that a request
+// changes, and that the requester may neither get nor mount in a Pod.
+func (a *admitter) unreadableByConfig(ctx context.Context, review *admission.Review, config *v1alpha1.Config) (unreadable []rules.UnreadableObject, err error) {
+	var before *v1alpha1.ConfigSpec
+	if review.Operation == "UPDATE" {
+		former, err := system.Read[v1alpha1.Config](review, review.OldObject)
+		if err != nil {
+			return nil, err
+		}
+		before = &former.Spec
+	}
+	servers, err := layout.ServersIn(ctx, a.cached, review.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	used := rules.UsedByConfig(config, before, servers)
+	if len(used) == 0 {
+		return nil, nil
+	}
+	allowed, err := a.may(ctx, review, authorizationv1.ResourceAttributes{Namespace: review.Namespace, Verb: "create", Resource: "pods"})
+	if err != nil || allowed {
+		return nil, err
+	}
+	resources := map[string]string{"Secret": "secrets", "ConfigMap": "configmaps"}
+	for i, object := range used {
+		resource, gettable := resources[object.Kind]
+		allowed := false
+		if gettable && i < mostAsked {
+			if allowed, err = a.may(ctx, review, authorizationv1.ResourceAttributes{Namespace: review.Namespace, Verb: "get", Resource: resource, Name: object.Name}); err != nil {
+				return nil, err
+			}
+		}
+		if !allowed {
+			unreadable = append(unreadable, object)
+		}
+	}
+	return unreadable, nil
 }
 
 func (a *admitter) aboutConfig(ctx context.Context, config *v1alpha1.Config) (facts rules.ConfigFacts, err error) {
@@ -127,7 +175,21 @@ func (a *admitter) signingPolicyFacts(ctx context.Context, review *admission.Rev
 	if err != nil {
 		return nil, err
 	}
-	return rules.SigningPolicyFacts{PolicyFacts: rules.KnownNames(), AutosignConfigs: rules.AutosignConfigs(policy.Spec.CertificateAuthorityRef, configs, servers)}, nil
+	policy.Name, policy.Namespace = review.Name, review.Namespace
+	var former *v1alpha1.SigningPolicy
+	if review.Operation == "UPDATE" {
+		if former, err = system.Read[v1alpha1.SigningPolicy](review, review.OldObject); err != nil {
+			return nil, err
+		}
+	}
+	var policies v1alpha1.SigningPolicyList
+	if err := a.cached.List(ctx, &policies, client.InNamespace(review.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the SigningPolicies of %s: %w", review.Namespace, err)
+	}
+	return rules.SigningPolicyFacts{
+		PolicyFacts: rules.KnownNames(), AutosignConfigs: rules.AutosignConfigs(policy.Spec.CertificateAuthorityRef, configs, servers),
+		PolicySizes: rules.SizesOf(policy, former, policies.Items),
+	}, nil
 }
 
 // admitServer asks the rules about a stored Server as if it were created now. Of two that
@@ -137,7 +199,7 @@ func (a *admitter) admitServer(ctx context.Context, object builtin.Object) (buil
 	if !ok {
 		return builtin.Verdict{}, fmt.Errorf("%T is no Server", object)
 	}
-	facts, err := a.aboutServer(ctx, server, rules.Older[*v1alpha1.Server])
+	facts, err := a.aboutServer(ctx, server, rules.Unreadable{}, rules.Older[*v1alpha1.Server])
 	if err != nil {
 		return builtin.Verdict{}, err
 	}
@@ -168,11 +230,12 @@ func (a *admitter) serverFacts(ctx context.Context, review *admission.Review) (a
 		return nil, err
 	}
 	server.Name, server.Namespace = review.Name, review.Namespace
-	facts, err := a.aboutServer(ctx, server, func(other, of *v1alpha1.Server) bool { return other.Name != of.Name })
+	unreadable, err := a.unreadable(ctx, review, &server.Spec)
 	if err != nil {
 		return nil, err
 	}
-	facts.Unreadable, err = a.unreadable(ctx, review, &server.Spec)
+	facts, err := a.aboutServer(ctx, server, unreadable, func(other, of *v1alpha1.Server) bool { return other.Name != of.Name })
+	facts.Unreadable = unreadable
 	return facts, err
 }
 
@@ -219,14 +282,18 @@ func (a *admitter) mayNotGet(ctx context.Context, review *admission.Review, reso
 }
 
 // aboutServer has the other Servers that are the CA's, of those that count, and what is known of
-// the Secrets and claims that a Server names.
-func (a *admitter) aboutServer(ctx context.Context, server *v1alpha1.Server, counts func(other, of *v1alpha1.Server) bool) (facts rules.ServerFacts, err error) {
+// the Secrets and claims that a Server names. Unreadable ones are denied without being read, so that
+// no answer depends on whether they exist.
+func (a *admitter) aboutServer(ctx context.Context, server *v1alpha1.Server, unreadable rules.Unreadable, counts func(other, of *v1alpha1.Server) bool) (facts rules.ServerFacts, err error) {
 	extras := rules.ServerFacts{ProtectedSecrets: map[string]string{}}
 	secrets := rules.SecretsOf(&server.Spec)
 	if len(secrets) > rules.MostReferences {
 		secrets = nil // it is denied in any case
 	}
 	for _, name := range secrets {
+		if slices.Contains(unreadable.Secrets, name) {
+			continue
+		}
 		secret, err := layout.ReadSecret(ctx, a.direct, server.Namespace, name)
 		if err != nil {
 			return facts, err
@@ -243,6 +310,9 @@ func (a *admitter) aboutServer(ctx context.Context, server *v1alpha1.Server, cou
 		}
 	}
 	for _, name := range rules.ClaimsOf(&server.Spec) {
+		if slices.Contains(unreadable.Claims, name) {
+			continue
+		}
 		claim, err := layout.FindClaim(ctx, a.cached, a.direct, server.Namespace, name)
 		if err != nil {
 			return facts, err

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -77,21 +78,7 @@ func TestWhatRequestersMayHaveInPods(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			asked := 0
-			scheme := runtime.NewScheme()
-			require.NoError(t, authorizationv1.AddToScheme(scheme))
-			a := &admitter{direct: fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
-				Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
-					review := object.(*authorizationv1.SubjectAccessReview)
-					asked++
-					require.Equal(t, "ann", review.Spec.User)
-					access := review.Spec.ResourceAttributes
-					require.Equal(t, "ns", access.Namespace)
-					for _, allowed := range c.allowed {
-						review.Status.Allowed = review.Status.Allowed || allowed == access.Verb+" "+access.Resource+" "+access.Name
-					}
-					return nil
-				},
-			}).Build()}
+			a := &admitter{direct: accessOf(t, c.allowed, &asked)}
 			after := all.DeepCopy()
 			if c.change != nil {
 				c.change(after)
@@ -104,6 +91,99 @@ func TestWhatRequestersMayHaveInPods(t *testing.T) {
 	}
 }
 
+// accessOf is an API server where ann has some permissions, which counts how often it is asked.
+func accessOf(t *testing.T, permissions []string, asked *int, objects ...client.Object) client.WithWatch {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	require.NoError(t, authorizationv1.AddToScheme(scheme))
+	require.NoError(t, corev1.AddToScheme(scheme))
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
+			review := object.(*authorizationv1.SubjectAccessReview)
+			*asked++
+			require.Equal(t, "ann", review.Spec.User)
+			access := review.Spec.ResourceAttributes
+			require.Equal(t, "ns", access.Namespace)
+			for _, allowed := range permissions {
+				review.Status.Allowed = review.Status.Allowed || allowed == access.Verb+" "+access.Resource+" "+access.Name
+			}
+			return nil
+		},
+	}).Build()
+}
+
+// TestNoSecretIsProbed: what a user without permissions is told does not depend on whether a Secret
+// or claim exists.
+func TestNoSecretIsProbed(t *testing.T) {
+	t.Parallel()
+	spec := v1alpha1.ServerSpec{
+		ConfigRef: "c", CertificateRef: "s",
+		EnvFrom:      []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "token"}}}},
+		ExtraVolumes: []v1alpha1.ExtraVolume{{Name: "data", PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "old-data"}}},
+	}
+	token := openvoxtest.MakeSecret("token", nil)
+	token.Type = corev1.SecretTypeServiceAccountToken
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "old-data", Labels: map[string]string{"openvox.voxpupuli.org/certificateauthority": "old"}}}
+	facts := func(permissions []string, objects ...client.Object) any {
+		asked := 0
+		a := &admitter{cached: openvoxtest.NewClient(t), direct: accessOf(t, permissions, &asked, objects...)}
+		found, err := a.serverFacts(t.Context(), serverReview(t, nil, &spec))
+		require.NoError(t, err)
+		return found
+	}
+	require.Equal(t, facts(nil), facts(nil, token, claim))
+	known := facts([]string{"create pods "}, token, claim).(rules.ServerFacts)
+	require.Contains(t, known.ProtectedSecrets, "token")
+	require.Equal(t, []string{"old-data"}, known.AuthorityClaims)
+}
+
+// TestConfigsRunPrograms: a user who changes the programs of a Config needs the permission to read
+// what its Servers add to their Pods.
+func TestConfigsRunPrograms(t *testing.T) {
+	t.Parallel()
+	server := openvoxtest.MakeServer("catalogs")
+	server.Spec.EnvFrom = []corev1.EnvFromSource{
+		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "token"}}},
+		{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "map"}}},
+	}
+	server.Spec.ExtraVolumes = []v1alpha1.ExtraVolume{{Name: "data", PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"}}}
+	elsewhere := server.DeepCopy()
+	elsewhere.Name, elsewhere.Spec.ConfigRef = "elsewhere", "other"
+	all := []rules.UnreadableObject{{Kind: "Secret", Name: "token", Server: "catalogs"}, {Kind: "ConfigMap", Name: "map", Server: "catalogs"}, {Kind: "PersistentVolumeClaim", Name: "claim", Server: "catalogs"}}
+	for name, c := range map[string]struct {
+		created     bool
+		change      func(*v1alpha1.ConfigSpec)
+		permissions []string
+		want        []rules.UnreadableObject
+	}{
+		"created":          {created: true, want: all},
+		"another image":    {change: func(c *v1alpha1.ConfigSpec) { c.Image.Tag = "mine" }, want: all},
+		"other code":       {change: func(c *v1alpha1.ConfigSpec) { c.Code.List = []v1alpha1.CodeSource{{Image: "mine"}} }, want: all},
+		"a program":        {change: func(c *v1alpha1.ConfigSpec) { c.Puppet.ExternalNodesCommand = "/mine" }, want: all},
+		"a level of logs":  {change: func(c *v1alpha1.ConfigSpec) { c.Logging.Level = "DEBUG" }},
+		"creates Pods":     {change: func(c *v1alpha1.ConfigSpec) { c.Image.Tag = "mine" }, permissions: []string{"create pods "}},
+		"reads the Secret": {change: func(c *v1alpha1.ConfigSpec) { c.Image.Tag = "mine" }, permissions: []string{"get secrets token"}, want: all[1:]},
+	} {
+		asked := 0
+		a := &admitter{cached: openvoxtest.NewClient(t, server, elsewhere), direct: accessOf(t, c.permissions, &asked)}
+		before, after := openvoxtest.MakeConfig("main"), openvoxtest.MakeConfig("main")
+		if c.change != nil {
+			c.change(&after.Spec)
+		}
+		object := func(config *v1alpha1.Config) any {
+			config.APIVersion, config.Kind = v1alpha1.SchemeGroupVersion.String(), "Config"
+			return config
+		}
+		if c.created {
+			before = nil
+		}
+		review := reviewOf(t, "Config", "configs", "c", before != nil, func() any { return object(before) }, object(after))
+		found, err := a.configFacts(t.Context(), review)
+		require.NoError(t, err)
+		require.Equal(t, rules.ConfigFacts{Unreadable: c.want}, found, name)
+	}
+}
+
 // serverReview is the request to store a Server: to create it if before is nil.
 func serverReview(t *testing.T, before, after *v1alpha1.ServerSpec) *admission.Review {
 	t.Helper()
@@ -112,14 +192,20 @@ func serverReview(t *testing.T, before, after *v1alpha1.ServerSpec) *admission.R
 		server.APIVersion, server.Kind, server.Spec = v1alpha1.SchemeGroupVersion.String(), "Server", *spec
 		return server
 	}
+	return reviewOf(t, "Server", "servers", "catalogs", before != nil, func() any { return object(before) }, object(after))
+}
+
+// reviewOf is the request to store an object, which exists if it is updated.
+func reviewOf(t *testing.T, kind, resource, name string, updated bool, before func() any, after any) *admission.Review {
+	t.Helper()
 	request := map[string]any{
-		"uid": "1", "operation": "CREATE", "namespace": "ns", "name": "catalogs", "userInfo": map[string]any{"username": "ann"},
-		"kind":     map[string]any{"group": v1alpha1.GroupName, "version": "v1alpha1", "kind": "Server"},
-		"resource": map[string]any{"group": v1alpha1.GroupName, "version": "v1alpha1", "resource": "servers"},
-		"object":   object(after),
+		"uid": "1", "operation": "CREATE", "namespace": "ns", "name": name, "userInfo": map[string]any{"username": "ann"},
+		"kind":     map[string]any{"group": v1alpha1.GroupName, "version": "v1alpha1", "kind": kind},
+		"resource": map[string]any{"group": v1alpha1.GroupName, "version": "v1alpha1", "resource": resource},
+		"object":   after,
 	}
-	if before != nil {
-		request["operation"], request["oldObject"] = "UPDATE", object(before)
+	if updated {
+		request["operation"], request["oldObject"] = "UPDATE", before()
 	}
 	text, err := json.Marshal(map[string]any{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
 	require.NoError(t, err)

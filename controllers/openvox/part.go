@@ -15,8 +15,6 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/system"
-	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
@@ -25,7 +23,7 @@ import (
 func Part() system.Part {
 	a := &admitter{}
 	return system.Part{
-		Name: "openvox", Flags: a.flags, Check: a.check, Scheme: v1alpha1.AddToScheme,
+		Flags: a.flags, Check: a.check, Scheme: v1alpha1.AddToScheme,
 		Caches: a.caches, Controls: a.controls, SetUp: a.setUp,
 	}
 }
@@ -45,14 +43,14 @@ func (a *admitter) check() error {
 }
 
 func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
-	set, err := rules.Set()
+	snapshot, err := rules.New()
 	if err != nil {
 		return nil, fmt.Errorf("compiling its rules: %w", err)
 	}
 	if a.direct, err = unlimitedClient(mgr.Manager); err != nil {
 		return nil, err
 	}
-	a.cached, a.snapshot = mgr.GetClient(), engine.NewSnapshot(admission.BuiltinResources(), set)
+	a.cached, a.snapshot = mgr.GetClient(), snapshot
 	a.tenants = mgr.Namespaces(a.cached, a.direct)
 	products := a.products(on)
 	if !on {

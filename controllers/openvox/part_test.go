@@ -18,9 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/lintel-policy/lintel/api/openvox/v1alpha1"
-	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
-	"github.com/lintel-policy/lintel/policies/engine"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 	"github.com/lintel-policy/lintel/test/certificates"
@@ -29,7 +27,7 @@ import (
 // TestTwoCertificatesOfOneCertname: where both were created at once, the older one keeps
 // the certname, and the other is told who has it.
 func TestTwoCertificatesOfOneCertname(t *testing.T) {
-	set, err := rules.Set()
+	snapshot, err := rules.New()
 	require.NoError(t, err)
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
@@ -39,7 +37,7 @@ func TestTwoCertificatesOfOneCertname(t *testing.T) {
 	older, younger := certificate("z", 1), certificate("a", 2)
 	s := &admitter{
 		cached:   fake.NewClientBuilder().WithScheme(scheme).WithObjects(older, younger).Build(),
-		snapshot: engine.NewSnapshot(admission.BuiltinResources(), set),
+		snapshot: snapshot,
 	}
 	said, err := s.admitCertificate(t.Context(), older)
 	require.NoError(t, err)
@@ -62,7 +60,7 @@ func TestTwoCertificatesOfOneCertname(t *testing.T) {
 // TestASecretThatCannotBeReadDecidesNothing: that the API server is busy says nothing about
 // a request, whose answer would be final.
 func TestASecretThatCannotBeReadDecidesNothing(t *testing.T) {
-	set, err := rules.Set()
+	snapshot, err := rules.New()
 	require.NoError(t, err)
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
@@ -91,7 +89,7 @@ func TestASecretThatCannotBeReadDecidesNothing(t *testing.T) {
 				return c.Get(ctx, key, object, options...)
 			},
 		}).Build(),
-		snapshot: engine.NewSnapshot(admission.BuiltinResources(), set),
+		snapshot: snapshot,
 	}
 	said, err := s.admitRequest(t.Context(), request)
 	require.NoError(t, err)
@@ -104,14 +102,14 @@ func TestASecretThatCannotBeReadDecidesNothing(t *testing.T) {
 
 // TestRightsOfCertificates: only that of the CA's own server may say that it administers it.
 func TestRightsOfCertificates(t *testing.T) {
-	set, err := rules.Set()
+	snapshot, err := rules.New()
 	require.NoError(t, err)
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
 	ca := &v1alpha1.CertificateAuthority{ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: "ns"}, Spec: v1alpha1.CertificateAuthoritySpec{ServerCertificateRef: "server"}}
 	for name, want := range map[string]string{"server": "", "main-server": "only the CA's own server", "first": "only the CA's own server"} {
 		certificate := certificates.MakeCertificate(name, "web").UID("1").Extensions(v1alpha1.CSRExtensions{PPCLIAuth: true}).Obj()
-		s := &admitter{cached: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ca, certificate).Build(), snapshot: engine.NewSnapshot(admission.BuiltinResources(), set)}
+		s := &admitter{cached: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ca, certificate).Build(), snapshot: snapshot}
 		said, err := s.admitCertificate(t.Context(), certificate)
 		require.NoError(t, err)
 		require.Equal(t, want == "", !said.Denied(), name)
@@ -134,11 +132,11 @@ func (n tenants) Namespace(_ context.Context, name string) ([]byte, error) {
 // withdrawn, is denied. Without the Namespace there is no answer, which is no denial.
 func TestAddressesOfStoredPools(t *testing.T) {
 	t.Parallel()
-	set, err := rules.Set()
+	snapshot, err := rules.New()
 	require.NoError(t, err)
 	pool := &v1alpha1.Pool{ObjectMeta: metav1.ObjectMeta{Name: "puppet", Namespace: "ns", UID: "1"}}
 	pool.Spec.Service.ExternalIPs = []string{"192.0.2.1"}
-	s := &admitter{snapshot: engine.NewSnapshot(admission.BuiltinResources(), set)}
+	s := &admitter{snapshot: snapshot}
 	said := func(annotations string) builtin.Verdict {
 		s.tenants = tenants{"ns": `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"ns","annotations":{` + annotations + `}}}`}
 		verdict, err := s.admitPool(t.Context(), pool)

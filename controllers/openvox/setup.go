@@ -1,6 +1,8 @@
 package openvox
 
 import (
+	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -88,8 +90,11 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 			return err
 		}
 	}
-	if err := mgr.Metrics.Register(objectMetrics{reader: c.GetClient(), elected: mgr.Elected()}); err != nil {
+	if err := mgr.Metrics.Register(newObjectMetrics(c.GetClient(), mgr.Elected())); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
+	}
+	outdated := func(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored *x509.Certificate) (string, error) {
+		return issuing.Outdated(ctx, c.GetClient(), ca, certificate, stored)
 	}
 	return errors.Join(
 		issuing.SetUp(mgr, issuing.Options{
@@ -98,7 +103,7 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 		}),
 		serving.SetUp(mgr, serving.Options{
 			Cluster: c, Metadata: all, AdmitConfig: a.admitConfig, AdmitServer: a.admitServer, AdmitPool: a.admitPool, AdmitDatabase: a.admitDatabase,
-			AdmitClassifier: a.admitClassifier, AdmitProcessor: a.admitProcessor, ExternalOnly: a.externalOnly, FSGroup: group,
+			AdmitClassifier: a.admitClassifier, AdmitProcessor: a.admitProcessor, Outdated: outdated, ExternalOnly: a.externalOnly, FSGroup: group,
 		}),
 	)
 }

@@ -2,6 +2,7 @@ package openzro
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"strings"
 
@@ -12,18 +13,38 @@ import (
 // recordTTL is how long DNS records may be cached, in seconds.
 const recordTTL = 300
 
-// record has the server have the DNS record of a resource, in the zone of its OZRoutingPeer. A
-// record has no description that could say whose it is: its creation is written into the status
-// before. Its name is within the namespace of the Service, whatever the zone.
-func (n *networkResources) record(ctx context.Context, t *task[*v1.OZNetworkResource], peer *v1.OZRoutingPeer, address string) error {
-	status := &t.next.Status
+// withdrawRecord removes the DNS record of a resource if its OZRoutingPeer names no zone or
+// another one, or has no grant for the zone, which it returns as a problem.
+func (n *networkResources) withdrawRecord(ctx context.Context, t *task[*v1.OZNetworkResource], peer *v1.OZRoutingPeer) error {
 	if peer.Spec.DNSZoneRef == nil {
 		return n.removeRecord(ctx, t)
 	}
-	domain := strings.ToLower(strings.TrimSuffix(peer.Spec.DNSZoneRef.Name, "."))
-	if err := n.grants.mayUseZone(ctx, t, peer.Namespace, domain); err != nil {
-		return err
+	if status, wanted := &t.next.Status, recordName(t.object, domainOf(peer)); status.DNSName != "" && status.DNSName != wanted {
+		if err := n.removeRecord(ctx, t); err != nil {
+			return err
+		}
 	}
+	err := n.grants.mayUseZone(ctx, t, peer.Namespace, domainOf(peer))
+	if isProblem(err) {
+		return errors.Join(n.removeRecord(ctx, t), err)
+	}
+	return err
+}
+
+// domainOf is the domain of the DNS zone of an OZRoutingPeer that names one.
+func domainOf(peer *v1.OZRoutingPeer) string {
+	return strings.ToLower(strings.TrimSuffix(peer.Spec.DNSZoneRef.Name, "."))
+}
+
+// record has the server have the DNS record of a resource, in the zone of its OZRoutingPeer. A
+// record has no description that could say whose it is: its creation is written into the status
+// before.
+func (n *networkResources) record(ctx context.Context, t *task[*v1.OZNetworkResource], peer *v1.OZRoutingPeer, address string) error {
+	status := &t.next.Status
+	if peer.Spec.DNSZoneRef == nil {
+		return nil
+	}
+	domain := domainOf(peer)
 	zone, err := zoneOf(ctx, t.Tenant, domain)
 	if err != nil {
 		return err
@@ -68,7 +89,13 @@ func wantedRecord(of *v1.OZNetworkResource, domain, address string) management.R
 	if ip, err := netip.ParseAddr(address); err == nil && ip.Unmap().Is4() {
 		kind = "A"
 	}
-	return management.RecordRequest{Name: of.Spec.ServiceRef.Name + "." + of.Namespace + "." + domain, Type: kind, Content: address, TTL: recordTTL}
+	return management.RecordRequest{Name: recordName(of, domain), Type: kind, Content: address, TTL: recordTTL}
+}
+
+// recordName is the name of the record of a resource in a domain: within the namespace of the
+// Service, whatever the zone.
+func recordName(of *v1.OZNetworkResource, domain string) string {
+	return of.Spec.ServiceRef.Name + "." + of.Namespace + "." + domain
 }
 
 // recordNamed is a record of a name, whatever its type.

@@ -92,6 +92,50 @@ func TestDNSRecords(t *testing.T) {
 	require.Empty(t, s.account.Resources())
 }
 
+// TestARecordIsWithdrawn with its grant, and when the zone is another one that does not exist yet,
+// also while a group of the resource is missing.
+func TestARecordIsWithdrawn(t *testing.T) {
+	s := newSite(t)
+	s.options.dnsZones = []string{"team=*.example.com"}
+	s.restart()
+	s.fallback(s.account.Token)
+	require.NoError(t, s.client.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: v1.APIKeySecret}}))
+	s.twoGroups()
+	s.zone("prod.example.com")
+	grafana, service := networkResource(team, "grafana")
+	s.apply(zonePeer("prod.example.com"), service, grafana)
+	s.settle()
+	s.requireReconciled(grafana)
+	for name, withdraw := range map[string]func(){
+		"another zone": func() { s.apply(zonePeer("missing.example.com")) },
+		"the grant":    func() { s.options.dnsZones = nil; s.restart() },
+	} {
+		require.Len(t, s.records(), 1, name)
+		grafana.Spec.Groups = []string{"Missing"}
+		s.apply(grafana)
+		withdraw()
+		s.settle()
+		require.Empty(t, s.records(), name)
+		s.requireReason(grafana, v1.ReasonGroupNotFound)
+		require.Empty(t, grafana.Status.DNSName)
+		require.Empty(t, s.account.Resources()[0].Groups, "it is in no group that is not named")
+		s.atRest()
+
+		s.options.dnsZones = []string{"team=*.example.com"}
+		s.restart()
+		grafana.Spec.Groups = []string{"Servers"}
+		s.apply(zonePeer("prod.example.com"), grafana)
+		s.settle()
+		s.requireReconciled(grafana)
+	}
+	s.options.dnsZones = nil
+	s.restart()
+	s.settle()
+	s.requireReason(grafana, v1.ReasonNotGranted, "no grant for the DNS zone prod.example.com")
+	require.Empty(t, s.records())
+	require.Len(t, s.account.Resources(), 1)
+}
+
 // TestARecordOfAnother is never changed, nor deleted. Without it, the object gets one of its own
 // at once.
 func TestARecordOfAnother(t *testing.T) {
@@ -153,6 +197,8 @@ func TestARecordWhoseAnswerIsLost(t *testing.T) {
 // a shared account need a grant.
 func TestRoutersOfOtherNamespaces(t *testing.T) {
 	s := newSite(t)
+	s.options.interval = time.Hour // no list is old enough for an outage
+	s.restart()
 	s.twoGroups()
 	s.zone("prod.example.com")
 	s.key("shop", s.account.AddToken(openzro.RoleAdmin, true))
@@ -179,14 +225,46 @@ func TestRoutersOfOtherNamespaces(t *testing.T) {
 	require.Equal(t, "web.shop.prod.example.com", s.records()[0].Name)
 	s.atRest()
 
-	s.apply(zonePeer("prod.example.com"))
-	s.settle()
-	s.requireReason(web, v1.ReasonNotGranted)
-	require.Empty(t, s.account.Resources())
-	require.Empty(t, s.records())
+	for _, withdraw := range []func(){
+		func() { s.apply(zonePeer("prod.example.com")) },
+		func() { s.delete(get(s, zonePeer(""))) },
+	} {
+		withdraw()
+		s.wait()
+		s.requireReason(web, v1.ReasonNotGranted, "namespace team has no OZRoutingPeer router that permits resources of namespace shop")
+		require.Empty(t, s.account.Resources())
+		require.Empty(t, s.records())
+		s.apply(zonePeer("prod.example.com", "shop"))
+		s.wait()
+		s.requireReconciled(web)
+	}
+
+	// It is deleted before its status names it, by then without a permission.
 	s.delete(web)
 	s.settle()
+	web, _ = networkResource("shop", "web")
+	web.Spec.Groups = nil
+	s.apply(web)
+	s.crash()
+	require.Len(t, s.account.Resources(), 1)
+	peer := zonePeer("prod.example.com")
+	s.apply(peer)
+	s.delete(peer)
+	s.delete(web)
+	s.wait()
 	require.True(t, s.isGone(web))
+	require.True(t, s.isGone(peer))
+	require.Empty(t, s.account.Networks())
+}
+
+// wait lets time pass in which lists that lack all items are confirmed by others.
+func (s *site) wait() {
+	s.t.Helper()
+	for range 4 {
+		s.settle()
+		s.clock = s.clock.Add(11 * time.Second)
+	}
+	s.settle()
 }
 
 // TestAnotherAccountsRouter: its network is not in the account of the resource.
@@ -231,6 +309,19 @@ func TestGroupsByID(t *testing.T) {
 	s.settle()
 	s.requireReason(mine, v1.ReasonGroupNotFound, "another namespace")
 	s.requireReason(admins, v1.ReasonNotGranted, `--openzro-auto-groups="team=Admins"`)
+
+	// An identity provider has a group of a granted name.
+	admins.Spec.AutoGroupIDs = []string{s.account.AddGroup("Admins", "jwt")}
+	s.options.autoGroups = []string{"team=*"}
+	s.restart()
+	s.apply(admins)
+	s.settle()
+	s.requireReason(admins, v1.ReasonNotGranted, "created in the dashboard or by the API")
+	admins.Spec.AutoGroupIDs = nil
+	admins.Spec.AutoGroups = []string{"Admins"}
+	s.apply(admins)
+	s.settle()
+	s.requireReconciled(admins)
 }
 
 // keyNamed is a setup key of the account, which is there.

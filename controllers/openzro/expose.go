@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,12 +88,13 @@ func (e *exposer) reconcile(ctx context.Context, service *corev1.Service) error 
 	if wanted.NetworkID = peer.Status.NetworkID; wanted.NetworkID == "" {
 		return waiting(v1.ReasonDependency, "namespace %s has no OZRoutingPeer %s with a network: create it, and the Service is exposed when its network exists", service.Namespace, exposingPeer)
 	}
-	meta := metav1.ObjectMeta{
+	metadata := metav1.ObjectMeta{
 		Namespace: service.Namespace, Name: service.Name, Labels: map[string]string{managedByLabel: managedBy},
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(service, corev1.SchemeGroupVersion.WithKind("Service"))},
 	}
-	meta.OwnerReferences[0].BlockOwnerDeletion = nil
-	_, err = e.applier.Apply(ctx, object.ControlledBy(service), child("OZResource", meta, wanted), &v1.OZResource{})
+	metadata.OwnerReferences[0].BlockOwnerDeletion = nil
+	have := &v1.OZResource{}
+	_, err = e.applier.Apply(ctx, object.ControlledBy(service), child("OZResource", metadata, wanted), have)
 	switch {
 	case apierrors.IsInvalid(err) && e.isMoved(ctx, service, wanted.NetworkID):
 		if err := e.hide(ctx, service); err != nil {
@@ -105,7 +107,17 @@ func (e *exposer) reconcile(ctx context.Context, service *corev1.Service) error 
 	if err := foreign(err); err != nil {
 		return err
 	}
-	return unaccepted
+	return cmp.Or(unaccepted, refusedAtServer(have))
+}
+
+// refusedAtServer is the problem of a Service whose OZResource may not use its name or a group
+// at the server: users who write Services may not be able to read OZResources.
+func refusedAtServer(of *v1.OZResource) error {
+	ready := meta.FindStatusCondition(of.Status.Conditions, v1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != v1.ReasonNotGranted && ready.Reason != v1.ReasonDuplicateName {
+		return nil
+	}
+	return &problem{reason: ready.Reason, again: refusedPause, message: "OZResource " + of.Name + ": " + ready.Message}
 }
 
 // isMoved reports whether the OZResource of a Service is in another network than it should be.
@@ -153,12 +165,16 @@ func exposedSpec(service *corev1.Service, grants []string, cluster, dns string) 
 	if service.Spec.Type == corev1.ServiceTypeExternalName || len(service.Spec.Selector) == 0 {
 		return nil, stalled(v1.ReasonInvalidConfig, "metadata.annotations[%s]: only Services with spec.selector, and not of type ExternalName, can be exposed", v1.ExposeAnnotation)
 	}
-	own := cluster + "-" + service.Namespace + "-" + service.Name
+	prefix := cluster + "-" + service.Namespace + "-"
+	own := prefix + service.Name
 	spec = &v1.OZResourceSpec{
 		Name: service.Namespace + "-" + service.Name, Address: service.Name + "." + service.Namespace + "." + dns, Groups: []string{own},
 		PolicyName: strings.Join(listed(service.Annotations[v1.PolicyAnnotation]), ","),
 	}
-	if name := strings.TrimSpace(service.Annotations[v1.ResourceNameAnnotation]); name != "" {
+	if name := strings.TrimSpace(service.Annotations[v1.ResourceNameAnnotation]); name != "" && name != spec.Name {
+		if !strings.HasPrefix(name, prefix) && !isGranted(grants, service.Namespace, name) {
+			return refuse(v1.ResourceNameAnnotation, "Invalid value %q: names are unique in an account: begin it with %q, or have the administrator start the manager with --openzro-expose=%q", name, prefix, service.Namespace+"="+name)
+		}
 		spec.Name = name
 	}
 	if groups := listed(service.Annotations[v1.GroupsAnnotation]); len(groups) > 0 {

@@ -39,7 +39,10 @@ func TestExposedSpec(t *testing.T) {
 		"not asked":        {annotations: map[string]string{v1.ExposeAnnotation: "false"}, grants: []string{"*=*"}},
 		"without a grant":  {grants: []string{"other=*"}, refused: `metadata.annotations[openzro.io/expose]: namespace team has no grant to expose Services: write an OZResource or OZNetworkResource, or have the administrator start the manager with --openzro-expose="team=*"`},
 		"another group":    {annotations: map[string]string{v1.GroupsAnnotation: "kind-team-web, Admins"}, grants: []string{"team=Servers"}, refused: `metadata.annotations[openzro.io/groups]: namespace team has no grant for the group "Admins"`},
-		"groups and names": {annotations: map[string]string{v1.GroupsAnnotation: "Servers, Web ,", v1.ResourceNameAnnotation: " shop "}, grants: []string{"team=Servers", "team=W*"}, spec: &v1.OZResourceSpec{Name: "shop", Address: host, Groups: []string{"Servers", "Web"}}},
+		"groups and names": {annotations: map[string]string{v1.GroupsAnnotation: "Servers, Web ,", v1.ResourceNameAnnotation: " shop "}, grants: []string{"team=Servers", "team=W*", "team=sh?p"}, spec: &v1.OZResourceSpec{Name: "shop", Address: host, Groups: []string{"Servers", "Web"}}},
+		"its own name":     {annotations: map[string]string{v1.ResourceNameAnnotation: "kind-team-shop"}, grants: []string{"team=x"}, spec: &v1.OZResourceSpec{Name: "kind-team-shop", Address: host, Groups: []string{"kind-team-web"}}},
+		"the default name": {annotations: map[string]string{v1.ResourceNameAnnotation: "team-web"}, grants: []string{"team=x"}, spec: &v1.OZResourceSpec{Name: "team-web", Address: host, Groups: []string{"kind-team-web"}}},
+		"another name":     {annotations: map[string]string{v1.ResourceNameAnnotation: "other-web"}, grants: []string{"team=x", "other=*"}, refused: `metadata.annotations[openzro.io/resource-name]: Invalid value "other-web": names are unique in an account: begin it with "kind-team-", or have the administrator start the manager with --openzro-expose="team=other-web"`},
 		"all ports": {
 			annotations: map[string]string{v1.PolicyAnnotation: "a, b"}, grants: []string{"team=x"},
 			spec: &v1.OZResourceSpec{Name: "team-web", Address: host, Groups: []string{"kind-team-web"}, PolicyName: "a,b", TCPPorts: []int32{80, 443}, UDPPorts: []int32{53}},
@@ -136,6 +139,51 @@ func TestAnExposedService(t *testing.T) {
 	require.Contains(t, s.told(), "NotExposed metadata.annotations[openzro.io/expose]: namespace team has no grant")
 	require.True(t, s.isGone(resource))
 	require.Empty(t, s.account.Resources())
+}
+
+// TestTheDefaultGroupIsCreatedForTheService: one of its name that was created in the dashboard, by
+// an identity provider or for a routing peer needs a grant. A Service that is in such a group
+// leaves it.
+func TestTheDefaultGroupIsCreatedForTheService(t *testing.T) {
+	for name, c := range map[string]struct {
+		before  func(s *site)
+		granted bool
+	}{
+		"by hand":                 {func(s *site) { s.account.AddGroup("kind-team-web", "api") }, true},
+		"by an identity provider": {func(s *site) { s.account.AddGroup("kind-team-web", "jwt") }, false},
+		"for a routing peer":      {func(s *site) { s.apply(ozpeer("web")) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.options.expose = []string{"team=none"}
+			s.restart()
+			c.before(s)
+			resource := &v1.OZResource{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+			s.apply(exposed(nil), ozpeer("router"))
+			s.settle()
+			s.expose(exposed(nil))
+			s.requireReason(resource, v1.ReasonNotGranted, `the server already has the group "kind-team-web", which was not created for this Service`)
+			require.Empty(t, s.account.Resources())
+			s.told()
+			s.expose(exposed(nil))
+			require.Contains(t, s.told(), "NotExposed OZResource web: the server already has the group")
+
+			s.options.expose = []string{"te*=kind-team-*"}
+			s.restart()
+			s.expose(exposed(nil))
+			if !c.granted {
+				s.requireReason(resource, v1.ReasonNotGranted)
+				return
+			}
+			s.requireReconciled(resource)
+			require.Len(t, s.groupNamed("kind-team-web").Resources, 1)
+			s.options.expose = []string{"team=none"}
+			s.restart()
+			s.expose(exposed(nil))
+			s.requireReason(resource, v1.ReasonNotGranted)
+			require.Empty(t, s.groupNamed("kind-team-web").Resources)
+		})
+	}
 }
 
 // TestAServiceLeavesAnOZResourceAlone that a user has created under its name, when it is

@@ -26,9 +26,9 @@ type grants struct {
 
 // mayEnrol refuses groups that peers of a setup key are not to join without a grant. In an
 // account that several namespaces share, a group that the administrator created may give
-// access that the namespace does not have. ids are the groups by their names.
-func (g *grants) mayEnrol(ctx context.Context, t *task[*v1.OZSetupKey], ids map[string]string) error {
-	if len(ids) == 0 {
+// access that the namespace does not have.
+func (g *grants) mayEnrol(ctx context.Context, t *task[*v1.OZSetupKey], groups []management.Group) error {
+	if len(groups) == 0 {
 		return nil
 	}
 	if shared, err := g.isShared(ctx, t.object, t.Tenant, t.by); err != nil || !shared {
@@ -39,12 +39,12 @@ func (g *grants) mayEnrol(ctx context.Context, t *task[*v1.OZSetupKey], ids map[
 		return fmt.Errorf("looking for the OZGroups of autoGroups: %w", err)
 	}
 	var missing []string
-	for name, id := range ids {
+	for _, group := range groups {
 		own := slices.ContainsFunc(all.Items, func(g v1.OZGroup) bool {
-			return g.Status.GroupID == id && (!g.Status.Adopted || isSibling(&g, t.object))
+			return g.Status.GroupID == group.ID && (!g.Status.Adopted || isSibling(&g, t.object))
 		})
-		if !own && !isGranted(g.autoGroups, t.object.Namespace, name) {
-			missing = append(missing, name)
+		if !own && !isGrantedGroup(g.autoGroups, t.object.Namespace, group) {
+			missing = append(missing, group.Name)
 		}
 	}
 	if len(missing) == 0 {
@@ -52,15 +52,23 @@ func (g *grants) mayEnrol(ctx context.Context, t *task[*v1.OZSetupKey], ids map[
 	}
 	slices.Sort(missing)
 	return stalled(v1.ReasonNotGranted,
-		"spec.autoGroups: several namespaces share the account, and namespace %s has no grant for the group %s: name a group that an OZGroup of this namespace created, or have the administrator start the manager with --openzro-auto-groups=%q",
+		"spec.autoGroups: several namespaces share the account, and namespace %s has no grant for the group %s: name a group that an OZGroup of this namespace created, or have the administrator start the manager with --openzro-auto-groups=%q, which covers groups that were created in the dashboard or by the API",
 		t.object.Namespace, quoted(missing), t.object.Namespace+"="+missing[0])
 }
 
 // mayAdopt refuses the adoption of an item of an account that several namespaces share without
 // a grant: the object would change or use what an administrator or another tenant created.
 func (g *grants) mayAdopt(ctx context.Context, of v1.Object, tenant *management.Tenant, by credentials, item remoteItem) error {
-	if shared, err := g.isShared(ctx, of, tenant, by); err != nil || !shared || isGranted(g.adoptions, of.GetNamespace(), item.name) {
+	if shared, err := g.isShared(ctx, of, tenant, by); err != nil || !shared {
 		return err
+	}
+	granted := isGranted(g.adoptions, of.GetNamespace(), item.name)
+	if item.kind == kindGroup {
+		group, _ := tenant.Groups.Get(item.id)
+		granted = isGrantedGroup(g.adoptions, of.GetNamespace(), group)
+	}
+	if granted {
+		return nil
 	}
 	return stalled(v1.ReasonNotGranted,
 		"metadata.annotations[%s]: several namespaces share the account, and namespace %s has no grant to adopt the %s: choose another name and remove the annotation, or have the administrator start the manager with --openzro-adoptions=%q",
@@ -136,6 +144,12 @@ func (g *grants) isShared(ctx context.Context, of v1.Object, tenant *management.
 		}
 	}
 	return false, nil
+}
+
+// isGrantedGroup reports whether a grant permits a namespace to use a group. Grants are for
+// groups that the administrator named: an identity provider may have others of these names.
+func isGrantedGroup(grants []string, namespace string, group management.Group) bool {
+	return group.IsIssuedByAPI() && isGranted(grants, namespace, group.Name)
 }
 
 // isGranted reports whether a grant, NAMESPACE=NAME, permits a namespace to use an item.

@@ -1,6 +1,7 @@
 package openzro
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -75,7 +76,7 @@ func groupOf(t *task[*v1.OZGroup]) (group management.Group, found bool) {
 // elsewhere, which API keys do not write.
 func groupNamed(t *management.Tenant, name string) (group management.Group, found bool) {
 	named := t.Groups.Named(name)
-	if i := slices.IndexFunc(named, func(g management.Group) bool { return g.Issued == "api" }); i >= 0 {
+	if i := slices.IndexFunc(named, management.Group.IsIssuedByAPI); i >= 0 {
 		return named[i], true
 	}
 	if len(named) == 0 {
@@ -210,7 +211,8 @@ func (g *groups) isUsed(ctx context.Context, of *v1.OZGroup, id string) (bool, e
 }
 
 // groupIDs are the IDs of groups by their names, for an object with somebody's key. Names
-// that the server does not have are a problem: nothing is ever sent without them.
+// that the server does not have are a problem: nothing is created or widened without them. The
+// IDs of the others are returned with it, so that what is no longer named is taken back.
 func (n *neighbours) groupIDs(ctx context.Context, t *management.Tenant, by credentials, names []string) (map[string]string, error) {
 	if err := t.Groups.Load(ctx); err != nil {
 		return nil, err
@@ -227,17 +229,18 @@ func (n *neighbours) groupIDs(ctx context.Context, t *management.Tenant, by cred
 		}
 		ids, missing = namedGroups(t, all.Items, names)
 	}
-	if len(missing) == 0 {
-		return ids, n.mayName(ctx, t, by, ids)
+	err := n.mayName(ctx, t, by, ids)
+	if len(missing) == 0 || err != nil && !isProblem(err) {
+		return ids, err
 	}
 	p := waiting(v1.ReasonGroupNotFound, "the server has no group %s yet; %s", quoted(missing), remedy(all.Items, missing))
 	p.quiet = quiet
-	return nil, p
+	return ids, p
 }
 
-// groupsByID are the groups of some IDs by their names, for an object with somebody's key. It is
-// in a list, because groups of several origins may have one name.
-func (n *neighbours) groupsByID(ctx context.Context, t *management.Tenant, by credentials, field string, ids []string) (all []map[string]string, err error) {
+// groupsByID are the groups of some IDs, for an object with somebody's key. With a problem, they
+// are those of which there is none.
+func (n *neighbours) groupsByID(ctx context.Context, t *management.Tenant, by credentials, field string, ids []string) (all []management.Group, err error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -253,15 +256,18 @@ func (n *neighbours) groupsByID(ctx context.Context, t *management.Tenant, by cr
 	for _, id := range ids {
 		group, found := t.Groups.Get(id)
 		if !found {
-			return nil, waiting(v1.ReasonGroupNotFound, "%s: the server has no group with the ID %q: name the ID of a group that it has, such as in status.groupID of an OZGroup", field, id)
+			err = cmp.Or(err, error(waiting(v1.ReasonGroupNotFound, "%s: the server has no group with the ID %q: name the ID of a group that it has, such as in status.groupID of an OZGroup", field, id)))
+			continue
 		}
-		one := map[string]string{group.Name: id}
-		if err := n.mayName(ctx, t, by, one); err != nil {
-			return nil, err
+		refused := n.mayName(ctx, t, by, map[string]string{group.Name: id})
+		if refused != nil && !isProblem(refused) {
+			return nil, refused
 		}
-		all = append(all, one)
+		if err = cmp.Or(err, refused); refused == nil {
+			all = append(all, group)
+		}
 	}
-	return all, nil
+	return all, err
 }
 
 // joined are IDs without duplicates, in order.
@@ -269,6 +275,16 @@ func joined(lists ...[]string) []string {
 	all := slices.Concat(lists...)
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// stillNamed are those IDs of groups that an item has at the server without those that its
+// object no longer names. named are those that it names; a group that the list of the server
+// lacks may be another one of them.
+func stillNamed(t *management.Tenant, have, named []string) []string {
+	return joined(slices.DeleteFunc(slices.Clone(have), func(id string) bool {
+		_, known := t.Groups.Get(id)
+		return known && !slices.Contains(named, id)
+	}))
 }
 
 // remedy says how groups that are missing come to be named. They are sought by spec.name, not
@@ -284,7 +300,8 @@ func remedy(groups []v1.OZGroup, missing []string) string {
 	return strings.Join(append(mistaken, "make an OZGroup that has the name in spec.name"), ", or ")
 }
 
-// mayName says which of some groups are another namespace's, and named by nobody else.
+// mayName says which of some groups are another namespace's, where alone they can be named, and
+// removes them from ids.
 func (n *neighbours) mayName(ctx context.Context, t *management.Tenant, by credentials, ids map[string]string) error {
 	var theirs []string
 	for name, id := range ids {
@@ -295,6 +312,7 @@ func (n *neighbours) mayName(ctx context.Context, t *management.Tenant, by crede
 		}
 		if is {
 			theirs = append(theirs, name)
+			delete(ids, name)
 		}
 	}
 	if len(theirs) == 0 {
@@ -339,7 +357,9 @@ func namedGroups(t *management.Tenant, groups []v1.OZGroup, names []string) (ids
 // idsOf are the IDs of some of the names, each once, in order.
 func idsOf(ids map[string]string, names []string) (some []string) {
 	for _, name := range names {
-		some = append(some, ids[name])
+		if id := ids[name]; id != "" {
+			some = append(some, id)
+		}
 	}
 	slices.Sort(some)
 	return slices.Compact(some)

@@ -80,6 +80,28 @@ func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource
 	return have.ID, asWritten(written, w.request)
 }
 
+// narrowResource leaves only those groups in a wanted resource in which the server has it
+// already: others have to be waited for, and what is no longer named is not. held is false if
+// the server has no resource to narrow.
+func narrowResource[T v1.Object](ctx context.Context, t *task[T], w *wantedResource) (held bool, err error) {
+	if err := t.Networks.Load(ctx); err != nil {
+		return false, err
+	}
+	if _, found := t.Networks.Get(w.network); !found || *w.id == "" {
+		return false, nil
+	}
+	all := t.Resources(w.network)
+	if err := all.Load(ctx); err != nil {
+		return false, err
+	}
+	have, found, ours := resourceOf(all, t.next.CommonStatus().Adopted, *w)
+	if !found || !ours && !permitsAdoption(t, have.ID, *w.id) {
+		return false, nil
+	}
+	w.request.Groups = nonNil(stillNamed(t.Tenant, management.IDs(have.Groups), w.request.Groups))
+	return true, nil
+}
+
 // asWritten says whether a resource was taken as it was written.
 func asWritten(is management.Resource, wanted management.ResourceRequest) error {
 	if sameResource(is, wanted) {

@@ -40,32 +40,53 @@ func (n *networkResources) keep(ctx context.Context, t *task[*v1.OZNetworkResour
 	if err != nil {
 		return err
 	}
-	ids, err := n.groupIDs(ctx, t.Tenant, t.by, t.object.Spec.Groups)
-	if err != nil {
-		return err
+	refused := n.withdrawRecord(ctx, t, peer) // the groups may have to be waited for
+	if refused != nil && !isProblem(refused) {
+		return refused
 	}
-	if _, err := n.groupsByID(ctx, t.Tenant, t.by, "spec.groupIDs", t.object.Spec.GroupIDs); err != nil {
-		return err
+	groups, unknown := n.groups(ctx, t)
+	if unknown != nil && !isProblem(unknown) {
+		return unknown
 	}
 	wanted := n.wanted(t.next, network)
 	wanted.owner = peer.Namespace
-	wanted.request.Address, wanted.request.Groups = address, nonNil(joined(idsOf(ids, t.object.Spec.Groups), t.object.Spec.GroupIDs))
+	wanted.request.Address, wanted.request.Groups = address, nonNil(groups)
 	if network != t.object.Status.NetworkID {
 		t.next.Status.ResourceID = "" // the network was made again
+	}
+	if unknown != nil {
+		if held, err := narrowResource(ctx, t, &wanted); err != nil || !held {
+			return errors.Join(err, unknown)
+		}
 	}
 	held, err := holdResource(ctx, t, wanted)
 	if err != nil {
 		return err
 	}
 	t.next.Status.NetworkID, t.next.Status.ResourceID = network, held
-	return n.record(ctx, t, peer, address)
+	if refused == nil {
+		refused = n.record(ctx, t, peer, address)
+	}
+	return errors.Join(unknown, refused)
+}
+
+// groups are the IDs of the groups of an object. With a problem, they are those of which there
+// is none.
+func (n *networkResources) groups(ctx context.Context, t *task[*v1.OZNetworkResource]) ([]string, error) {
+	spec := &t.object.Spec
+	named, err := n.groupIDs(ctx, t.Tenant, t.by, spec.Groups)
+	if err != nil && !isProblem(err) {
+		return nil, err
+	}
+	byID, other := n.groupsByID(ctx, t.Tenant, t.by, "spec.groupIDs", spec.GroupIDs)
+	if other != nil && !isProblem(other) {
+		return nil, other
+	}
+	return joined(idsOf(named, spec.Groups), management.GroupIDs(byID)), cmp.Or(err, other)
 }
 
 // withdraw removes what was created in a network that its owner no longer permits to use.
 func (n *networkResources) withdraw(ctx context.Context, t *task[*v1.OZNetworkResource]) error {
-	if t.next.Status.NetworkID == "" {
-		return nil
-	}
 	if err := n.remove(ctx, t); err != nil {
 		return err
 	}
@@ -85,15 +106,14 @@ func (n *networkResources) wanted(of *v1.OZNetworkResource, network string) want
 // peer is the OZRoutingPeer that an object names. The one of another namespace has to permit it,
 // and to be in the same account.
 func (n *networkResources) peer(ctx context.Context, of *v1.OZNetworkResource, account string) (*v1.OZRoutingPeer, error) {
-	var peer v1.OZRoutingPeer
-	name := client.ObjectKey{Namespace: cmp.Or(of.Spec.RoutingPeerRef.Namespace, of.Namespace), Name: of.Spec.RoutingPeerRef.Name}
-	err := n.client.Get(ctx, name, &peer)
-	if client.IgnoreNotFound(err) != nil {
+	name := peerName(of)
+	peer, err := n.namedPeer(ctx, of)
+	if err != nil {
 		return nil, err
 	}
 	if name.Namespace != of.Namespace {
 		// Whether it exists is not for other namespaces to know.
-		if err != nil || !matchesAny(peer.Spec.AllowedNamespaces, of.Namespace) {
+		if peer == nil || !peer.DeletionTimestamp.IsZero() || !matchesAny(peer.Spec.AllowedNamespaces, of.Namespace) {
 			return nil, waiting(v1.ReasonNotGranted, "spec.routingPeerRef: namespace %s has no OZRoutingPeer %s that permits resources of namespace %s: have its owner list the namespace in spec.allowedNamespaces", name.Namespace, name.Name, of.Namespace)
 		}
 		if peer.Status.NetworkID != "" && peer.Status.Account != account {
@@ -101,10 +121,24 @@ func (n *networkResources) peer(ctx context.Context, of *v1.OZNetworkResource, a
 		}
 	}
 	switch {
-	case err != nil:
+	case peer == nil:
 		return nil, waiting(v1.ReasonDependency, "this namespace has no OZRoutingPeer %s, which spec.routingPeerRef names: write it", name.Name)
 	case peer.Status.NetworkID == "":
 		return nil, waiting(v1.ReasonDependency, "OZRoutingPeer %s has no network yet", name.Name)
+	}
+	return peer, nil
+}
+
+func peerName(of *v1.OZNetworkResource) client.ObjectKey {
+	return client.ObjectKey{Namespace: cmp.Or(of.Spec.RoutingPeerRef.Namespace, of.Namespace), Name: of.Spec.RoutingPeerRef.Name}
+}
+
+// namedPeer is the OZRoutingPeer that an object names, whatever it permits: nil if it does not
+// exist.
+func (n *networkResources) namedPeer(ctx context.Context, of *v1.OZNetworkResource) (*v1.OZRoutingPeer, error) {
+	var peer v1.OZRoutingPeer
+	if err := n.client.Get(ctx, peerName(of), &peer); err != nil {
+		return nil, client.IgnoreNotFound(err)
 	}
 	return &peer, nil
 }
@@ -138,12 +172,13 @@ func (n *networkResources) remove(ctx context.Context, t *task[*v1.OZNetworkReso
 	if t.object.Status.NetworkID != "" {
 		return removeResource(ctx, t, n.wanted(t.next, t.object.Status.NetworkID))
 	}
-	// One may have been made of which no status tells.
-	peer, err := n.peer(ctx, t.object, t.next.Status.Account)
-	if isProblem(err) {
-		return nil
+	// A resource may have been created and not noted in the status. It is removed also if the
+	// peer is being deleted, or no longer permits it.
+	peer, err := n.namedPeer(ctx, t.object)
+	if err != nil || peer == nil || peer.Status.NetworkID == "" {
+		return err
 	}
-	if err != nil {
+	if account, err := t.Account(ctx); err != nil || account != peer.Status.Account {
 		return err
 	}
 	return removeResource(ctx, t, n.wanted(t.next, peer.Status.NetworkID))

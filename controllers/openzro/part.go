@@ -36,7 +36,7 @@ type admitter struct {
 // Part is the system openzro.
 func Part() system.Part {
 	a := &admitter{}
-	return system.Part{Name: "openzro", Flags: a.settings.addTo, Check: a.settings.check, Controls: a.controls, SetUp: a.setUp}
+	return system.Part{Flags: a.settings.addTo, Check: a.settings.check, Controls: a.controls, SetUp: a.setUp}
 }
 
 func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) (products []builtin.Product, err error) {

@@ -2,6 +2,7 @@ package openzro
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -124,6 +125,9 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 		return stalled(v1.ReasonInvalidConfig, "nothing is reached: %s", missing)
 	}
 	ids, err := p.groupIDs(ctx, t.Tenant, t.by, slices.Concat(r.sources, r.destinations))
+	if isProblem(err) {
+		return errors.Join(p.narrow(ctx, t, r, ids), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -147,6 +151,33 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 		t.next.Status.Adopted = t.next.Status.Adopted || adopted
 	}
 	t.next.Status.Adopted = adopted
+	return nil
+}
+
+// narrow takes back what an object no longer opens, while groups that it names have to be
+// waited for. ids are those of the other groups.
+func (p *policies) narrow(ctx context.Context, t *task[*v1.OZPolicy], r reach, ids map[string]string) error {
+	for _, s := range sides {
+		have, found, ours := policyOf(t, s)
+		if !found || !ours || len(have.Rules) != 1 {
+			continue
+		}
+		is := have.Rules[0]
+		sources := stillNamed(t.Tenant, management.IDs(is.Sources), idsOf(ids, r.sources))
+		destinations := stillNamed(t.Tenant, management.IDs(is.Destinations), idsOf(ids, r.destinations))
+		ports := slices.DeleteFunc(slices.Clone(is.Ports), func(port string) bool { return !slices.Contains(r.ports[s.protocol], port) })
+		if len(sources) == 0 || len(destinations) == 0 || len(ports) == 0 {
+			if err := p.drop(ctx, t, s); err != nil {
+				return err
+			}
+			continue
+		}
+		wanted := wantedPolicy(t.object, s, sources, destinations, ports)
+		wanted.Rules[0].Bidirectional = wanted.Rules[0].Bidirectional && is.Bidirectional
+		if _, err := p.hold(ctx, t, s, wanted); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -361,10 +361,26 @@ func TestWhatIsTakenBackWaitsForNothing(t *testing.T) {
 	policy := web(80)
 	s.apply(policy)
 	s.settle()
-	policy.Spec.DestinationGroups, policy.Spec.Protocols = []string{"Nobody"}, []v1.Protocol{v1.ProtocolTCP}
+	policy.Spec.SourceGroups, policy.Spec.Ports = []string{"Developers", "Servers"}, []int32{80, 81}
 	s.apply(policy)
 	s.settle()
-	s.requireReason(policy, v1.ReasonGroupNotFound, "Nobody")
+	policy.Spec.SourceGroups, policy.Spec.Ports, policy.Spec.Protocols = []string{"Developers", "Missing"}, []int32{80, 82}, []v1.Protocol{v1.ProtocolTCP}
+	s.apply(policy)
+	s.settle()
+	s.requireReason(policy, v1.ReasonGroupNotFound, "Missing")
+	require.Equal(t, []string{"web TCP"}, s.policyNames())
+	rule := s.policy("web TCP").Rules[0]
+	require.Equal(t, []string{"80"}, rule.Ports)
+	require.Len(t, rule.Sources, 1)
+	require.Equal(t, "Developers", rule.Sources[0].Name)
+	s.atRest()
+	policy.Spec.SourceGroups = []string{"Missing"}
+	s.apply(policy)
+	s.settle()
+	require.Empty(t, s.policyNames())
+	policy.Spec.SourceGroups = []string{"Developers"}
+	s.apply(policy)
+	s.settle()
 	require.Equal(t, []string{"web TCP"}, s.policyNames())
 	policy.Spec.SourceGroups = nil
 	s.apply(policy)

@@ -1,9 +1,11 @@
 package openzro
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,20 +22,31 @@ import (
 type resources struct {
 	*neighbours
 	client client.Client
+	grants *grants
 }
 
 func (r *resources) keep(ctx context.Context, t *task[*v1.OZResource]) error {
 	spec, status := &t.object.Spec, &t.next.Status
-	ids, err := r.groups(ctx, t)
+	ids, unknown := r.groups(ctx, t)
+	if unknown != nil && !isProblem(unknown) {
+		return unknown
+	}
+	wanted := wantedResource{
+		network: spec.NetworkID, id: &status.NetworkResourceID, record: recordOf("OZResource", t.object),
+		request: management.ResourceRequest{Name: spec.Name, Address: spec.Address, Enabled: true, Groups: ids},
+	}
+	if unknown != nil {
+		if held, err := narrowResource(ctx, t, &wanted); err != nil || !held {
+			return errors.Join(err, unknown)
+		}
+	}
+	held, err := holdResource(ctx, t, wanted)
 	if err != nil {
 		return err
 	}
-	held, err := holdResource(ctx, t, wantedResource{
-		network: spec.NetworkID, id: &status.NetworkResourceID, record: recordOf("OZResource", t.object),
-		request: management.ResourceRequest{Name: spec.Name, Address: spec.Address, Enabled: true, Groups: ids},
-	})
-	if err != nil {
-		return err
+	if unknown != nil {
+		status.NetworkResourceID, status.Groups = held, wanted.request.Groups
+		return unknown
 	}
 	status.NetworkResourceID, status.Groups = held, ids
 	status.PolicyName, status.PolicySourceGroups, status.PolicyFriendlyName = spec.PolicyName, spec.PolicySourceGroups, spec.PolicyFriendlyName
@@ -66,7 +79,7 @@ func (r *resources) policies(ctx context.Context, t *task[*v1.OZResource]) error
 }
 
 // groups are the IDs of those that a resource is in. Those that are not there are made, as
-// OZGroups.
+// OZGroups. With a problem, they are those of which there is none.
 func (r *resources) groups(ctx context.Context, t *task[*v1.OZResource]) ([]string, error) {
 	if err := t.Groups.Load(ctx); err != nil {
 		return nil, err
@@ -82,16 +95,61 @@ func (r *resources) groups(ctx context.Context, t *task[*v1.OZResource]) ([]stri
 		}
 		ids, missing = namedGroups(t.Tenant, all.Items, t.object.Spec.Groups)
 	}
+	refused := cmp.Or(r.mayName(ctx, t.Tenant, t.by, ids), r.mayJoin(t, all.Items, ids))
+	if refused != nil && !isProblem(refused) {
+		return nil, refused
+	}
+	known := idsOf(ids, t.object.Spec.Groups)
 	making, err := r.owners(ctx, t, all.Items, missing)
 	if err != nil {
-		return nil, err
+		return known, err
 	}
 	if len(missing) > 0 {
 		p := waiting(v1.ReasonGroupNotFound, "the server has no group %s yet: an OZGroup is made for each, and waited for", quoted(missing))
 		p.quiet = making
-		return nil, p
+		return known, p
 	}
-	return idsOf(ids, t.object.Spec.Groups), r.mayName(ctx, t.Tenant, t.by, ids)
+	return known, refused
+}
+
+// mayJoin refuses groups of the OZResource of a Service that were neither created for it nor
+// granted, and removes them from ids. A group of the default name may be another one: of a
+// routing peer, or one that was created in the dashboard.
+func (r *resources) mayJoin(t *task[*v1.OZResource], groups []v1.OZGroup, ids map[string]string) error {
+	if owner := metav1.GetControllerOf(t.object); owner == nil || owner.Kind != "Service" {
+		return nil
+	}
+	groups = slices.DeleteFunc(slices.Clone(groups), func(g v1.OZGroup) bool {
+		return g.Annotations[generatedByAnnotation] != t.object.Namespace+"/"+t.object.Name
+	})
+	var foreign, pending []string
+	for name, id := range ids {
+		created := slices.ContainsFunc(groups, func(g v1.OZGroup) bool { return g.Status.GroupID == id && !g.Status.Adopted })
+		group, _ := t.Groups.Get(id)
+		switch {
+		case created || isGrantedGroup(r.grants.expose, t.object.Namespace, group):
+			continue
+		case slices.ContainsFunc(groups, func(g v1.OZGroup) bool {
+			return g.Spec.Name == name && g.Status.GroupID == "" && duplicateName(&g) == ""
+		}):
+			pending = append(pending, name)
+		default:
+			foreign = append(foreign, name)
+		}
+		delete(ids, name)
+	}
+	if len(foreign)+len(pending) == 0 {
+		return nil
+	}
+	if len(foreign) == 0 {
+		p := waiting(v1.ReasonGroupNotFound, "the group %s is being created at the server", quoted(pending))
+		p.quiet = true
+		return p
+	}
+	slices.Sort(foreign)
+	return waiting(v1.ReasonNotGranted,
+		"the server already has the group %s, which was not created for this Service: rename the Service, or have the administrator start the manager with --openzro-expose=%q, which covers groups that were created in the dashboard or by the API",
+		quoted(foreign), t.object.Namespace+"="+foreign[0])
 }
 
 // owners has an OZGroup for each missing group, and owns those of its groups that were made

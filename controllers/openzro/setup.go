@@ -83,7 +83,7 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 		a.followGroups(policyConcerned, &v1.OZPolicyList{}), a.followResources)
 	add(a, "OZResource", func() *v1.OZResource { return &v1.OZResource{} },
 		func(r *v1.OZResource) *v1.OZResourceStatus { return &r.Status },
-		func(s *v1.OZResourceStatus) *v1.Status { return &s.Status }, &resources{around, cached},
+		func(s *v1.OZResourceStatus) *v1.Status { return &s.Status }, &resources{around, cached, a.grants},
 		a.followGroups(resourceConcerned, &v1.OZResourceList{}), a.followPolicies)
 	add(a, "OZSetupKey", func() *v1.OZSetupKey { return &v1.OZSetupKey{} },
 		func(k *v1.OZSetupKey) *v1.OZSetupKeyStatus { return &k.Status },

@@ -1,6 +1,7 @@
 package openzro
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,18 +87,24 @@ func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	if have.State != management.KeyValid {
 		return k.spent(ctx, t, secret, have)
 	}
-	wanted, err := k.autoGroups(ctx, t)
-	if err != nil {
-		return err
+	wanted, unknown := k.autoGroups(ctx, t)
+	if unknown != nil && !isProblem(unknown) {
+		return unknown
+	}
+	if unknown != nil { // peers no longer join a group that is not named, whatever the others wait for
+		wanted = stillNamed(t.Tenant, have.AutoGroups, wanted)
 	}
 	if !slices.Equal(slices.Sorted(slices.Values(have.AutoGroups)), wanted) {
+		var err error
 		if have, err = t.SetupKeys.Update(ctx, have.ID, management.SetupKeyUpdate{AutoGroups: nonNil(wanted), Revoked: have.Revoked}); err != nil {
 			return gone(err, t.SetupKeys.Forget)
 		}
 		t.made("update")
 	}
-	describe(t, have)
-	return nil
+	if unknown == nil {
+		describe(t, have)
+	}
+	return unknown
 }
 
 // use says what there is of a key that somebody else has put into the Secret.
@@ -353,23 +360,27 @@ func (k *setupKeys) request(ctx context.Context, t *task[*v1.OZSetupKey]) (manag
 	return request, nil
 }
 
-// autoGroups are the IDs of the groups that peers join with a key.
+// autoGroups are the IDs of the groups that peers join with a key. With a problem, they are
+// those that the server has.
 func (k *setupKeys) autoGroups(ctx context.Context, t *task[*v1.OZSetupKey]) ([]string, error) {
 	spec := &t.object.Spec
 	named, err := k.groupIDs(ctx, t.Tenant, t.by, spec.AutoGroups)
-	if err != nil {
+	if err != nil && !isProblem(err) {
 		return nil, err
 	}
-	byID, err := k.groupsByID(ctx, t.Tenant, t.by, "spec.autoGroupIDs", spec.AutoGroupIDs)
-	if err != nil {
-		return nil, err
+	groups, other := k.groupsByID(ctx, t.Tenant, t.by, "spec.autoGroupIDs", spec.AutoGroupIDs)
+	if other != nil && !isProblem(other) {
+		return nil, other
 	}
-	for _, ids := range append(byID, named) {
-		if err := k.grants.mayEnrol(ctx, t, ids); err != nil {
-			return nil, err
-		}
+	err = cmp.Or(err, other)
+	for _, id := range idsOf(named, spec.AutoGroups) {
+		group, _ := t.Groups.Get(id)
+		groups = append(groups, group)
 	}
-	return joined(idsOf(named, spec.AutoGroups), spec.AutoGroupIDs), nil
+	if err == nil {
+		err = k.grants.mayEnrol(ctx, t, groups)
+	}
+	return joined(management.GroupIDs(groups)), err
 }
 
 func isTrue(value *bool) bool { return value != nil && *value }

@@ -172,6 +172,12 @@ func (e *entry) survived(row store.Summary) {
 	}
 }
 
+// isRepairedBy reports whether a write undid a change in the store: a scan has seen the change,
+// or the object was reconciled before a scan and the row is again as it was written last.
+func (e entry) isRepairedBy(key string, result store.Result) bool {
+	return result.Written() && !result.OnlyLost && (e.drifted || e.key == key && e.hash == result.Hash)
+}
+
 // keeps says that the store is known to keep every field of the row.
 func (e entry) keeps() bool { return e.whole && e.complete }
 

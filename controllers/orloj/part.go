@@ -91,7 +91,7 @@ type admitter struct {
 func Part() system.Part {
 	a := &admitter{}
 	return system.Part{
-		Name: "orloj", Flags: a.settings.addTo, SetUp: a.setUp,
+		Flags: a.settings.addTo, SetUp: a.setUp,
 		Check: func() error { return system.CheckNamespaces("orloj-namespaces", a.settings.namespaces) },
 	}
 }

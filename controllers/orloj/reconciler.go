@@ -186,7 +186,7 @@ func (r *reconciler) write(ctx context.Context, object v1.Object, wanted *store.
 	case o.result.Updated:
 		r.metrics.writes.WithLabelValues(r.Kind, "update").Inc()
 	}
-	if known.drifted && o.result.Written() && !o.result.OnlyLost {
+	if known.isRepairedBy(o.key, o.result) {
 		r.metrics.drift.WithLabelValues(r.Kind).Inc()
 		r.options.events.Eventf(object, nil, corev1.EventTypeNormal, reasonRepaired, "Sync", "the row %s had been changed in the store, and is as this object again", o.key)
 	}

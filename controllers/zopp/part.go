@@ -87,7 +87,7 @@ func (s settings) open() (*store.Store, error) {
 // Part is the system zopp.
 func Part() system.Part {
 	a := &admitter{}
-	return system.Part{Name: "zopp", Flags: a.settings.addTo, Check: a.settings.check, Controls: a.controls, SetUp: a.setUp}
+	return system.Part{Flags: a.settings.addTo, Check: a.settings.check, Controls: a.controls, SetUp: a.setUp}
 }
 
 func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) (products []builtin.Product, err error) {

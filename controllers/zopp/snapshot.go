@@ -33,7 +33,7 @@ type failure struct {
 	since time.Time
 }
 
-// reasonFailed is that of an error which names none.
+// reasonFailed is the reason of an error without a reason of its own.
 const reasonFailed = "Failed"
 
 func failureOf(err error, since time.Time) *failure {

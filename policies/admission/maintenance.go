@@ -22,6 +22,9 @@ type MaintenanceRule struct {
 	// Pods limits the rule to Pods and, if SubResource is set, to that subresource.
 	Pods        bool
 	SubResource string
+	// Nodes adds users who may update or patch nodes. Only the API server can tell, which
+	// does not call the entries of scopes for them: see webhooks/registration.
+	Nodes bool
 }
 
 const (
@@ -44,12 +47,16 @@ var podDeleters = []string{
 // kubelets delete the Pods of their node once the containers have ended.
 var kubelets = []string{"system:nodes"}
 
+// drainers evict Pods from nodes: administrators, kubelets, and controllers in kube-system such
+// as cluster autoscalers.
+var drainers = []string{"system:masters", "system:nodes", "system:serviceaccounts:kube-system"}
+
 // MaintenanceRules are all rules that depend on the request without its object.
 var MaintenanceRules = []MaintenanceRule{
 	{Users: []string{ofKubernetes + "generic-garbage-collector", ofKubernetes + "namespace-controller"}},
 	// This user creates and updates for all other controllers, too: policies see that.
 	{Users: []string{controllerManager}, Operation: "DELETE"},
-	{Operation: "CREATE", Pods: true, SubResource: "eviction"},
+	{Users: podDeleters, Groups: drainers, Nodes: true, Operation: "CREATE", Pods: true, SubResource: "eviction"},
 	{Users: podDeleters, Groups: kubelets, Operation: "DELETE", Pods: true},
 	// They record the reason in the status of a Pod before they delete it.
 	{Users: podDeleters, Groups: kubelets, Operation: "UPDATE", Pods: true, SubResource: "status"},
@@ -64,7 +71,7 @@ func (r *Review) IsMaintenance() bool {
 			return true
 		}
 	}
-	return r.Username == controllerManager && r.SubResource == "" && r.changesOnly("finalizers", "ownerReferences")
+	return r.Username == controllerManager && r.SubResource == "" && r.ChangesOnly("finalizers", "ownerReferences")
 }
 
 func (m *MaintenanceRule) matches(r *Review) bool {
@@ -79,9 +86,9 @@ func (m *MaintenanceRule) matches(r *Review) bool {
 	return slices.ContainsFunc(terms.Texts(terms.Lookup(r.userInfo, "groups")), func(group string) bool { return slices.Contains(m.Groups, group) })
 }
 
-// changesOnly reports whether an UPDATE changes nothing but fields of metadata, and what the
+// ChangesOnly reports whether an UPDATE changes nothing but fields of metadata, and what the
 // API server itself changes with every write.
-func (r *Review) changesOnly(fields ...string) bool {
+func (r *Review) ChangesOnly(fields ...string) bool {
 	if r.Operation != "UPDATE" || r.New == nil || r.Old == nil {
 		return false
 	}

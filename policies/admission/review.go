@@ -276,7 +276,7 @@ func (r *Review) OnlyRemovesFinalizers() bool {
 			return false
 		}
 	}
-	return r.changesOnly("finalizers")
+	return r.ChangesOnly("finalizers")
 }
 
 // MatchesAny says whether one of the globs matches a name.

@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
@@ -41,6 +42,21 @@ type Source struct {
 	Scope hierarchy.Scope
 	// Parameters is a JSON object, handed to policies as input.parameters.
 	Parameters []byte
+	// Created is when the PolicySource was created; zero for one that is not stored. It is
+	// not part of the identity.
+	Created time.Time
+}
+
+// OlderThan puts the sources of one scope in order: by creation, and then by name. One that
+// is not stored is the youngest.
+func (s Source) OlderThan(other Source) bool {
+	switch {
+	case s.Created.Equal(other.Created):
+		return s.Name < other.Name
+	case s.Created.IsZero() || other.Created.IsZero():
+		return other.Created.IsZero()
+	}
+	return s.Created.Before(other.Created)
 }
 
 // BuiltInFiles are the rules in a folder that a program embeds, by name, for Files: all

@@ -28,12 +28,18 @@ type question struct {
 	workload admission.GroupVersionKind
 }
 
-// askEach asks one question after the other, and gives the answers in their order. failed
-// answers for a policy that panics, and for one of a source that has used up its time.
+// askEach asks one question after the other, and gives the answers in their order. The
+// enterprise's policies are evaluated first: those of narrower scopes may wait, and take no
+// time from them. failed answers for a policy that panics, and for one of a source that has
+// used up its time.
 func askEach[T any](questions []question, ask func(question) T, failed func(question, evalError) T) []T {
 	answers := make([]T, len(questions))
-	for i, q := range questions {
-		answers[i] = askOne(q, ask, failed)
+	for _, below := range []bool{false, true} {
+		for i, q := range questions {
+			if q.policy.set.place.Below == below {
+				answers[i] = askOne(q, ask, failed)
+			}
+		}
 	}
 	return answers
 }
@@ -68,19 +74,30 @@ func (e *evaluation) measure(source string) (done func()) {
 // limits bound the evaluation of a policy. A policy below the enterprise waits for its turn.
 func (e *evaluation) limits(p *compiledPolicy) eval.Limits {
 	limits := eval.Limits{Steps: StepBudget, Bytes: MaxMadeBytes, Timeout: p.meta.Timeout}
-	if pace := e.options.Pace; pace != nil && p.set.place.Below {
-		limits.Pace = func(ctx context.Context, now time.Time) time.Duration {
-			waited := pace(ctx, now)
-			e.waited += waited
-			return waited
-		}
+	if e.isPaced(p) {
+		limits.Pace = e.wait
 	}
 	return limits
+}
+
+// isPaced reports whether a policy waits for its turn.
+func (e *evaluation) isPaced(p *compiledPolicy) bool {
+	return e.options.Pacer != nil && p.set.place.Below
+}
+
+func (e *evaluation) wait(ctx context.Context, now time.Time) time.Duration {
+	waited := e.options.Pacer.Wait(ctx, now)
+	e.waited += waited
+	return waited
 }
 
 // evaluate runs a query of a policy, in a span that is called by an entry point of it.
 func (e *evaluation) evaluate(ctx context.Context, p *compiledPolicy, q *query, entry string, input *ast.Term, data eval.Document) (given [][]eval.Given, errs []evalError) {
 	ctx, end := p.startSpan(ctx, entry)
+	if e.isPaced(p) {
+		e.wait(ctx, time.Now())
+		defer func() { e.options.Pacer.Pause(time.Now()) }()
+	}
 	given, errs = q.run(ctx, eval.Options{
 		Input: input, Data: data, Now: e.now, Print: e.options.Print, Cover: e.coverageOf(p), Gather: true,
 		Limits: e.limits(p),

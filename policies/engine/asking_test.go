@@ -39,12 +39,13 @@ func TestTimeInWhichOthersRunDoesNotCount(t *testing.T) {
 		s.Files["another.rego"] = strings.Replace(loop, "package p", "package another", 1)
 	}
 	waits, now := 0, time.Now()
-	options := Options{Clock: func() time.Time { return now }, Pace: func(context.Context, time.Time) time.Duration {
+	pacer := &pacerFunc{wait: func() time.Duration {
 		waits++
 		waited := time.Duration(waits) * time.Hour // more each time, as a first delay is excused
 		now = now.Add(waited)
 		return waited
 	}}
+	options := Options{Clock: func() time.Time { return now }, Pacer: pacer}
 	evaluate := func(p *PolicySet) *Decision {
 		return snapshotOf(p).Validate(t.Context(), makeReview(t, in("shop")), options)
 	}
@@ -54,7 +55,34 @@ func TestTimeInWhichOthersRunDoesNotCount(t *testing.T) {
 		require.Equal(t, "no", denial.Words)
 	}
 	require.Positive(t, waits)
+	require.Equal(t, 2, pacer.paused, "after each policy")
 	waits = 0
 	require.Len(t, evaluate(scoped(t, "all", hierarchy.Scope{}, loop)).Denials, 1)
 	require.Zero(t, waits)
 }
+
+// TestPoliciesOfTheEnterpriseAreEvaluatedFirst, so that they do not lack the time for which those of a
+// team wait. The answers keep the order of the policies.
+func TestPoliciesOfTheEnterpriseAreEvaluatedFirst(t *testing.T) {
+	below, all := compile(t, "package a\ndeny contains \"x\"").policies[0], compile(t, "package b\ndeny contains \"x\"").policies[0]
+	below.set.place.Below = true
+	var asked []string
+	answers := askEach([]question{
+		{policy: below, evaluation: newEvaluation(makeReview(t, pod), Options{})}, {policy: all},
+	}, func(q question) string {
+		asked = append(asked, q.policy.name)
+		return q.policy.name
+	}, nil)
+	require.Equal(t, []string{"b", "a"}, asked)
+	require.Equal(t, []string{"a", "b"}, answers)
+}
+
+// pacerFunc is a Pacer.
+type pacerFunc struct {
+	wait   func() time.Duration
+	paused int
+}
+
+func (p *pacerFunc) Wait(context.Context, time.Time) time.Duration { return p.wait() }
+
+func (p *pacerFunc) Pause(time.Time) { p.paused++ }

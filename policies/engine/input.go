@@ -19,7 +19,7 @@ type evaluation struct {
 	now       time.Time
 	namespace *admission.Object                  // nil where unknown or cluster-scoped
 	used      map[string]time.Duration           // by each source below the enterprise
-	waited    time.Duration                      // for other reviews, by options.Pace
+	waited    time.Duration                      // for other reviews, by options.Pacer
 	generated bool                               // the review is about what another object would create
 	covered   map[*compiledPolicy]*eval.Coverage // not nil where what evaluations reach is recorded
 	// original is the review as it came; review may be about a changed object, or about the

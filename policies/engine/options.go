@@ -41,9 +41,8 @@ type Options struct {
 	// Cluster holds the objects that policies read by `requires`. A policy that
 	// requires a kind which it does not hold, or where it is nil, cannot be asked.
 	Cluster *clusterdata.Objects
-	// Pace is eval.Limits.Pace for the policies of sources below the enterprise: nil is for
-	// none.
-	Pace func(context.Context, time.Time) (waited time.Duration)
+	// Pacer bounds the time of policies of sources below the enterprise: nil is for none.
+	Pacer Pacer
 	// Offline makes a policy that cannot be asked, because the caller lacks
 	// cluster objects, undecided instead of an error.
 	Offline bool
@@ -51,6 +50,14 @@ type Options struct {
 	// print, where the source was compiled for that. They are for tests; nil is none.
 	Coverage *eval.Coverage
 	Print    print.Hook
+}
+
+// Pacer makes policies of sources below the enterprise wait, so that others can be evaluated.
+type Pacer interface {
+	// Wait is called when a policy begins, and as eval.Limits.Pace.
+	Wait(ctx context.Context, now time.Time) (waited time.Duration)
+	// Pause is called when a policy ends.
+	Pause(now time.Time)
 }
 
 // Namespace is a Namespace object as policies read it; zero is none.

@@ -220,7 +220,7 @@ func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, mo
 		}
 		exact = false
 		input, wrong := problem.model(pool)
-		if f := c.judge(r, input); f != nil {
+		if f := c.confirmed(r, input); f != nil {
 			return &candidate{input, f}, nil, ""
 		}
 		models = append(models, input)

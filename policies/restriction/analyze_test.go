@@ -62,7 +62,7 @@ func TestAnalyze(t *testing.T) {
 			[]layer{{"enterprise", "allow if input.a\ndeny if input.b"}}, "", "allow if input.a", Proved, "", "",
 		},
 		"a parent whose rules contradict each other": {
-			[]layer{{"enterprise", "allow := true if input.a\nallow := false if input.b"}}, "", "allow if input.a", Counterexample, "", "child grants allow where parent0 does not",
+			[]layer{{"enterprise", "allow := true if input.a\nallow := false if not input.b"}}, "", "allow if input.a", Counterexample, "", "child grants allow where parent0 does not",
 		},
 		"a parent whose helper contradicts itself": {
 			[]layer{{"enterprise", "allow if not h\nh := 1 if input.a\nh := 2 if input.b"}}, "", "allow if {\n\tinput.a\n\tinput.b\n}", Counterexample, "", "",
@@ -383,4 +383,44 @@ func TestConflictsUnderOtherKeys(t *testing.T) {
 			assert.Equal(t, Proved, verdict.Outcome, "%s, a copy: %+v", name, verdict)
 		}
 	}
+}
+
+// TestCounterexamplesHoldInEveryOrder: the releases of OPA evaluate rules of one value, and the
+// conditions of a body, in different orders. 1.4.2, the OPA of gateways, meets the conflict of
+// h here, and 1.22 does not.
+func TestCounterexamplesHoldInEveryOrder(t *testing.T) {
+	t.Parallel()
+	gateway := startGatewayOPA(t)
+	for name, rules := range map[string]string{
+		"rules":      "allow if input.b == 1\nallow if h\n",
+		"conditions": "allow if {\n\tnot input.b >= 1\n\th\n} else if {\n\tinput.b == 1\n}",
+		"negations":  "allow if {\n\tnot input.b >= 1\n\tinput\n\tnot h\n} else if {\n\tinput.b == 1\n}",
+		"a function": "allow if {\n\tnot input.b >= 1\n\tnot f(input.b)\n} else if {\n\tinput.b == 1\n}",
+	} {
+		rules = "h := v if {\n\tsome v in {\"x\", 7}\n\tv != input.a\n}\nf(b) := v if {\n\tsome v in {b, 7}\n}\n" + rules
+		child, parent := policyOf(t, "team", "child", rules), policyOf(t, "enterprise", "parent", `allow if input.a in {"x", 7}`)
+		c := newComparison("allow", child, []*sidecar.Policy{parent})
+		r, input := newReplay(t.Context()), ast.MustParseTerm(`{"a": {}, "b": 1}`).Value
+		assert.NotNil(t, c.judge(r, input), name)
+		assert.Nil(t, c.confirmed(r, input), name)
+		if name == "rules" {
+			_, err := gateway.replay(t.Context()).run(child, "allow", input, nil)
+			assert.ErrorContains(t, err, "conflict", name)
+		}
+	}
+}
+
+// TestCounterexamplesNeedNoConflictOfAParent: OPA 1.4.2 does not meet the conflict of the
+// parent's h.
+func TestCounterexamplesNeedNoConflictOfAParent(t *testing.T) {
+	t.Parallel()
+	helper := "h := true if input.a\nh := false if not input.b\n"
+	parent, child := policyOf(t, "enterprise", "parent", helper+"allow := false if { not h } else if input.c"), policyOf(t, "team", "child", "allow if input.c")
+	c := newComparison("allow", child, []*sidecar.Policy{parent})
+	r, input := newReplay(t.Context()), ast.MustParseTerm(`{"a": 1, "c": 1}`).Value
+	require.NotNil(t, c.judge(r, input))
+	require.Nil(t, c.confirmed(r, input))
+	require.Nil(t, c.judge(startGatewayOPA(t).replay(t.Context()), input))
+	own := policyOf(t, "enterprise", "parent", "allow := true if input.a\nallow := false if not input.b")
+	require.NotNil(t, newComparison("allow", child, []*sidecar.Policy{own}).confirmed(r, input))
 }

@@ -22,10 +22,12 @@ type comparison struct {
 	parents, definers []*sidecar.Policy
 	// ungrantable says that the broadest scope does not have the grant.
 	ungrantable bool
+	// changes is how many inputs are tried that are made of others.
+	changes int
 }
 
 func newComparison(decision string, child *sidecar.Policy, parents []*sidecar.Policy) *comparison {
-	c := &comparison{decision: decision, ranks: sidecar.Ranks(decision), child: child, parents: parents}
+	c := &comparison{decision: decision, ranks: sidecar.Ranks(decision), child: child, parents: parents, changes: maxChanges}
 	c.definers = slices.DeleteFunc(slices.Clone(parents), func(p *sidecar.Policy) bool { return !p.Defines(decision) })
 	c.order = sidecar.OrderAmong(decision, append(slices.Clone(c.definers), child))
 	root := parents[0].Level
@@ -57,6 +59,16 @@ func (c *comparison) judge(r *replay, input ast.Value) *finding {
 	r.unsure = false
 	found := c.judged(r, input)
 	if r.unsure {
+		return nil
+	}
+	return found
+}
+
+// confirmed is judge, but nil where the outcome depends on which rules and conditions OPA
+// evaluates, and in which order.
+func (c *comparison) confirmed(r *replay, input ast.Value) *finding {
+	found := c.judge(r, input)
+	if found == nil || c.judge(r.inEveryOrder(), input) == nil {
 		return nil
 	}
 	return found

@@ -85,7 +85,7 @@ func TestFormulasAgreeWithOPA(t *testing.T) {
 	compared, failed := 0, 0
 	for range policies {
 		decision := decisions[g.IntN(len(decisions))]
-		text, _ := g.pair(decision)
+		text := policyText(g.parent(decision))
 		p, err := sidecar.Parse(sidecar.Source{Level: "team", Name: "policy", Domain: anyDomain, Content: text})
 		if err != nil {
 			continue

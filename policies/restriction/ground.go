@@ -3,6 +3,9 @@ package restriction
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -41,8 +44,11 @@ type problem struct {
 
 type grounded struct {
 	atom
-	variable int
+	variable  int
+	mentioned []string // the keys of its parts
 }
+
+func (g grounded) mentions(key string) bool { return slices.Contains(g.mentioned, key) }
 
 // universal says that no element of a collection makes the body true, if its variable
 // is true.
@@ -66,15 +72,65 @@ func (p *problem) assert(f formula) {
 	p.addLemmas()
 }
 
+// stated is a formula with its text, and with the formulas that it is made of. Each text is
+// written once, however deep the formula is.
+type stated struct {
+	formula
+	text  string
+	parts []stated
+}
+
+func (p *problem) state(f formula) stated {
+	switch f := f.(type) {
+	case negation:
+		return p.stateAll("not", f, f.of)
+	case conjunction:
+		return p.stateAll("and", f, f...)
+	case disjunction:
+		return p.stateAll("or", f, f...)
+	case existence:
+		return stated{formula: f, text: p.writer.formula("", f)}
+	case atom:
+		return stated{formula: f, text: strconv.Quote(f.key())}
+	}
+	return stated{formula: f, text: fmt.Sprint(f)}
+}
+
+func (p *problem) stateAll(name string, f formula, parts ...formula) stated {
+	made := stated{formula: f, parts: make([]stated, len(parts))}
+	var text strings.Builder
+	text.WriteString(name + "(")
+	for i, part := range parts {
+		made.parts[i] = p.state(part)
+		text.WriteString(made.parts[i].text)
+		text.WriteByte(';')
+	}
+	text.WriteByte(')')
+	made.text = keyOf(text.String())
+	return made
+}
+
 // literal is a literal that implies the formula, or its opposite.
 func (p *problem) literal(f formula, positive bool) int {
-	switch f.(type) {
+	switch f := f.(type) {
+	case bool, atom:
+		return p.newLiteral(stated{formula: f}, positive)
+	}
+	return p.literalOf(p.state(f), positive)
+}
+
+func (p *problem) literalOf(f stated, positive bool) int {
+	switch f.formula.(type) {
 	case conjunction, disjunction, existence:
 	default:
 		return p.newLiteral(f, positive)
 	}
-	text := p.writer.formula("", f)
-	key := func(positive bool) string { return fmt.Sprint(positive, text) }
+	key := func(positive bool) string {
+		if positive {
+			return f.text
+		}
+		return "not " + f.text
+	}
 	if known, ok := p.literals[key(positive)]; ok {
 		return known
 	}
@@ -86,29 +142,29 @@ func (p *problem) literal(f formula, positive bool) int {
 	return literal
 }
 
-func (p *problem) newLiteral(f formula, positive bool) int {
-	switch f := f.(type) {
+func (p *problem) newLiteral(f stated, positive bool) int {
+	switch of := f.formula.(type) {
 	case bool:
-		if f == positive {
+		if of == positive {
 			return p.always
 		}
 		return -p.always
 	case negation:
-		return p.literal(f.of, !positive)
+		return p.literalOf(f.parts[0], !positive)
 	case atom:
 		if positive {
-			return p.variable(f)
+			return p.variable(of)
 		}
-		return -p.variable(f)
+		return -p.variable(of)
 	case conjunction:
-		return p.compound(f, positive, positive)
+		return p.compound(f.parts, positive, positive)
 	case disjunction:
-		return p.compound(f, positive, !positive)
+		return p.compound(f.parts, positive, !positive)
 	case existence:
 		if positive {
-			return p.witnessed(f)
+			return p.witnessed(of)
 		}
-		u := &universal{existence: f, variable: p.solver.NewVariable()}
+		u := &universal{existence: of, variable: p.solver.NewVariable()}
 		p.universals = append(p.universals, u)
 		return u.variable
 	}
@@ -116,11 +172,11 @@ func (p *problem) newLiteral(f formula, positive bool) int {
 }
 
 // compound implies each of the parts, or one of them.
-func (p *problem) compound(parts []formula, positive, each bool) int {
+func (p *problem) compound(parts []stated, positive, each bool) int {
 	variable := p.solver.NewVariable()
 	clause := []int{-variable}
 	for _, part := range parts {
-		literal := p.literal(part, positive)
+		literal := p.literalOf(part, positive)
 		if each {
 			p.solver.Add(-variable, literal)
 		} else {
@@ -181,8 +237,10 @@ func (p *problem) variable(a atom) int {
 	}
 	variable := p.solver.NewVariable()
 	p.atoms[key] = variable
-	p.list = append(p.list, grounded{a, variable})
+	at := len(p.list)
+	p.list = append(p.list, grounded{a, variable, nil})
 	for part := range a.parts() {
+		p.list[at].mentioned = append(p.list[at].mentioned, part.key())
 		if m, ok := part.(member); ok {
 			p.element(m.of, m.at)
 		}

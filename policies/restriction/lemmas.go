@@ -205,7 +205,7 @@ func (p *problem) equalityLemmas(a, b grounded) {
 		p.sameLemmas(a, b)
 		return
 	}
-	if !mentions(b.atom, a.left.key()) || contains[ast.Number](value) && looksInto(b.atom, a.left.key()) {
+	if !b.mentions(a.left.key()) || contains[ast.Number](value) && looksInto(b.atom, a.left.key()) {
 		return
 	}
 	holds, known := decide(b.atom, func(t term) (ast.Value, bool) { return value, t.key() == a.left.key() })
@@ -215,15 +215,6 @@ func (p *problem) equalityLemmas(a, b grounded) {
 	case known:
 		p.solver.Add(-a.variable, -b.variable)
 	}
-}
-
-func mentions(a atom, key string) bool {
-	for part := range a.parts() {
-		if part.key() == key {
-			return true
-		}
-	}
-	return false
 }
 
 // looksInto says that an atom has a function of a term which may tell equal numbers

@@ -342,7 +342,7 @@ func (b *builder) check() {
 			continue
 		}
 		for _, other := range b.problem.list {
-			if sharesTerm(g.atom, other.atom) {
+			if sharesTerm(g, other) {
 				b.wrong = append(b.wrong, b.literalOf(other))
 			}
 		}
@@ -350,9 +350,9 @@ func (b *builder) check() {
 	}
 }
 
-func sharesTerm(a, b atom) bool {
+func sharesTerm(a, b grounded) bool {
 	for part := range a.parts() {
-		if _, isMember := part.(member); isMember && mentions(b, part.key()) {
+		if _, isMember := part.(member); isMember && b.mentions(part.key()) {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package restriction
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -31,6 +32,54 @@ func newReplay(ctx context.Context) *replay {
 	r := &replay{ctx: ctx, now: time.Now()}
 	r.run = r.evaluate
 	return r
+}
+
+// inEveryOrder is a replay that fails wherever a release of OPA may, and is not sure where
+// another release may give another value than an error.
+func (r *replay) inEveryOrder() *replay {
+	all := &replay{ctx: r.ctx, now: r.now}
+	all.run = func(p *sidecar.Policy, decision string, input ast.Value, _ *eval.Coverage) (ast.Value, error) {
+		ctx, cancel := context.WithTimeout(r.ctx, patience)
+		defer cancel()
+		value, err := p.AskOPAInEveryOrder(ctx, decision, input, r.now)
+		if err == nil {
+			return value, nil
+		}
+		without, known := valueWithoutConflict(ctx, p, decision, input, r.now, err)
+		grantsNothing := without == nil || ast.Compare(without, ast.Boolean(false)) == 0
+		all.unsure = all.unsure || !known || !grantsNothing
+		return nil, err
+	}
+	return all
+}
+
+// valueWithoutConflict is the value of a decision where a release of OPA does not meet the
+// conflict that another has met: OPA 1.22 looks for a second value of h in `not h`, and 1.4.2
+// does not. It is known where it is the same with each of the rules that conflict alone. All
+// releases meet a conflict of the decision itself.
+func valueWithoutConflict(ctx context.Context, p *sidecar.Policy, decision string, input ast.Value, now time.Time, err error) (value ast.Value, known bool) {
+	failure, ok := errors.AsType[*topdown.Error](err)
+	if !ok || failure.Code != topdown.ConflictErr || failure.Location == nil || !strings.HasPrefix(failure.Message, "rule ") {
+		return nil, false
+	}
+	var conflicting []*ast.Rule
+	for _, rule := range p.AllRules() {
+		if rule.Location.Row == failure.Location.Row {
+			name, _ := p.RuleName(rule.Ref())
+			if name == decision {
+				return nil, true
+			}
+			conflicting, _ = chainsOf(p.Rules(name))
+		}
+	}
+	for i, rule := range conflicting {
+		one, err := p.AskOPAWithOnly(ctx, rule, decision, input, now)
+		if err != nil || i > 0 && (one == nil) != (value == nil) || one != nil && i > 0 && ast.Compare(one, value) != 0 {
+			return nil, false
+		}
+		value = one
+	}
+	return value, len(conflicting) > 0
 }
 
 // decide is the value of a decision for an input, which is undefined where nil. The

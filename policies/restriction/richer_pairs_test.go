@@ -314,41 +314,41 @@ func (t *tape) policy(decision string, further func() string) string {
 	return text
 }
 
-// richerPair is a parent and a child: with further conditions, in other words, with one
-// choice changed, both of that, or of its own.
-func richerPair(random *rand.Rand) (decision, parent, child string) {
+// richerPairs are a parent and what makes children of it: with further conditions, in other
+// words, with one choice changed, both of that, or of their own.
+func richerPairs(random *rand.Rand) (decision, parent string, child func() string) {
 	decision = []string{"allow", "allow", "allow", "allow", "max_tokens", "allowed_models", "autonomy_level"}[random.IntN(7)]
 	nothing := func() string { return "" }
 	first := &tape{random: random}
 	parent = first.policy(decision, nothing)
-	other := &tape{random: random, names: 1000}
-	further := func() string {
-		if random.IntN(3) == 0 {
-			return ""
+	return decision, parent, func() string {
+		other := &tape{random: random, names: 1000}
+		further := func() string {
+			if random.IntN(3) == 0 {
+				return ""
+			}
+			return "\n\t" + other.condition(1)
 		}
-		return "\n\t" + other.condition(1)
-	}
-	reworded := func(drawn []draw) {
-		for i := range drawn {
-			if drawn[i].form {
-				drawn[i].n = random.IntN(1 << 20)
+		reworded := func(drawn []draw) {
+			for i := range drawn {
+				if drawn[i].form {
+					drawn[i].n = random.IntN(1 << 20)
+				}
 			}
 		}
+		changed := func(drawn []draw) { drawn[random.IntN(len(drawn))].n = random.IntN(1 << 20) }
+		switch random.IntN(10) {
+		case 0, 1, 2:
+			return first.again(func([]draw) {}).policy(decision, further)
+		case 3, 4:
+			return first.again(reworded).policy(decision, further)
+		case 5, 6:
+			return first.again(changed).policy(decision, nothing)
+		case 7, 8:
+			return first.again(func(drawn []draw) { reworded(drawn); changed(drawn); changed(drawn) }).policy(decision, further)
+		}
+		return other.policy(decision, nothing)
 	}
-	changed := func(drawn []draw) { drawn[random.IntN(len(drawn))].n = random.IntN(1 << 20) }
-	switch random.IntN(10) {
-	case 0, 1, 2:
-		child = first.again(func([]draw) {}).policy(decision, further)
-	case 3, 4:
-		child = first.again(reworded).policy(decision, further)
-	case 5, 6:
-		child = first.again(changed).policy(decision, nothing)
-	case 7, 8:
-		child = first.again(func(drawn []draw) { reworded(drawn); changed(drawn); changed(drawn) }).policy(decision, further)
-	default:
-		child = other.policy(decision, nothing)
-	}
-	return decision, parent, child
 }
 
 // richerInput is an input of the shape that the policies are about, more or less.

@@ -43,7 +43,7 @@ func (c *comparison) search(r *replay, models []ast.Value) (found *candidate) {
 			return f
 		}
 	}
-	for range maxChanges {
+	for range c.changes {
 		if f := s.try(s.changed()); f != nil {
 			return f
 		}
@@ -182,7 +182,7 @@ func (c *comparison) shrink(r *replay, found *candidate) (smallest *candidate) {
 			if tries++; tries > maxShrinks {
 				return smallest
 			}
-			if f := c.judge(r, smaller); f != nil {
+			if f := c.confirmed(r, smaller); f != nil {
 				smallest, improved = &candidate{smaller, f}, true
 				break
 			}

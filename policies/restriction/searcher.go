@@ -37,19 +37,21 @@ const maxKept = 40
 
 // try judges an input, and keeps it if it is worth changing.
 func (s *searcher) try(input ast.Value) *candidate {
-	if f := s.judge(s.replay, input); f != nil {
-		return &candidate{input, f}
+	var coverage eval.Coverage
+	value, err := s.evaluate(s.child, s.decision, input, &coverage)
+	if s.ctx.Err() != nil {
+		panic(outOfTime)
+	}
+	permits := err == nil && value != nil && (s.order != sidecar.Grant || ast.Compare(value, ast.Boolean(true)) == 0)
+	if permits { // else the child permits no more
+		if f := s.confirmed(s.replay, input); f != nil {
+			return &candidate{input, f}
+		}
 	}
 	if input == nil {
 		return nil
 	}
-	var coverage eval.Coverage
-	value, err := s.evaluate(s.child, s.decision, input, &coverage)
-	reached := len(coverage.Outcomes())
-	if s.ctx.Err() != nil {
-		panic(outOfTime)
-	}
-	if err == nil && value != nil && (s.order != sidecar.Grant || ast.Compare(value, ast.Boolean(true)) == 0) {
+	if permits {
 		if len(s.granted) == maxKept {
 			s.granted[s.random.IntN(maxKept)] = input
 		} else {
@@ -57,6 +59,7 @@ func (s *searcher) try(input ast.Value) *candidate {
 		}
 		return nil
 	}
+	reached := len(coverage.Outcomes())
 	at, _ := slices.BinarySearchFunc(s.nearest, reached, func(one scored, reached int) int { return reached - one.reached })
 	if at < maxKept {
 		s.nearest = slices.Insert(s.nearest, at, scored{input, reached})

@@ -3,6 +3,7 @@ package restriction
 import (
 	"crypto/sha256"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -59,8 +60,8 @@ func (w *writer) write(b *strings.Builder, f formula) {
 		at := witness{named{fmt.Sprintf("%s%d", w.prefix, w.depth)}}
 		w.depth++
 		defer func() { w.depth-- }()
-		all(fmt.Sprintf("some %q", f.in.key()), f.body(at, memberTerm(f.in, at)))
+		all("some "+strconv.Quote(f.in.key()), f.body(at, memberTerm(f.in, at)))
 	case atom:
-		fmt.Fprintf(b, "%q", f.key())
+		b.WriteString(strconv.Quote(f.key()))
 	}
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -41,6 +42,24 @@ func makeIntegers(n int) *ast.Term {
 	return ast.ArrayTerm(terms...)
 }
 
+// makeKeys is a text of YAML with a mapping of so many keys.
+func makeKeys(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "k%d: v\n", i)
+	}
+	return text.String()
+}
+
+// makeFields is an object of so many keys.
+func makeFields(n int) map[string]any {
+	fields := map[string]any{}
+	for i := range n {
+		fields[fmt.Sprint("k", i)] = "v"
+	}
+	return fields
+}
+
 // makeNested is a list in a list, so many times.
 func makeNested(depth int) *ast.Term {
 	term := ast.StringTerm("x")
@@ -79,6 +98,15 @@ func TestCallsThatCouldRunLongAreRefused(t *testing.T) {
 		"aliases":                    {"yaml.unmarshal", makeOperands("a: &a [x]\nb: *a"), ""},
 		"a text of brackets":         {"json.unmarshal", makeOperands(strings.Repeat("[", MaxMadeNodes+1)), "a text to parse has 100001 commas and brackets"},
 		"a long text of YAML":        {"yaml.unmarshal", makeOperands(strings.Repeat("x", MaxParseBytes+1)), "operand 1 has 262145 bytes; the limit is 262144"},
+		"lines of YAML":              {"yaml.unmarshal", makeOperands(strings.Repeat("- a\n", maxYAMLMarks)), "a text of YAML has 40000 lines, commas"},
+		"documents of YAML":          {"yaml.is_valid", makeOperands(strings.Repeat("---\n", maxYAMLMarks+1)), "a text of YAML has 20001 lines"},
+		"keys of one mapping":        {"yaml.unmarshal", makeOperands(makeKeys(2001)), "a mapping of YAML has too many keys"},
+		"some keys of one mapping":   {"yaml.unmarshal", makeOperands(makeKeys(2000)), ""},
+		"keys of several mappings":   {"yaml.is_valid", makeOperands(strings.Repeat("---\n"+makeKeys(1000), 5)), "a mapping of YAML has too many keys"},
+		"a text that nests":          {"yaml.is_valid", makeOperands(strings.Repeat("- ", 5000) + "a"), "a text of YAML nests deeper than 1000"},
+		"keys to write as YAML":      {"yaml.marshal", makeOperands(makeFields(2001)), "a mapping of YAML has too many keys"},
+		"values to write as YAML":    {"yaml.marshal", makeOperands(list[:12_000]), "a value to write as YAML is larger than 12000 values"},
+		"some values as YAML":        {"yaml.marshal", makeOperands(makeFields(2000)), ""},
 		"hashes that follow":         {"cast_set", makeOperands(makeIntegers(2_000)), "have the same hash, or hashes that follow each other"},
 		"some such hashes":           {"cast_set", makeOperands(makeIntegers(100)), ""},
 		"copies of copies":           {"json.patch", makeOperands(map[string]any{"a": list[:10]}, copies), "the copies could make a value of more than 200000 values"},

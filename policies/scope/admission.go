@@ -105,7 +105,7 @@ func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *a
 		key := other.Source().Scope.Key()
 		switch {
 		case key == c.scope.Key():
-			out = append(out, c.sameScope(other)...)
+			out = append(out, sameScope(candidate, other)...)
 		case slices.Contains(above, key):
 			out = append(out, c.redeclares(other)...)
 			out = append(out, c.exempts(other)...)
@@ -191,14 +191,28 @@ func (c *candidateCheck) grants(policy engine.PolicyInfo) []Violation {
 	return out
 }
 
+// CheckPackages says whether a source has packages of its own, beside the others that are
+// live: of two sources of one scope, the older one may have a package.
+func CheckPackages(candidate *engine.PolicySet, others []*engine.PolicySet) (out []Violation) {
+	for _, other := range others {
+		if other.Source().Scope.Key() == candidate.Source().Scope.Key() {
+			out = append(out, sameScope(candidate, other)...)
+		}
+	}
+	return out
+}
+
 // sameScope is about two sources of one scope that claim one package.
-func (c *candidateCheck) sameScope(other *engine.PolicySet) []Violation {
+func sameScope(candidate, other *engine.PolicySet) []Violation {
+	if candidate.Source().OlderThan(other.Source()) {
+		return nil
+	}
 	var out []Violation
-	for _, mine := range c.set.Describe() {
+	for _, mine := range candidate.Describe() {
 		for _, theirs := range other.Describe() {
 			if mine.Package == theirs.Package {
 				out = append(out, Violation{ReasonPackageConflict, mine.Location.Errorf(
-					"source %s has a policy %s, too (%s): a message could not tell them apart; rename the package of one", other.Name(), theirs.Package, theirs.Location)})
+					"source %s has a policy %s, too (%s): a message could not tell them apart, and the older source keeps it; rename the package", other.Name(), theirs.Package, theirs.Location)})
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package scope
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -200,6 +201,27 @@ func TestTwoSourcesOfOneScopeHaveTheirOwnPackages(t *testing.T) {
 	require.Equal(t, ReasonPackageConflict, violations[0].Reason)
 	require.Contains(t, violations[0].Error(), "policy.rego:1: source first has a policy team.labels, too (policy.rego:1)")
 	require.Empty(t, Check(source(t, "second", hierarchy.Scope{}, "package other\ndeny contains \"no\""), others, admission.BuiltinResources()))
+}
+
+// TestTheOlderSourceKeepsAPackage, whichever is judged first.
+func TestTheOlderSourceKeepsAPackage(t *testing.T) {
+	at := func(name string, created int64) *engine.PolicySet {
+		set, err := engine.Compile(definition.Source{Name: name, Files: map[string]string{"policy.rego": denies}, Created: time.Unix(created, 0)})
+		require.NoError(t, err)
+		return set
+	}
+	unstored, err := engine.Compile(definition.Source{Name: "a", Files: map[string]string{"policy.rego": denies}})
+	require.NoError(t, err)
+	for _, c := range []struct{ older, younger *engine.PolicySet }{
+		{at("b", 1), at("a", 2)}, {at("a", 1), at("b", 1)}, {at("b", 1), unstored},
+	} {
+		require.Empty(t, CheckPackages(c.older, []*engine.PolicySet{c.younger}))
+		require.Empty(t, Check(c.older, []*engine.PolicySet{c.younger}, admission.BuiltinResources()))
+		require.Len(t, CheckPackages(c.younger, []*engine.PolicySet{c.older}), 1)
+		require.Len(t, Check(c.younger, []*engine.PolicySet{c.older}, admission.BuiltinResources()), 1)
+	}
+	other := source(t, "other", hierarchy.Scope{Level: hierarchy.Team, Name: "bank", Namespaces: []string{"bank"}}, denies)
+	require.Empty(t, CheckPackages(at("b", 2), []*engine.PolicySet{other}), "another scope")
 }
 
 // TestTheEnterpriseHasNoParent, whatever it names.

@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,8 +21,8 @@ import (
 type programs struct {
 	mu   sync.Mutex
 	made map[programKey]programOrError
-	// opa has compiled the policy for OPA's own evaluator: nil until that is asked.
-	opa *ast.Compiler
+	// opa has compiled the policy for OPA's own evaluator, once that was asked.
+	opa map[bodyOrder]*compiledByOPA
 }
 
 // programKey has no decision where it is of all that are rules.
@@ -95,7 +96,7 @@ func (p *Policy) queryProgram(decision string, cover bool) (*eval.Program, error
 	if _, errs := planning.CheckGrowth(p.compiler, refs...); len(errs) > 0 {
 		return nil, errs
 	}
-	planned, err := plan.Query(p.compiler, ast.NewBody(ast.Equality.Expr(ast.VarTerm(resultVar), ast.NewTerm(p.Ref(decision)))))
+	planned, err := plan.Query(p.compiler, p.query(decision))
 	if err != nil {
 		return nil, err
 	}
@@ -123,14 +124,69 @@ func (p Program) Run(ctx context.Context, options eval.Options) (*ast.Term, erro
 // its index does not exclude, so it may give a value where Program ends with a conflict. The
 // input is undefined where nil, and so is the value.
 func (p *Policy) AskOPA(ctx context.Context, decision string, input ast.Value, now time.Time) (ast.Value, error) {
-	compiler, err := p.compiledByOPA()
+	return p.askOPA(ctx, decision, input, now, asWritten)
+}
+
+// AskOPAInEveryOrder is AskOPA with an error wherever a release of OPA may end with one. Which
+// of several rules of one value are evaluated, and which conditions of a body before others,
+// depends on the release, and so whether the conflict of a helper is met. So this evaluates
+// all rules, and those conditions first that refer to other rules, forwards and backwards.
+func (p *Policy) AskOPAInEveryOrder(ctx context.Context, decision string, input ast.Value, now time.Time) (ast.Value, error) {
+	if _, err := p.askOPA(ctx, decision, input, now, rulesFirst); err != nil {
+		return nil, err
+	}
+	return p.askOPA(ctx, decision, input, now, rulesFirstBackwards)
+}
+
+// bodyOrder is in which order conditions are evaluated, where their variables allow it.
+type bodyOrder int
+
+const (
+	asWritten bodyOrder = iota
+	rulesFirst
+	rulesFirstBackwards
+)
+
+// compiledByOPA is a policy, and queries for its decisions.
+type compiledByOPA struct {
+	*ast.Compiler
+	queries map[string]ast.Body
+}
+
+func (p *Policy) askOPA(ctx context.Context, decision string, input ast.Value, now time.Time, order bodyOrder) (ast.Value, error) {
+	compiler, query, err := p.compileByOPA(decision, order)
 	if err != nil {
 		return nil, err
 	}
-	query, err := compiler.QueryCompiler().Compile(ast.NewBody(ast.Equality.Expr(ast.VarTerm(resultVar), ast.NewTerm(p.Ref(decision)))))
+	return run(ctx, compiler, query, input, now, order)
+}
+
+// AskOPAWithOnly is AskOPA as if a rule were the only one of its name.
+func (p *Policy) AskOPAWithOnly(ctx context.Context, rule *ast.Rule, decision string, input ast.Value, now time.Time) (ast.Value, error) {
+	module, err := parseModule(p.Source)
 	if err != nil {
 		return nil, err
 	}
+	name := rule.Head.Ref()[0].Value
+	module.Rules = slices.DeleteFunc(module.Rules, func(other *ast.Rule) bool {
+		return !other.Default && other.Head.Ref()[0].Value.Compare(name) == 0 && other.Location.Compare(rule.Location) != 0
+	})
+	compiler := ast.NewCompiler().WithCapabilities(gatewayCapabilities())
+	if compiler.Compile(map[string]*ast.Module{p.Name: module}); compiler.Failed() {
+		return nil, compiler.Errors
+	}
+	query, err := compiler.QueryCompiler().Compile(p.query(decision))
+	if err != nil {
+		return nil, err
+	}
+	return run(ctx, compiler, query, input, now, asWritten)
+}
+
+func (p *Policy) query(decision string) ast.Body {
+	return ast.NewBody(ast.Equality.Expr(ast.VarTerm(resultVar), ast.NewTerm(p.Ref(decision))))
+}
+
+func run(ctx context.Context, compiler *ast.Compiler, query ast.Body, input ast.Value, now time.Time, order bodyOrder) (ast.Value, error) {
 	store := inmem.New()
 	transaction, err := store.NewTransaction(ctx)
 	if err != nil {
@@ -139,30 +195,82 @@ func (p *Policy) AskOPA(ctx context.Context, decision string, input ast.Value, n
 	defer store.Abort(ctx, transaction)
 	cancel := topdown.NewCancel()
 	defer context.AfterFunc(ctx, cancel.Cancel)()
-	run := topdown.NewQuery(query).WithCompiler(compiler).WithStore(store).WithTransaction(transaction).WithTime(now).WithCancel(cancel)
-	if input != nil {
-		run = run.WithInput(ast.NewTerm(input))
+	evaluation := topdown.NewQuery(query).WithCompiler(compiler).WithStore(store).WithTransaction(transaction).WithTime(now).WithCancel(cancel)
+	if order != asWritten {
+		evaluation = evaluation.WithIndexing(false).WithEarlyExit(false)
 	}
-	results, err := run.Run(ctx)
+	if input != nil {
+		evaluation = evaluation.WithInput(ast.NewTerm(input))
+	}
+	results, err := evaluation.Run(ctx)
 	if err != nil || len(results) == 0 {
 		return nil, err
 	}
 	return results[0][resultVar].Value, nil
 }
 
-func (p *Policy) compiledByOPA() (*ast.Compiler, error) {
+// compileByOPA compiles the policy and the query of a decision, each once.
+func (p *Policy) compileByOPA(decision string, order bodyOrder) (*ast.Compiler, ast.Body, error) {
 	p.programs.mu.Lock()
 	defer p.programs.mu.Unlock()
-	if p.programs.opa == nil {
+	compiled := p.programs.opa[order]
+	if compiled == nil {
 		module, err := parseModule(p.Source)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		compiler := ast.NewCompiler().WithCapabilities(gatewayCapabilities())
-		if compiler.Compile(map[string]*ast.Module{p.Name: module}); compiler.Failed() {
-			return nil, compiler.Errors
+		if order != asWritten {
+			compiler.WithStageAfterID(ast.StageCheckUndefinedFuncs, ast.CompilerStageDefinition{Name: "Reorder", MetricName: "reorder", Stage: func(compiler *ast.Compiler) *ast.Error {
+				p.reorder(compiler.Modules[p.Name], order)
+				return nil
+			}})
 		}
-		p.programs.opa = compiler
+		if compiler.Compile(map[string]*ast.Module{p.Name: module}); compiler.Failed() {
+			return nil, nil, compiler.Errors
+		}
+		if p.programs.opa == nil {
+			p.programs.opa = map[bodyOrder]*compiledByOPA{}
+		}
+		compiled = &compiledByOPA{compiler, map[string]ast.Body{}}
+		p.programs.opa[order] = compiled
 	}
-	return p.programs.opa, nil
+	query, known := compiled.queries[decision]
+	if !known {
+		var err error
+		query, err = compiled.QueryCompiler().Compile(p.query(decision))
+		if err != nil {
+			return nil, nil, err
+		}
+		compiled.queries[decision] = query
+	}
+	return compiled.Compiler, query, nil
+}
+
+// reorder changes the order of conditions in all bodies. OPA then moves those back that use
+// variables of others.
+func (p *Policy) reorder(module *ast.Module, order bodyOrder) {
+	refersToRules := func(expr *ast.Expr) bool {
+		found := false
+		ast.WalkRefs(expr, func(ref ast.Ref) bool {
+			found = found || ref.HasPrefix(p.Path)
+			return found
+		})
+		return found
+	}
+	ast.WalkBodies(module, func(body ast.Body) bool {
+		if order == rulesFirstBackwards {
+			slices.Reverse(body)
+		}
+		slices.SortStableFunc(body, func(a, b *ast.Expr) int {
+			switch first, second := refersToRules(a), refersToRules(b); {
+			case first == second:
+				return 0
+			case first:
+				return -1
+			}
+			return 1
+		})
+		return false
+	})
 }

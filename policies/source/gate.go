@@ -68,7 +68,12 @@ type Gate struct {
 // the permission may come after the source. An error means that it found no verdict.
 func (g Gate) Judge(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
 	if set, ok := live.Get(candidate.Name); ok && set.CompiledFrom(candidate) {
-		verdict := g.JudgeScope(candidate, live) // what is above may have narrowed since
+		// What is above may have narrowed since, and an older source may claim a package: two that
+		// claim one at the same time do not see each other before both are live.
+		verdict := g.JudgeScope(candidate, live)
+		if violations := scope.CheckPackages(set, others(live, candidate.Name)); verdict.Reason == "" && len(violations) > 0 {
+			verdict = beyondScope(violations)
+		}
 		verdict.Set, verdict.Warnings = set, warnings(set, live.Resources())
 		return verdict, nil
 	}

@@ -42,8 +42,10 @@ type keptVerdict struct {
 	// beside is the digest of what was live.
 	beside string
 	// scoped says that the source is of a scope below the enterprise, of which what
-	// others declare decides what it has.
+	// others declare decides what it has, and live that the revision is live, so that the
+	// gate need not compile it.
 	scoped  bool
+	live    bool
 	expires time.Time
 	verdict Verdict
 }
@@ -60,10 +62,13 @@ func (v *Verdicts) Judge(ctx context.Context, candidate definition.Source, live 
 	if snapshot := live.Snapshot(); snapshot != nil {
 		now.beside = snapshot.Digest()
 	}
+	if set, ok := live.Get(candidate.Name); ok {
+		now.live = set.CompiledFrom(candidate)
+	}
 	if last, ok := v.last.Load(candidate.Name); ok && last.(keptVerdict).holds(now) {
 		return last.(keptVerdict).verdict, nil
 	}
-	if set, ok := live.Get(candidate.Name); now.scoped && !(ok && set.CompiledFrom(candidate)) {
+	if now.scoped && !now.live {
 		select {
 		case v.scoped <- struct{}{}:
 			defer func() { <-v.scoped }()
@@ -91,7 +96,7 @@ func (k keptVerdict) holds(now keptVerdict) bool {
 	switch {
 	case k.identity != now.identity, k.resources != now.resources, time.Now().After(k.expires):
 		return false
-	case k.verdict.Reason == ReasonVersionConflict || k.verdict.OutsideScope || k.scoped:
+	case k.verdict.Reason == ReasonVersionConflict || k.verdict.OutsideScope || k.scoped || now.live:
 		return k.beside == now.beside
 	}
 	return true

@@ -13,6 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
 
@@ -148,4 +149,40 @@ func TestSourcesBelowTheEnterpriseHoldUpNobodyElse(t *testing.T) {
 	slow.Wait()
 	go func() { <-started }()
 	require.NoError(t, judge("late", hierarchy.Team))
+}
+
+// TestSourcesThatClaimAPackageAtOneTime do not see each other before both are live. Then the
+// younger one reports it, and stays in force.
+func TestSourcesThatClaimAPackageAtOneTime(t *testing.T) {
+	verdicts := NewVerdicts(Gate{
+		Compile:     func(_ context.Context, s definition.Source) (*engine.PolicySet, error) { return engine.Compile(s) },
+		Test:        func(context.Context, definition.Source) (suite.Results, error) { return suite.Results{}, nil },
+		Registrable: func([]engine.PolicyInfo, *admission.Resources) error { return nil },
+	})
+	live := engine.NewLive(admission.BuiltinResources())
+	live.Publish()
+	older := makeSource(good, func(s *definition.Source) { s.Name, s.Created = "z", time.Unix(1, 0) })
+	younger := makeSource(good, func(s *definition.Source) { s.Name, s.Created = "a", time.Unix(2, 0) })
+	var sets []*engine.PolicySet
+	for _, candidate := range []definition.Source{younger, older} {
+		verdict, err := verdicts.Judge(t.Context(), candidate, live)
+		require.NoError(t, err)
+		require.NotNil(t, verdict.Set)
+		sets = append(sets, verdict.Set)
+	}
+	for _, set := range sets {
+		live.Put(set)
+	}
+	live.Publish()
+	verdict, err := verdicts.Judge(t.Context(), older, live)
+	require.NoError(t, err)
+	require.Empty(t, verdict.Reason)
+	verdict, err = verdicts.Judge(t.Context(), younger, live)
+	require.NoError(t, err)
+	require.NotNil(t, verdict.Set)
+	require.Equal(t, scope.ReasonPackageConflict, verdict.Reason)
+	younger.Files = map[string]string{"p.rego": good + "\n"}
+	verdict, err = verdicts.Judge(t.Context(), younger, live)
+	require.NoError(t, err)
+	require.Nil(t, verdict.Set, "a new revision is refused")
 }

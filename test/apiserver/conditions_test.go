@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,6 +16,7 @@ import (
 	admissioncel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/lintel-policy/lintel/policies/admission"
@@ -143,7 +145,11 @@ func TestMaintenanceConditions(t *testing.T) {
 		"the garbage collector":         {false, kubernetes + "generic-garbage-collector", "", k8sadmission.Update, "configmaps", "", false},
 		"the controller manager":        {false, "system:kube-controller-manager", "", k8sadmission.Delete, "configmaps", "", false},
 		"the controller manager's Pods": {false, "system:kube-controller-manager", "", k8sadmission.Create, "pods", "", true},
-		"an eviction":                   {false, "jane", "dev", k8sadmission.Create, "pods", "eviction", false},
+		"a user's eviction":             {false, "jane", "dev", k8sadmission.Create, "pods", "eviction", true},
+		"an administrator's eviction":   {false, "admin", "system:masters", k8sadmission.Create, "pods", "eviction", false},
+		"who drains nodes":              {false, "drainer", "dev", k8sadmission.Create, "pods", "eviction", false},
+		"who drains nodes deletes":      {false, "drainer", "dev", k8sadmission.Delete, "pods", "", true},
+		"an autoscaler's eviction":      {false, kubernetes + "cluster-autoscaler", "system:serviceaccounts:kube-system", k8sadmission.Create, "pods", "eviction", false},
 		"a kubelet":                     {false, "system:node:n", "system:nodes", k8sadmission.Delete, "pods", "", false},
 		"a kubelet's status":            {false, "system:node:n", "system:nodes", k8sadmission.Update, "pods", "status", false},
 		"a kubelet's ConfigMap":         {false, "system:node:n", "system:nodes", k8sadmission.Delete, "configmaps", "", true},
@@ -157,12 +163,20 @@ func TestMaintenanceConditions(t *testing.T) {
 			kind := schema.GroupVersionKind{Version: "v1", Kind: "Any"}
 			attributes := k8sadmission.NewAttributesRecord(nil, nil, kind, "shop", "name", kind.GroupVersion().WithResource(c.resource), c.subresource,
 				c.operation, nil, false, &user.DefaultInfo{Name: c.user, Groups: []string{c.group}})
-			result := matcherOf(t, conditions).Match(t.Context(), &k8sadmission.VersionedAttributes{Attributes: attributes, VersionedKind: kind}, nil, nil)
+			result := matcherOf(t, conditions).Match(t.Context(), &k8sadmission.VersionedAttributes{Attributes: attributes, VersionedKind: kind}, nil, mayPatchNodes)
 			require.NoError(t, result.Error)
 			assert.Equal(t, c.called, result.Matches, result.FailedConditionName)
 		})
 	}
 }
+
+// mayPatchNodes authorizes the user drainer to patch nodes, and nobody else to do anything.
+var mayPatchNodes = authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.GetUser().GetName() == "drainer" && a.GetVerb() == "patch" && a.GetResource() == "nodes" && a.GetAPIGroup() == "" && a.GetNamespace() == "" {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
+})
 
 func matcherOf(t *testing.T, conditions []admissionregistrationv1.MatchCondition) matchconditions.Matcher {
 	t.Helper()

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -63,6 +65,7 @@ func TestInstalled(t *testing.T) {
 	n.nothingIsLeft(t)
 	t.Run("while no manager runs", func(t *testing.T) {
 		n.install(t, folder, present)
+		n.breakGlass(t)
 		n.must(t, "", "scale", "deployment/lintel-manager", "--namespace", namespace, "--replicas=0")
 		require.Eventually(t, func() bool { return n.verdict(t.Context(), "open") != admitted }, time.Minute, 200*time.Millisecond,
 			"what fails closed is denied while nobody answers")
@@ -194,6 +197,23 @@ func (n node) expiries(t *testing.T) (all []string) {
 		}
 	}
 	return all
+}
+
+// breakGlass runs the commands of the page, and starts the managers again.
+func (n node) breakGlass(t *testing.T) {
+	page, err := os.ReadFile("../../docs/how-to/break-glass.md")
+	require.NoError(t, err)
+	script := regexp.MustCompile("(?s)\n## Remove Lintel from admission\n\n```sh\n(.*?)```").FindStringSubmatch(string(page))
+	require.NotNil(t, script)
+	shell := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `kubectl() { "$KUBECTL" "$@"; }; `+script[1])
+	shell.Env = append(os.Environ(), "KUBECTL="+n.binaries["kubectl"], "KUBECONFIG="+n.kubeconfig, "KUBERC=off")
+	output, err := shell.CombinedOutput()
+	require.NoError(t, err, string(output))
+	require.Equal(t, admitted, n.verdict(t.Context(), "hidden"))
+	require.Empty(t, n.must(t, "", "get", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "-l", "app.kubernetes.io/managed-by=lintel", "-o", "name"))
+
+	n.must(t, "", "scale", "deployment/lintel-manager", "--namespace", namespace, "--replicas=2")
+	eventually(t, func() bool { return n.verdict(t.Context(), "hidden") == denied }, "the policy to be enforced again")
 }
 
 func (n node) nothingIsRegistered(t *testing.T) {

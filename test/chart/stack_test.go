@@ -19,7 +19,6 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/api/openvox/v1alpha1"
-	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 	"github.com/lintel-policy/lintel/test/reviews"
@@ -170,9 +169,8 @@ func references(object metav1.Object) (names []string) {
 // TestStackIsAdmitted: what values make has no unknown field, refers to itself, and is
 // admitted by the rules, with the warnings that are meant.
 func TestStackIsAdmitted(t *testing.T) {
-	set, err := rules.Set()
+	snapshot, err := rules.New()
 	require.NoError(t, err)
-	snapshot := engine.NewSnapshot(admission.BuiltinResources(), set)
 	for name, tt := range map[string]struct {
 		values   string
 		objects  int
@@ -319,23 +317,23 @@ func TestStackRefuses(t *testing.T) {
 		{"no servers at all", `{servers: null}`, "missing property 'servers'"},
 		{"a ReportProcessor of another Config", `{reportProcessors: [{name: a, configRef: other}]}`, "at '/reportProcessors/0': additional properties 'configRef' not allowed"},
 
-		{"two servers of a name", `{servers: [{name: a, ca: true}, {name: a}]}`, `two of servers are called "a": give each a name of its own`},
-		{"a pool that is not there", `{servers: [{name: a, ca: true, poolRefs: [web]}]}`, `servers: "a" names the pool "web" in poolRefs, and pools has puppet: add it there, or name one of these`},
-		{"no pools", `{pools: []}`, `servers: "ca" names the pool "puppet" in poolRefs, and pools has none`},
-		{"two CAs", `{servers: [{name: a, ca: true}, {name: b, ca: true}]}`, "servers: a, b all have ca, and there is one server of a CA: leave ca out of all but one"},
-		{"no CA", `{servers: [{name: a}]}`, "servers: none has ca, so nothing runs the CA"},
-		{"a CA here and elsewhere", `{ca: {external: {url: "https://ca.example.com"}}}`, `servers: "ca" has ca, and by ca.external the CA runs elsewhere: leave one of both out`},
-		{"two certificates of the CA", `{ca: {serverCertificateRef: other}}`, `ca.serverCertificateRef is the Certificate of server "ca" already`},
+		{"two servers of a name", `{servers: [{name: a, ca: true}, {name: a}]}`, `servers: two have the name "a"; use different names`},
+		{"a pool that is not there", `{servers: [{name: a, ca: true, poolRefs: [web]}]}`, `servers: "a" has the pool "web" in poolRefs, and pools has puppet; add the pool there, or use one of these`},
+		{"no pools", `{pools: []}`, `servers: "ca" has the pool "puppet" in poolRefs, and pools has none`},
+		{"two CAs", `{servers: [{name: a, ca: true}, {name: b, ca: true}]}`, "servers: a, b have ca: true, and a CA has one server; remove ca from the others"},
+		{"no CA", `{servers: [{name: a}]}`, "servers: no server has ca: true, so nothing runs the CA"},
+		{"a CA here and elsewhere", `{ca: {external: {url: "https://ca.example.com"}}}`, `servers: "ca" has ca: true, and with ca.external the CA runs elsewhere; remove one of the two`},
+		{"two certificates of the CA", `{ca: {serverCertificateRef: other}}`, `ca.serverCertificateRef: server "ca" has ca: true, and its Certificate is used`},
 		{"two databases", `{database: {postgres: {host: pg, credentialsSecretRef: s}}, config: {databaseRef: other}}`, "database and config.databaseRef exclude each other"},
 		{"a database of nothing", `{database: {postgres: {credentialsSecretRef: s}}}`, "missing property 'host'"},
 		{"a database of nobody", `{database: {postgres: {host: pg}}}`, "missing property 'credentialsSecretRef'"},
-		{"a database that is nowhere", `{database: {replicas: 1}}`, "database: postgres is missing"},
-		{"a database of a server's name", `{database: {name: ca, postgres: {host: pg, credentialsSecretRef: s}}}`, `servers: "ca" is the name of the database, too`},
+		{"a database that is nowhere", `{database: {replicas: 1}}`, "database: postgres is required"},
+		{"a database of a server's name", `{database: {name: ca, postgres: {host: pg, credentialsSecretRef: s}}}`, `servers: "ca" is also the name of the database`},
 		{"a database that is on", `{database: {enabled: true, postgres: {host: pg, credentialsSecretRef: s}}}`, "enabled"},
 		{"two classifiers", `{nodeClassifier: {url: u}, config: {nodeClassifierRef: other}}`, "nodeClassifier and config.nodeClassifierRef exclude each other"},
-		{"a route without a Gateway", `{pools: [{name: puppet, route: {enabled: true, hostname: h}}]}`, `pools: the route of "puppet" has no Gateway: set gateway.name, or gatewayRef of the route`},
+		{"a route without a Gateway", `{pools: [{name: puppet, route: {enabled: true, hostname: h}}]}`, `pools: the route of "puppet" has no Gateway; set gateway.name, or gatewayRef of the route`},
 		{"a route without a host name", `{gateway: {name: g}, pools: [{name: puppet, route: {enabled: true}}]}`, `pools: the route of "puppet" has no hostname`},
-		{"a name that is too long", `{pools: [{name: puppet}, {name: ` + strings.Repeat("a", 54) + `}]}`, `has 59 characters, and may have 58: shorten it, or call the release otherwise`},
+		{"a name that is too long", `{pools: [{name: puppet}, {name: ` + strings.Repeat("a", 54) + `}]}`, `has 59 characters, and at most 58 are permitted; shorten it, or the name of the release`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := renderStack(t, tt.values)
@@ -355,11 +353,11 @@ func TestStackNotes(t *testing.T) {
 			said: []string{
 				"-n openvox wait --for=condition=Ready", "--selector app.kubernetes.io/instance=mine\n", "get service mine-puppet\n",
 				"--server mine-puppet.openvox.svc --ca_server mine-puppet.openvox.svc\n",
-				"ghcr.io/slauger/openvox-server is not said to have", "SigningPolicy mine-autosign has any: true, so whoever reaches the CA gets a certificate",
+				"ghcr.io/slauger/openvox-server may lack", "SigningPolicy mine-autosign has any: true: every client that reaches the CA gets",
 			},
 		},
 		{name: "several", values: multi(t), said: []string{"--server mine-puppet.openvox.svc --ca_server mine-ca.openvox.svc\n"}, notSaid: []string{"any: true", "by itself"}},
-		{name: "no policies", values: `{config: {imageHasAutosign: true}, signingPolicies: []}`, said: []string{"No agent gets a certificate by itself: say in signingPolicies who does."}},
+		{name: "no policies", values: `{config: {imageHasAutosign: true}, signingPolicies: []}`, said: []string{"The CA signs no request by itself: add a policy to signingPolicies."}},
 		{
 			name: "a CA that runs elsewhere", values: `{ca: {external: {url: "https://ca.example.com"}}, servers: [{name: web, poolRefs: [puppet]}], signingPolicies: []}`,
 			said: []string{"--server mine-puppet.openvox.svc\n"}, notSaid: []string{"--ca_server", "by itself"},
@@ -403,7 +401,7 @@ func TestStackOnAControlPlane(t *testing.T) {
 
 	out, err := helm("install", "mine", stackFolder, "--create-namespace")
 	require.Error(t, err)
-	require.Contains(t, out, "the cluster has no kind CertificateAuthority of openvox.voxpupuli.org/v1alpha1: install Lintel with systems.openvox.enabled first")
+	require.Contains(t, out, "the cluster has no kind CertificateAuthority of openvox.voxpupuli.org/v1alpha1; install Lintel with systems.openvox.enabled=true first")
 
 	n.must(t, "", "apply", "--server-side", "-k", "../../config/crd/openvox")
 	n.must(t, "", "wait", "--for=condition=Established", "crd", "--all", "--timeout=1m")
@@ -420,7 +418,7 @@ func TestStackOnAControlPlane(t *testing.T) {
 
 	out, err = helm("upgrade", "mine", stackFolder, "--set-json", `servers=[{"name": "other", "ca": true}]`)
 	require.Error(t, err)
-	require.Contains(t, out, "servers: the server with ca would have Certificate mine-other, and CertificateAuthority mine-ca has mine-ca: keep the server's name")
+	require.Contains(t, out, "servers: the server with ca: true would have Certificate mine-other, and CertificateAuthority mine-ca has mine-ca; keep the name of the server")
 
 	out, err = helm("upgrade", "mine", stackFolder, "--values", values(stackOf))
 	require.Error(t, err)

@@ -55,6 +55,8 @@ func read(t *testing.T, file string) string {
 
 var (
 	fence   = regexp.MustCompile("(?ms)^[ ]*```.*?^[ ]*```[ ]*$")
+	span    = regexp.MustCompile("``[^\n]*?``|`[^`\n]*`")
+	title   = regexp.MustCompile(`(?m)^# `)
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
 	noSlug  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
@@ -70,34 +72,60 @@ func anchors(text string) map[string]bool {
 	return names
 }
 
+// withoutCode is a text whose code is blank, with all its lines.
+func withoutCode(text string) string {
+	blank := func(code string) string { return strings.Repeat("\n", strings.Count(code, "\n")) }
+	return span.ReplaceAllString(fence.ReplaceAllStringFunc(text, blank), "")
+}
+
 // TestLinks follows each link of each page that leads into the repository.
 func TestLinks(t *testing.T) {
 	followed := 0
 	for _, page := range sources(t, ".md") {
-		for _, match := range link.FindAllStringSubmatch(fence.ReplaceAllString(read(t, page), ""), -1) {
-			target, anchor, _ := strings.Cut(match[1], "#")
-			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
-				continue
-			}
-			followed++
-			file := page
-			if target != "" {
-				file = filepath.Join(filepath.Dir(page), target)
-			}
-			if _, err := os.Stat(filepath.Join(root, file)); !assert.NoError(t, err, "%s links to %s", page, match[1]) {
-				continue
-			}
-			if anchor != "" && strings.HasSuffix(file, ".md") {
-				assert.True(t, anchors(read(t, file))[anchor], "%s links to %s, and %s has no such heading", page, match[1], file)
+		for i, line := range strings.Split(withoutCode(read(t, page)), "\n") {
+			for _, match := range link.FindAllStringSubmatch(line, -1) {
+				target, anchor, _ := strings.Cut(match[1], "#")
+				if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+					continue
+				}
+				followed++
+				file := page
+				if target != "" {
+					file = filepath.Join(filepath.Dir(page), target)
+				}
+				if _, err := os.Stat(filepath.Join(root, file)); !assert.NoError(t, err, "%s:%d: the link %s leads to no file", page, i+1, match[1]) {
+					continue
+				}
+				if anchor != "" && strings.HasSuffix(file, ".md") {
+					assert.True(t, anchors(read(t, file))[anchor], "%s:%d: the link %s leads to a heading that %s does not have", page, i+1, match[1], file)
+				}
 			}
 		}
 	}
 	assert.Greater(t, followed, 100)
 }
 
-// TestRooms compares the list of docs/development.md with the packages there are.
+// pageLimit is the number of bytes of a page of the documentation.
+const pageLimit = 12_000
+
+// TestPages: each page of the documentation has one title, in its first line, is in a folder
+// and is not too large to read in one go. The navigation of the site is built from that.
+func TestPages(t *testing.T) {
+	for _, page := range sources(t, ".md") {
+		if !strings.HasPrefix(page, "docs/") || strings.HasPrefix(page, "docs/benchmarks/") {
+			continue
+		}
+		text := read(t, page)
+		assert.LessOrEqual(t, len(text), pageLimit, "%s: divide the page, or move a part of it", page)
+		assert.True(t, strings.HasPrefix(text, "# "), "%s:1: begin with a title, such as # Sign a request", page)
+		assert.Len(t, title.FindAllString(withoutCode(text), -1), 1, "%s: a page has one title; other headings begin with ##", page)
+		assert.True(t, strings.Count(page, "/") > 1 || page == "docs/index.md", "%s: move the page to a folder of docs", page)
+	}
+}
+
+// TestRooms compares the list of docs/development/packages.md with the packages there are.
 func TestRooms(t *testing.T) {
-	page := read(t, "docs/development.md")
+	page := read(t, "docs/development/packages.md")
 	listed := map[string]bool{}
 	for _, match := range regexp.MustCompile(`(?m)^([a-z][\w/<>-]*)/ {2,}\S`).FindAllStringSubmatch(page, -1) {
 		listed[match[1]] = true
@@ -105,14 +133,14 @@ func TestRooms(t *testing.T) {
 			match[1] = folder
 		}
 		_, err := os.Stat(filepath.Join(root, match[1]))
-		assert.NoError(t, err, "docs/development.md lists %s", match[1])
+		assert.NoError(t, err, "docs/development/packages.md lists %s", match[1])
 	}
 	require.Greater(t, len(listed), 20)
 	variable := regexp.MustCompile(`^(api|policies/rules)/.+`)
 	for _, folder := range packages(t) {
 		parent := filepath.Dir(folder)
 		assert.True(t, listed[folder] || listed[parent] || variable.MatchString(folder),
-			"docs/development.md lists neither %s nor the folder above it", folder)
+			"docs/development/packages.md lists neither %s nor the folder above it", folder)
 	}
 }
 

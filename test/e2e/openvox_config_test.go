@@ -58,7 +58,7 @@ func TestOpenVoxConfigs(t *testing.T) {
 	mustKubectl(t, authority(""), "apply", "-f", "-")
 	for _, name := range []string{"first", "second"} {
 		waitConfig(t, namespace, name, "Running True/ConfigMapsCreated")
-		require.Len(t, renderedFiles(t, namespace, name), 12)
+		require.Len(t, renderedFiles(t, namespace, name), 13)
 	}
 	require.Contains(t, renderedFiles(t, namespace, "first")["puppetserver.conf"], `"borrow-timeout": 1200000`, "defaults need no parent object")
 	require.Contains(t, renderedFiles(t, namespace, "first")["webserver-ca.conf"], `"client-auth": "want"`)

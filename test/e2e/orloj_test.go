@@ -160,6 +160,9 @@ func TestOrlojExamplesAreStored(t *testing.T) {
 			_, _ = cluster.Kubectl(context.Background(), "", "delete", name, "-n", "default", "--ignore-not-found")
 		}
 	})
+	tutorial, err := os.ReadFile(filepath.Join(installation.Root(), "docs", "orloj", "tutorial.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(tutorial), summarizer, "the tutorial applies this Agent")
 	mustKubectl(t, summarizer, "apply", "-f", "-")
 	mustKubectl(t, apiTool, "apply", "-f", "-")
 	waitStored(t, "default", "agent/summarizer")

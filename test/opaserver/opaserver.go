@@ -22,22 +22,37 @@ import (
 // where it would be another.
 func Build(t *testing.T, version string) string {
 	t.Helper()
-	module := filepath.Join("..", "..", "test", "opa")
+	binary := build(t, version, "opa", "github.com/open-policy-agent/opa")
+	built, err := exec.CommandContext(t.Context(), binary, "version").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(built), "Version: "+version+"\n", "test/opa builds another version than gateways run")
+	return binary
+}
+
+// BuildAnswers builds test/opa/answers, as Build does.
+func BuildAnswers(t *testing.T, version string) string {
+	t.Helper()
+	_, err := os.ReadFile(filepath.Join(module, "answers", "main.go"))
+	require.NoError(t, err)
+	return build(t, version, "answers", "./answers")
+}
+
+var module = filepath.Join("..", "..", "test", "opa")
+
+func build(t *testing.T, version, name, program string) string {
+	t.Helper()
 	for _, name := range []string{"go.mod", "go.sum"} { // so that Go's test cache sees a change of them
 		_, err := os.ReadFile(filepath.Join(module, name))
 		require.NoError(t, err)
 	}
 	cache, err := os.UserCacheDir()
 	require.NoError(t, err)
-	binary := filepath.Join(cache, "lintel", "opa-"+version, "opa")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-ldflags", "-s -w", "-o", binary, "github.com/open-policy-agent/opa")
+	binary := filepath.Join(cache, "lintel", "opa-"+version, name)
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-ldflags", "-s -w", "-o", binary, program)
 	// Of all checkouts it is the same only without their paths and commits.
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", output)
-	built, err := exec.CommandContext(t.Context(), binary, "version").Output()
-	require.NoError(t, err)
-	require.Contains(t, string(built), "Version: "+version+"\n", "test/opa builds another version than gateways run")
 	return binary
 }
 

@@ -68,6 +68,15 @@ func (a *Account) Revoke(token string) {
 	}
 }
 
+// AddGroup adds a group, whoever issued it: api, jwt or integration.
+func (a *Account) AddGroup(name, issued string) (id string) {
+	return inspect(a, func() string {
+		added := &group{id: newID(), name: name, issued: issued}
+		a.groups = append(a.groups, added)
+		return added.id
+	})
+}
+
 // AddPeer enrols a machine by hand, into groups with these IDs.
 func (a *Account) AddPeer(name string, groups ...string) (id string) {
 	a.server.mu.Lock()

@@ -163,10 +163,10 @@ var catalog = []suite{
 	},
 	endToEnd(gatekeeper, "Gatekeeper", nil),
 	endToEnd(availability, "(Replicas|TheManagerIsAway)$", []string{"test/gitserver/"}, "git"),
-	endToEnd("openclaw", "OpenClaw", []string{"test/opa/", "test/opaserver/"}),
+	endToEnd("openclaw", "OpenClaw", []string{"test/opa/", "test/opaserver/", "docs/openclaw/tutorial.md"}),
 	endToEnd("openvox", "OpenVox", []string{"test/puppetca/", "test/artifact/", "test/certificates/"}, "puppetserver", puppet, "java"),
 	endToEnd("openzro", "OpenZro", []string{"test/openzro/"}),
-	endToEnd("orloj", "Orloj", []string{"test/orlojd/"}, postgres),
+	endToEnd("orloj", "Orloj", []string{"test/orlojd/", "docs/orloj/tutorial.md"}, postgres),
 	endToEnd("zopp", "Zopp", []string{"test/zopp/"}),
 	{
 		name: "webhooks", covers: "webhooks and the controllers of zopp, in the process of the test, with a real API server", tier: byInput,
@@ -242,7 +242,7 @@ var catalog = []suite{
 		inputs: []string{
 			"go.mod", "go.sum", "config/", "cmd/manager/", "webhooks/", "controllers/system/", "controllers/policy/", "controllers/openclaw/",
 			"test/artifact/", "test/cluster/", "!*/*_test.go", "!*/*.md", "!config/samples/", "!config/chart/openvox-stack/",
-			"test/chart/", "!test/chart/openvox_*.go", "!test/chart/stack_test.go",
+			"test/chart/", "!test/chart/openvox_*.go", "!test/chart/stack_test.go", "docs/how-to/break-glass.md",
 		},
 		tools: []string{"runc", "nft", previousRelease},
 		needs: []string{needCluster, needNodes, needPrograms},

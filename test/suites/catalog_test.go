@@ -84,6 +84,7 @@ func TestASystemsChangeRunsItsOwnSuites(t *testing.T) {
 	require.Contains(t, runs("config/chart/lintel/values.yaml"), "chart")
 	require.Contains(t, runs("config/chart/lintel/values.yaml"), "chart-installed")
 	require.NotContains(t, runs("docs/openvox/index.md"), "e2e-openvox")
+	require.Contains(t, runs("docs/openclaw/tutorial.md"), "e2e-openclaw")
 	require.Contains(t, runs("test/cluster/up.go"), "cluster")
 }
 

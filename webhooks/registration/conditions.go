@@ -113,6 +113,11 @@ func maintenanceExpression(rule admission.MaintenanceRule) string {
 	if len(rule.Groups) > 0 {
 		user = append(user, "has(request.userInfo.groups) && request.userInfo.groups.exists(group, group in "+celList(rule.Groups)+")")
 	}
+	if rule.Nodes {
+		for _, verb := range []string{"update", "patch"} {
+			user = append(user, fmt.Sprintf(`authorizer.group("").resource("nodes").check(%q).allowed()`, verb))
+		}
+	}
 	if len(user) > 0 {
 		all = append(all, "("+strings.Join(user, " || ")+")")
 	}

@@ -2,8 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Certificate is one certificate of a CertificateAuthority, kept in the Secret
-// <name>-tls.
+// Certificate is one certificate of a CertificateAuthority, stored in Secret <name>-tls.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=cert
@@ -19,11 +18,11 @@ type Certificate struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the certificate that is wanted.
+	// spec is the desired certificate.
 	// +required
 	Spec CertificateSpec `json:"spec"`
 
-	// status is how far it has come.
+	// status is the observed state.
 	// +optional
 	Status CertificateStatus `json:"status,omitzero"`
 }
@@ -39,15 +38,15 @@ type CertificateList struct {
 	Items []Certificate `json:"items"`
 }
 
-// CertificateSpec is the certificate that is wanted.
+// CertificateSpec is the desired certificate.
 type CertificateSpec struct {
-	// authorityRef is the CertificateAuthority.
+	// authorityRef is the name of the CertificateAuthority.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	AuthorityRef string `json:"authorityRef"`
 
-	// certname is the common name. No agent gets a certificate for it. It cannot be changed:
-	// create another Certificate instead.
+	// certname is the common name, which is reserved: no agent gets a certificate for it. It is
+	// immutable; create another Certificate for another name.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="certname is immutable; create another Certificate for another name, and delete this one"
 	// +kubebuilder:validation:MinLength=1
@@ -55,7 +54,7 @@ type CertificateSpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9_]([a-z0-9_-]|\.[a-z0-9_-])*$`
 	Certname string `json:"certname"`
 
-	// dnsAltNames are further DNS names and IP addresses.
+	// dnsAltNames are additional DNS names and IP addresses.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
@@ -64,11 +63,12 @@ type CertificateSpec struct {
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9_.:-]+$`
 	DNSAltNames []string `json:"dnsAltNames,omitempty"`
 
-	// csrExtensions are Puppet's extensions.
+	// csrExtensions are Puppet's extensions of the certificate.
 	// +optional
 	CSRExtensions *CSRExtensions `json:"csrExtensions,omitempty"`
 
-	// renewBefore is how long before its end the certificate is renewed.
+	// renewBefore is how long before its end the certificate is renewed: a number with the unit
+	// s, m, h, d or y.
 	// +optional
 	// +kubebuilder:default="60d"
 	// +kubebuilder:validation:Pattern=`^\d{1,9}[smhdy]$`
@@ -77,24 +77,25 @@ type CertificateSpec struct {
 
 // CSRExtensions are Puppet's extensions of a certificate.
 type CSRExtensions struct {
-	// ppCliAuth makes an administrator of the CA, which only the CA's own server is.
+	// ppCliAuth gives the certificate the rights of an administrator of the CA. Only the
+	// Certificate of the CA's own server may have it.
 	// +optional
 	PPCLIAuth bool `json:"ppCliAuth,omitempty"`
 
-	// ppRole is pp_role.
+	// ppRole is the value of pp_role.
 	// +optional
 	PPRole string `json:"ppRole,omitempty"`
 
-	// ppEnvironment is pp_environment.
+	// ppEnvironment is the value of pp_environment.
 	// +optional
 	PPEnvironment string `json:"ppEnvironment,omitempty"`
 
-	// customExtensions are others, by their names, such as pp_project.
+	// customExtensions are other extensions by name, such as pp_project.
 	// +optional
 	CustomExtensions map[string]string `json:"customExtensions,omitempty"`
 }
 
-// CertificatePhase is how far a certificate has come.
+// CertificatePhase summarizes the conditions of a Certificate.
 //
 // +kubebuilder:validation:Enum=Pending;Requesting;WaitingForSigning;Signed;Renewing;Error
 type CertificatePhase string
@@ -102,24 +103,24 @@ type CertificatePhase string
 const (
 	// CertificatePending waits for its CertificateAuthority.
 	CertificatePending CertificatePhase = "Pending"
-	// CertificateRequesting has asked for a certificate.
+	// CertificateRequesting has submitted a request.
 	CertificateRequesting CertificatePhase = "Requesting"
-	// CertificateWaitingForSigning waits for somebody to sign it.
+	// CertificateWaitingForSigning waits for an administrator to sign at the CA.
 	CertificateWaitingForSigning CertificatePhase = "WaitingForSigning"
 	// CertificateSigned has its certificate.
 	CertificateSigned CertificatePhase = "Signed"
-	// CertificateRenewing has a certificate, and asks for the next.
+	// CertificateRenewing has a certificate, and requests its successor.
 	CertificateRenewing CertificatePhase = "Renewing"
-	// CertificateError has failed, and tries again.
+	// CertificateError has failed, and retries.
 	CertificateError CertificatePhase = "Error"
 )
 
-// ConditionCertSigned is whether a Certificate has its certificate.
+// ConditionCertSigned reports whether a Certificate has its certificate.
 const ConditionCertSigned = "CertSigned"
 
-// CertificateStatus is how far the certificate has come.
+// CertificateStatus is the observed state of a Certificate.
 type CertificateStatus struct {
-	// phase is how far it has come.
+	// phase summarizes the conditions.
 	// +optional
 	Phase CertificatePhase `json:"phase,omitempty"`
 
@@ -127,20 +128,20 @@ type CertificateStatus struct {
 	// +optional
 	SecretName string `json:"secretName,omitempty"`
 
-	// notAfter is when the certificate ends.
+	// notAfter is when the certificate expires.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 
-	// serialNumber is the certificate's, in hexadecimal: what the CA has under the
-	// certname is revoked only where it has this one.
+	// serialNumber is the serial number of the certificate, in hexadecimal. Lintel revokes only
+	// the certificate with this serial number.
 	// +optional
 	SerialNumber string `json:"serialNumber,omitempty"`
 
-	// observedGeneration is the generation that the rest is about.
+	// observedGeneration is the generation of the spec that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions has CertSigned.
+	// conditions contain CertSigned.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// CodeSource is an image or a claim that holds Puppet code, and where it is mounted.
+// CodeSource is an image or a claim with Puppet code, and where it is mounted.
 type CodeSource struct {
 	// image is an OCI image.
 	// +optional
@@ -17,27 +17,27 @@ type CodeSource struct {
 	// +optional
 	ClaimName string `json:"claimName,omitempty"`
 
-	// imagePullPolicy is when the image is pulled: IfNotPresent if not set.
+	// imagePullPolicy is the pull policy of the image. The default is IfNotPresent.
 	// +optional
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
 
-	// imagePullSecret is the Secret by which it is pulled.
+	// imagePullSecret is the Secret for pulling the image.
 	// +optional
 	ImagePullSecret string `json:"imagePullSecret,omitempty"`
 
-	// environment is the name of the only environment that the source holds.
+	// environment is the name of the single environment that the source contains.
 	// +optional
 	Environment string `json:"environment,omitempty"`
 
-	// mountPath is a folder below /etc/puppetlabs/code, such as that of global modules.
+	// mountPath is a directory below /etc/puppetlabs/code, for example for global modules.
 	// +optional
 	MountPath string `json:"mountPath,omitempty"`
 }
 
-// CodeSources is where Puppet code comes from: a list of sources, or one source as an object.
-// A CustomResourceDefinition cannot describe both, so the rules check the fields.
+// CodeSources are the sources of Puppet code: a list, or one source as an object. A
+// CustomResourceDefinition cannot describe both, so the rules check the fields.
 //
-// Invariant: any JSON value can be read, and is written as it was read if it is neither, so that
+// Invariant: any JSON value can be read. A value that is neither is written unchanged, so that
 // one object with such a value does not stop a cache.
 type CodeSources struct {
 	// List are the sources.

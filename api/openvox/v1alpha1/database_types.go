@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Database is an OpenVox DB (PuppetDB) that keeps its data in a PostgreSQL elsewhere.
+// Database is an OpenVox DB (PuppetDB) that stores its data in an existing PostgreSQL.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=db
@@ -21,11 +21,11 @@ type Database struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the database that is wanted.
+	// spec is the desired database.
 	// +required
 	Spec DatabaseSpec `json:"spec"`
 
-	// status is how far it has come.
+	// status is the observed state.
 	// +optional
 	Status DatabaseStatus `json:"status,omitzero"`
 }
@@ -41,31 +41,30 @@ type DatabaseList struct {
 	Items []Database `json:"items"`
 }
 
-// DatabaseSpec is the database that is wanted.
+// DatabaseSpec is the desired database.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage) && (!has(self.storage) || self.storage == oldSelf.storage)",message="the volumes of a StatefulSet cannot be changed; delete the Database and make it again"
 type DatabaseSpec struct {
-	// certificateRef is the Certificate by which its clients know it. The names of its
-	// Service are added to it.
+	// certificateRef is the Certificate of the database. Lintel adds the name of its Service.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	CertificateRef string `json:"certificateRef"`
 
-	// image is what runs.
+	// image is the image of the database.
 	// +optional
 	// +kubebuilder:default={}
 	Image DatabaseImageSpec `json:"image,omitzero"`
 
-	// postgres is where the data is.
+	// postgres is the PostgreSQL that stores the data.
 	// +required
 	Postgres PostgresSpec `json:"postgres"`
 
-	// resources are those of each. The heap is 60 % of the memory limit, unless javaArgs has
-	// one.
+	// resources are the resources of each Pod. The heap is 60 % of the memory limit, unless
+	// javaArgs sets it.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
-	// replicas is how many run.
+	// replicas is the number of Pods.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
@@ -76,13 +75,13 @@ type DatabaseSpec struct {
 	// +kubebuilder:validation:MaxLength=4096
 	JavaArgs string `json:"javaArgs,omitempty"`
 
-	// storage has each keep what it was sent and has not stored yet, while PostgreSQL is down
-	// or slow, on a volume of its own: without it, in its Pod.
+	// storage is a volume for each Pod, for data that it has received and not stored yet, while
+	// PostgreSQL is down or slow. Without it, such data is lost with the Pod.
 	// +optional
 	Storage *StorageSpec `json:"storage,omitempty"`
 
-	// allowedCertnames are whoever else may ask and write, by the names of their certificates:
-	// the servers of the Configs that name the Database may anyway.
+	// allowedCertnames are additional clients that may query and write, by the certnames of
+	// their certificates. The servers of Configs that name the Database always may.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
@@ -90,23 +89,24 @@ type DatabaseSpec struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	AllowedCertnames []string `json:"allowedCertnames,omitempty"`
 
-	// pdb keeps drains from stopping too many at a time.
+	// pdb is a PodDisruptionBudget.
 	// +optional
 	PDB *PDBSpec `json:"pdb,omitempty"`
 
-	// networkPolicy lets in the servers of the Configs that name the Database, and nobody else.
+	// networkPolicy is a NetworkPolicy that permits only the servers of Configs that name the
+	// Database.
 	// +optional
 	NetworkPolicy *NetworkPolicySpec `json:"networkPolicy,omitempty"`
 
-	// affinity is that of Pods.
+	// affinity is the affinity of the Pods.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
-	// priorityClassName is that of Pods.
+	// priorityClassName is the PriorityClass of the Pods.
 	// +optional
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 
-	// service is how it is reached.
+	// service is the Service of the database.
 	// +optional
 	// +kubebuilder:default={}
 	Service DatabaseServiceSpec `json:"service,omitzero"`
@@ -123,106 +123,106 @@ type DatabaseImageSpec struct {
 	// +kubebuilder:default="ghcr.io/slauger/openvox-db"
 	Repository string `json:"repository,omitempty"`
 
-	// tag is its tag.
+	// tag is the tag of the image.
 	// +optional
 	// +kubebuilder:default=latest
 	Tag string `json:"tag,omitempty"`
 
-	// pullPolicy is when it is pulled.
+	// pullPolicy is the pull policy of the image.
 	// +optional
 	// +kubebuilder:default=IfNotPresent
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	PullPolicy corev1.PullPolicy `json:"pullPolicy,omitempty"`
 
-	// pullSecrets are the Secrets by which it is pulled.
+	// pullSecrets are the Secrets for pulling the image.
 	// +optional
 	// +listType=atomic
 	PullSecrets []corev1.LocalObjectReference `json:"pullSecrets,omitempty"`
 }
 
-// PostgresSpec is a database of a PostgreSQL that runs elsewhere.
+// PostgresSpec is a database of an existing PostgreSQL.
 type PostgresSpec struct {
-	// host is its name or address.
+	// host is the host name or IP address of PostgreSQL.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Host string `json:"host"`
 
-	// port is its port.
+	// port is the port of PostgreSQL.
 	// +optional
 	// +kubebuilder:default=5432
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 
-	// database is the name of the database, which is there already.
+	// database is the name of the existing database.
 	// +optional
 	// +kubebuilder:default=openvoxdb
 	// +kubebuilder:validation:MaxLength=63
 	Database string `json:"database,omitempty"`
 
-	// credentialsSecretRef is a Secret with the keys username and password. It is followed as
-	// it changes.
+	// credentialsSecretRef is the Secret with the keys username and password. When it changes,
+	// the Pods are replaced.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	CredentialsSecretRef string `json:"credentialsSecretRef"`
 
-	// sslMode is how the connection is encrypted, in the words of libpq. By verify-ca and
-	// verify-full PostgreSQL is known by caSecretRef, or else by the CAs of the image.
+	// sslMode is how the connection is encrypted, with the values of libpq. verify-ca and
+	// verify-full verify PostgreSQL with caSecretRef or, without it, with the CAs of the image.
 	// +optional
 	// +kubebuilder:default=require
 	// +kubebuilder:validation:Enum=disable;allow;prefer;require;verify-ca;verify-full
 	SSLMode string `json:"sslMode,omitempty"`
 
-	// caSecretRef is a key of a Secret with certificates of CAs, in PEM, by which PostgreSQL
-	// is known.
+	// caSecretRef is a key of a Secret with certificates of CAs, in PEM, that verify
+	// PostgreSQL.
 	// +optional
 	CASecretRef *SecretKeyRef `json:"caSecretRef,omitempty"`
 }
 
 // DatabaseServiceSpec is the Service of an OpenVox DB.
 type DatabaseServiceSpec struct {
-	// type is that of the Service.
+	// type is the type of the Service.
 	// +optional
 	// +kubebuilder:default=ClusterIP
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
 	Type corev1.ServiceType `json:"type,omitempty"`
 
-	// port is that of the Service.
+	// port is the port of the Service.
 	// +optional
 	// +kubebuilder:default=8081
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 
-	// annotations are those of the Service; others of it are left alone.
+	// annotations are added to the Service. Other annotations of the Service are not changed.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// DatabaseStatus is how far a database has come.
+// DatabaseStatus is the observed state of a Database.
 type DatabaseStatus struct {
-	// phase is how far it has come.
+	// phase summarizes the conditions.
 	// +optional
 	Phase ServerPhase `json:"phase,omitempty"`
 
-	// url is where it is reached, as servers are told.
+	// url is the URL that servers use.
 	// +optional
 	URL string `json:"url,omitempty"`
 
-	// ready is how many are ready.
+	// ready is the number of ready Pods.
 	// +optional
 	Ready int32 `json:"ready"`
 
-	// desired is how many are wanted.
+	// desired is the desired number of Pods.
 	// +optional
 	Desired int32 `json:"desired"`
 
-	// observedGeneration is the generation that the rest is about.
+	// observedGeneration is the generation of the spec that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions has Ready.
+	// conditions contain Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

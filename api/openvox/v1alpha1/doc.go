@@ -1,5 +1,5 @@
-// Package v1alpha1 holds the kinds of OpenVox, openvox.voxpupuli.org/v1alpha1. All are
-// namespaced, and refer to others of their namespace by name.
+// Package v1alpha1 contains the kinds of OpenVox, openvox.voxpupuli.org/v1alpha1. All are
+// namespaced, and refer to objects of their namespace by name.
 //
 // +kubebuilder:object:generate=true
 // +groupName=openvox.voxpupuli.org

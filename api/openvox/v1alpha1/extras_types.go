@@ -21,15 +21,15 @@ type ExtraVolume struct {
 	// +optional
 	ConfigMap *corev1.ConfigMapVolumeSource `json:"configMap,omitempty"`
 
-	// emptyDir is a folder that is deleted with the Pod.
+	// emptyDir is a directory that is deleted with the Pod.
 	// +optional
 	EmptyDir *corev1.EmptyDirVolumeSource `json:"emptyDir,omitempty"`
 
-	// persistentVolumeClaim mounts a PersistentVolumeClaim. The volume of a CA is refused.
+	// persistentVolumeClaim mounts a PersistentVolumeClaim. The volume of a CA is rejected.
 	// +optional
 	PersistentVolumeClaim *corev1.PersistentVolumeClaimVolumeSource `json:"persistentVolumeClaim,omitempty"`
 
-	// projected mounts several sources in one folder.
+	// projected mounts several sources in one directory.
 	// +optional
 	Projected *ExtraProjection `json:"projected,omitempty"`
 
@@ -42,9 +42,9 @@ type ExtraVolume struct {
 	Image *corev1.ImageVolumeSource `json:"image,omitempty"`
 }
 
-// ExtraProjection is several sources in one folder.
+// ExtraProjection are several sources in one directory.
 type ExtraProjection struct {
-	// sources are the sources.
+	// sources are the sources of the volume.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -76,11 +76,12 @@ type ExtraSource struct {
 // PodSecurityContextSpec overrides settings of a Pod's security context. Fields that are not set
 // keep Lintel's defaults, and no Pod runs as root.
 type PodSecurityContextSpec struct {
-	// runAsUser is the user ID: that of the image if not set.
+	// runAsUser is the user ID. The default is the user of the image.
 	// +optional
 	RunAsUser *int64 `json:"runAsUser,omitempty"`
 
-	// runAsGroup is the primary group ID: that of the image if not set. The images expect 0.
+	// runAsGroup is the primary group ID. The default is the group of the image. The images
+	// expect 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	RunAsGroup *int64 `json:"runAsGroup,omitempty"`
@@ -94,7 +95,8 @@ type PodSecurityContextSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	FSGroup *int64 `json:"fsGroup,omitempty"`
 
-	// fsGroupChangePolicy is when the group of files is changed: OnRootMismatch if not set.
+	// fsGroupChangePolicy decides when the group of files is changed. The default is
+	// OnRootMismatch.
 	// +optional
 	// +kubebuilder:validation:Enum=OnRootMismatch;Always
 	FSGroupChangePolicy *corev1.PodFSGroupChangePolicy `json:"fsGroupChangePolicy,omitempty"`

@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// NodeClassifier is an HTTP endpoint that says of which classes nodes are, for the servers
-// of Configs that name it.
+// NodeClassifier is an HTTP endpoint that classifies nodes for the servers of Configs that name
+// it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=nc
@@ -18,11 +18,11 @@ type NodeClassifier struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the endpoint.
+	// spec describes the endpoint.
 	// +required
 	Spec NodeClassifierSpec `json:"spec"`
 
-	// status says whether it can be asked.
+	// status is the observed state.
 	// +optional
 	Status NodeClassifierStatus `json:"status,omitzero"`
 }
@@ -38,132 +38,132 @@ type NodeClassifierList struct {
 	Items []NodeClassifier `json:"items"`
 }
 
-// NodeClassifierSpec is the endpoint.
+// NodeClassifierSpec describes the endpoint.
 type NodeClassifierSpec struct {
-	// url is the server, and what the path of each request begins with.
+	// url is the URL of the server, optionally with the beginning of the path of each request.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	URL string `json:"url"`
 
-	// request is what is asked.
+	// request describes the request.
 	// +optional
 	// +kubebuilder:default={}
 	Request NodeClassifierRequest `json:"request,omitzero"`
 
-	// response is what is answered.
+	// response describes the response.
 	// +optional
 	// +kubebuilder:default={}
 	Response NodeClassifierResponse `json:"response,omitzero"`
 
-	// timeoutSeconds is how long an answer may take.
+	// timeoutSeconds is the time within which the endpoint must answer.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
 
-	// auth is how the server shows who it is.
+	// auth is how servers authenticate.
 	// +optional
 	Auth *HTTPAuth `json:"auth,omitempty"`
 
-	// tls is by what the endpoint is known.
+	// tls is how servers verify the endpoint.
 	// +optional
 	TLS *EndpointTLS `json:"tls,omitempty"`
 
-	// cache keeps answers for when there are none.
+	// cache stores answers, which are used while the endpoint does not answer.
 	// +optional
 	Cache *NodeClassifierCache `json:"cache,omitempty"`
 }
 
-// NodeClassifierRequest is what is asked.
+// NodeClassifierRequest describes the request.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.body) || size(self.body) == 0 || (has(self.method) && self.method == 'POST')",message="body is for method POST only"
 type NodeClassifierRequest struct {
-	// method is GET or POST.
+	// method is the HTTP method: GET or POST.
 	// +optional
 	// +kubebuilder:default=GET
 	// +kubebuilder:validation:Enum=GET;POST
 	Method string `json:"method,omitempty"`
 
-	// path follows the URL. {certname} in it is the certname of the node.
+	// path is appended to the URL. {certname} is replaced by the certname of the node.
 	// +optional
 	// +kubebuilder:default="/node/{certname}"
 	// +kubebuilder:validation:MinLength=1
 	Path string `json:"path,omitempty"`
 
-	// body is what is sent: certname is the certname, facts are the certname and the facts
-	// of the node, puppet-enterprise is these as Puppet Enterprise's classifier reads them,
-	// and without it nothing is.
+	// body is the body of the request: certname contains the certname, facts the certname and
+	// the facts of the node, and puppet-enterprise both in the format of Puppet Enterprise's
+	// classifier. The default is no body.
 	// +optional
 	Body NodeClassifierBody `json:"body,omitempty"`
 }
 
-// NodeClassifierBody is what is sent.
+// NodeClassifierBody is the body of a request.
 //
 // +kubebuilder:validation:Enum=facts;certname;puppet-enterprise;""
 type NodeClassifierBody string
 
 const (
-	// BodyFacts has certname and facts.
+	// BodyFacts contains certname and facts.
 	BodyFacts NodeClassifierBody = "facts"
-	// BodyCertname has certname.
+	// BodyCertname contains certname.
 	BodyCertname NodeClassifierBody = "certname"
-	// BodyPuppetEnterprise has fact and trusted.
+	// BodyPuppetEnterprise contains fact and trusted.
 	BodyPuppetEnterprise NodeClassifierBody = "puppet-enterprise"
 )
 
-// HasFacts says whether the facts of a node are in it.
+// HasFacts reports whether the body contains the facts of a node.
 func (b NodeClassifierBody) HasFacts() bool { return b == BodyFacts || b == BodyPuppetEnterprise }
 
-// NodeClassifierResponse is what is answered.
+// NodeClassifierResponse describes the response.
 type NodeClassifierResponse struct {
-	// format is yaml or json.
+	// format is the format of the response: yaml or json.
 	// +optional
 	// +kubebuilder:default=yaml
 	// +kubebuilder:validation:Enum=yaml;json
 	Format string `json:"format,omitempty"`
 }
 
-// NodeClassifierCache keeps answers for when there are none.
+// NodeClassifierCache stores answers, which are used while the endpoint does not answer.
 type NodeClassifierCache struct {
-	// enabled keeps them.
+	// enabled stores answers.
 	// +optional
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled"`
 
-	// directory is where, in servers.
+	// directory is the directory of the cache in servers.
 	// +optional
 	// +kubebuilder:default="/var/cache/openvox-enc"
 	// +kubebuilder:validation:Pattern=`^/.`
 	Directory string `json:"directory,omitempty"`
 }
 
-// NodeClassifierPhase is whether the endpoint can be asked.
+// NodeClassifierPhase reports whether the endpoint can be called.
 //
 // +kubebuilder:validation:Enum=Active;Error
 type NodeClassifierPhase string
 
 const (
-	// NodeClassifierActive is one that servers ask as it says.
+	// NodeClassifierActive is rendered for servers.
 	NodeClassifierActive NodeClassifierPhase = "Active"
-	// NodeClassifierError is one that they do not.
+	// NodeClassifierError cannot be rendered.
 	NodeClassifierError NodeClassifierPhase = "Error"
 )
 
-// ReasonConfigRendered is the reason of an endpoint that servers call as it says.
+// ReasonConfigRendered is the reason of an endpoint that is rendered for servers.
 const ReasonConfigRendered = "ConfigRendered"
 
-// NodeClassifierStatus says whether the endpoint can be asked.
+// NodeClassifierStatus is the observed state of a NodeClassifier.
 type NodeClassifierStatus struct {
 	// phase is Active or Error.
 	// +optional
 	Phase NodeClassifierPhase `json:"phase,omitempty"`
 
-	// observedGeneration is the generation that the rest is about.
+	// observedGeneration is the generation of the spec that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions has Ready.
+	// conditions contain Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

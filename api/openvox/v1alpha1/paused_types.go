@@ -1,8 +1,8 @@
 package v1alpha1
 
 const (
-	// PausedAnnotation suspends the reconciliation of an object where it is "true".
+	// PausedAnnotation suspends the reconciliation of an object if its value is "true".
 	PausedAnnotation = GroupName + "/paused"
-	// ConditionPaused is true of an object that is paused, and absent of all others.
+	// ConditionPaused is True for a paused object, and absent otherwise.
 	ConditionPaused = "Paused"
 )

@@ -5,11 +5,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AllowedExternalIPsAnnotation of a Namespace lists the addresses and CIDRs, with commas
-// between, whose traffic its Pools may take with spec.service.externalIPs.
+// AllowedExternalIPsAnnotation of a Namespace lists the addresses and CIDRs, separated by
+// commas, that its Pools may use in spec.service.externalIPs.
 const AllowedExternalIPsAnnotation = GroupName + "/allowed-external-ips"
 
-// Pool is how the Servers that name it are reached: a Service, and a TLSRoute where asked.
+// Pool routes agents to the Servers that name it: a Service, and optionally a TLSRoute.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -24,12 +24,12 @@ type Pool struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is how they are reached.
+	// spec is the desired routing.
 	// +optional
 	// +kubebuilder:default={}
 	Spec PoolSpec `json:"spec,omitzero"`
 
-	// status is whether they are.
+	// status is the observed state.
 	// +optional
 	Status PoolStatus `json:"status,omitzero"`
 }
@@ -45,14 +45,14 @@ type PoolList struct {
 	Items []Pool `json:"items"`
 }
 
-// PoolSpec is how servers are reached.
+// PoolSpec is the desired routing.
 type PoolSpec struct {
 	// service is the Service.
 	// +optional
 	// +kubebuilder:default={}
 	Service PoolServiceSpec `json:"service,omitzero"`
 
-	// route leads to the Service by the name that clients ask for.
+	// route is a TLSRoute to the Service, by host name.
 	// +optional
 	Route *PoolRouteSpec `json:"route,omitempty"`
 }
@@ -65,28 +65,28 @@ type PoolServiceSpec struct {
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
 	Type corev1.ServiceType `json:"type,omitempty"`
 
-	// port is its port.
+	// port is the port of the Service.
 	// +optional
 	// +kubebuilder:default=8140
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 
-	// nodePort is the port of nodes: one that the cluster chooses where it is 0.
+	// nodePort is the port on the nodes. With 0, the cluster chooses one.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=65535
 	NodePort int32 `json:"nodePort,omitempty"`
 
-	// annotations are added to it.
+	// annotations are added to the Service.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// labels are added to it.
+	// labels are added to the Service.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// externalIPs are further addresses.
+	// externalIPs are additional addresses of the Service, which the Namespace must permit.
 	// +optional
 	// +listType=atomic
 	ExternalIPs []string `json:"externalIPs,omitempty"`
@@ -96,22 +96,22 @@ type PoolServiceSpec struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || (has(self.hostname) && has(self.gatewayRef))",message="hostname and gatewayRef are required where enabled is true"
 type PoolRouteSpec struct {
-	// enabled makes one.
+	// enabled creates the object. Lintel deletes the object when enabled is false.
 	// +optional
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled"`
 
-	// hostname is what clients ask for.
+	// hostname is the host name that clients use.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Hostname string `json:"hostname,omitempty"`
 
-	// gatewayRef is the Gateway.
+	// gatewayRef refers to the Gateway.
 	// +optional
 	GatewayRef *GatewayRef `json:"gatewayRef,omitempty"`
 
-	// injectDNSAltName has the certificates of the Pool's servers be for the hostname, too.
+	// injectDNSAltName adds the hostname to the certificates of the Pool's Servers.
 	// +optional
 	// +kubebuilder:default=false
 	InjectDNSAltName bool `json:"injectDNSAltName,omitempty"`
@@ -119,35 +119,35 @@ type PoolRouteSpec struct {
 
 // GatewayRef is a Gateway of the Gateway API.
 type GatewayRef struct {
-	// name is its name.
+	// name is the name of the Gateway.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 
-	// namespace is where it is: where the Pool is, unless given.
+	// namespace is the namespace of the Gateway. The default is the namespace of the Pool.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// sectionName is one of its listeners: all that fit, unless given.
+	// sectionName is a listener of the Gateway. The default is all matching listeners.
 	// +optional
 	SectionName string `json:"sectionName,omitempty"`
 }
 
-// PoolStatus is whether servers are reached.
+// PoolStatus is the observed state of a Pool.
 type PoolStatus struct {
-	// serviceName is the Service.
+	// serviceName is the name of the Service.
 	// +optional
 	ServiceName string `json:"serviceName,omitempty"`
 
-	// endpoints is how many servers are ready behind it.
+	// endpoints is the number of ready servers behind the Service.
 	// +optional
 	Endpoints int32 `json:"endpoints"`
 
-	// observedGeneration is the generation that the rest is about.
+	// observedGeneration is the generation of the spec that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions has Ready.
+	// conditions contain Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ReportProcessor is an HTTP endpoint that the servers of a Config send reports to.
+// ReportProcessor is an HTTP endpoint to which the servers of a Config send reports.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=rp
@@ -17,11 +17,11 @@ type ReportProcessor struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the endpoint.
+	// spec describes the endpoint.
 	// +required
 	Spec ReportProcessorSpec `json:"spec"`
 
-	// status says whether reports are sent to it.
+	// status is the observed state.
 	// +optional
 	Status ReportProcessorStatus `json:"status,omitzero"`
 }
@@ -37,36 +37,37 @@ type ReportProcessorList struct {
 	Items []ReportProcessor `json:"items"`
 }
 
-// ReportProcessorSpec is the endpoint.
+// ReportProcessorSpec describes the endpoint.
 type ReportProcessorSpec struct {
-	// configRef is the Config whose servers send reports.
+	// configRef is the name of the Config whose servers send reports.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	ConfigRef string `json:"configRef"`
 
-	// processor is what is sent: puppetdb is PuppetDB's command "store report", version 8,
-	// and without it the report as Puppet has it, in JSON.
+	// processor is the format of reports: puppetdb is PuppetDB's command "store report",
+	// version 8. The default is Puppet's format, in JSON.
 	// +optional
 	// +kubebuilder:validation:Enum=puppetdb;""
 	Processor string `json:"processor,omitempty"`
 
-	// url is where reports are posted: of a PuppetDB the server alone.
+	// url is the URL to which servers post reports. For PuppetDB, it is the URL of the server
+	// without a path.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	URL string `json:"url"`
 
-	// timeoutSeconds is how long an answer may take.
+	// timeoutSeconds is the time within which the endpoint must answer.
 	// +optional
 	// +kubebuilder:default=30
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
 
-	// auth is how the server shows who it is.
+	// auth is how servers authenticate.
 	// +optional
 	Auth *HTTPAuth `json:"auth,omitempty"`
 
-	// tls is by what the endpoint is known.
+	// tls is how servers verify the endpoint.
 	// +optional
 	TLS *EndpointTLS `json:"tls,omitempty"`
 
@@ -88,16 +89,16 @@ type HTTPHeader struct {
 	// +kubebuilder:validation:MaxLength=256
 	Name string `json:"name"`
 
-	// value is the value.
+	// value is the value of the header.
 	// +optional
 	Value *string `json:"value,omitempty"`
 
-	// valueFrom is where the value is.
+	// valueFrom is the source of the value.
 	// +optional
 	ValueFrom *HTTPHeaderSource `json:"valueFrom,omitempty"`
 }
 
-// HTTPHeaderSource is where the value of a header is.
+// HTTPHeaderSource is the source of the value of a header.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.secretKeyRef) != has(self.configMapKeyRef)",message="give exactly one of secretKeyRef and configMapKeyRef"
 type HTTPHeaderSource struct {
@@ -123,29 +124,29 @@ type ConfigMapKeyRef struct {
 	Key string `json:"key"`
 }
 
-// ReportProcessorPhase is whether reports are sent to the endpoint.
+// ReportProcessorPhase reports whether servers send reports to the endpoint.
 //
 // +kubebuilder:validation:Enum=Active;Error
 type ReportProcessorPhase string
 
 const (
-	// ReportProcessorActive is one that reports are sent to.
+	// ReportProcessorActive receives reports.
 	ReportProcessorActive ReportProcessorPhase = "Active"
-	// ReportProcessorError is one that they are not sent to.
+	// ReportProcessorError receives no reports.
 	ReportProcessorError ReportProcessorPhase = "Error"
 )
 
-// ReportProcessorStatus says whether reports are sent to the endpoint.
+// ReportProcessorStatus is the observed state of a ReportProcessor.
 type ReportProcessorStatus struct {
 	// phase is Active or Error.
 	// +optional
 	Phase ReportProcessorPhase `json:"phase,omitempty"`
 
-	// observedGeneration is the generation that the rest is about.
+	// observedGeneration is the generation of the spec that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions has Ready.
+	// conditions contain Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

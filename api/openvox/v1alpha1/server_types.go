@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Server is a Deployment of Puppet servers that share a certificate: for catalogs, as the
-// CA, or both.
+// Server is a Deployment of Puppet servers that share a certificate. They compile catalogs, run
+// the CA, or both.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -24,11 +24,11 @@ type Server struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec are the servers that are wanted.
+	// spec are the desired servers.
 	// +required
 	Spec ServerSpec `json:"spec"`
 
-	// status is how far they have come.
+	// status is the observed state.
 	// +optional
 	Status ServerStatus `json:"status,omitzero"`
 }
@@ -44,51 +44,51 @@ type ServerList struct {
 	Items []Server `json:"items"`
 }
 
-// ServerSpec are the servers that are wanted.
+// ServerSpec are the desired servers.
 type ServerSpec struct {
-	// configRef is the Config.
+	// configRef is the name of the Config.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	ConfigRef string `json:"configRef"`
 
-	// certificateRef is the Certificate that all replicas have.
+	// certificateRef is the name of the Certificate of all replicas.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	CertificateRef string `json:"certificateRef"`
 
-	// poolRefs are the Pools by which the servers are reached.
+	// poolRefs are the names of the Pools that route agents to the servers.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	PoolRefs []string `json:"poolRefs,omitempty"`
 
-	// image is what they have otherwise than the Config says.
+	// image overrides fields of the Config's image.
 	// +optional
 	Image ServerImageSpec `json:"image,omitzero"`
 
-	// ca has them be the CA, of which there is one server.
+	// ca runs the CA. A CA has one server with one replica.
 	// +optional
 	// +kubebuilder:default=false
 	CA bool `json:"ca,omitempty"`
 
-	// server has them compile catalogs.
+	// server compiles catalogs.
 	// +optional
 	// +kubebuilder:default=true
 	Server *bool `json:"server,omitempty"`
 
-	// replicas is how many run, unless autoscaling is on.
+	// replicas is the number of Pods, unless autoscaling is enabled.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// autoscaling has as many run as their load asks for.
+	// autoscaling scales the Pods by their CPU usage.
 	// +optional
 	Autoscaling *AutoscalingSpec `json:"autoscaling,omitempty"`
 
-	// resources are those of each. The heap is 90 % of the memory limit, unless javaArgs
-	// has one.
+	// resources are the resources of each Pod. The heap is 90 % of the memory limit, unless
+	// javaArgs sets it.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
@@ -97,47 +97,47 @@ type ServerSpec struct {
 	// +kubebuilder:validation:MaxLength=4096
 	JavaArgs string `json:"javaArgs,omitempty"`
 
-	// maxActiveInstances is how many interpreters each has: how many requests for catalogs
-	// it answers at a time.
+	// maxActiveInstances is the number of JRuby instances of each Pod, and so the number of
+	// catalogs that it compiles at a time.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	MaxActiveInstances int32 `json:"maxActiveInstances,omitempty"`
 
-	// code is where Puppet code comes from in place of those of the Config: a list of sources, each with
+	// code are the sources of Puppet code, in place of those of the Config: a list, each with
 	// either image or claimName, and with environment (mounted as one environment) or mountPath
-	// (a folder below /etc/puppetlabs/code). A single source without both holds all
+	// (a directory below /etc/puppetlabs/code). A single source without both contains all
 	// environments, and may be an object instead of a list.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Code CodeSources `json:"code,omitzero"`
 
-	// topologySpreadConstraints are those of Pods. Without a labelSelector, one is about the
-	// Pods of this Server.
+	// topologySpreadConstraints are the constraints of the Pods. A constraint without
+	// labelSelector selects the Pods of this Server.
 	// +optional
 	// +listType=atomic
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 
-	// affinity is that of Pods.
+	// affinity is the affinity of the Pods.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
-	// priorityClassName is that of Pods.
+	// priorityClassName is the PriorityClass of the Pods.
 	// +optional
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 
-	// pdb keeps drains from stopping too many at a time.
+	// pdb is a PodDisruptionBudget.
 	// +optional
 	PDB *PDBSpec `json:"pdb,omitempty"`
 
-	// networkPolicy lets in who comes to port 8140, and nobody else.
+	// networkPolicy is a NetworkPolicy that permits port 8140 only.
 	// +optional
 	NetworkPolicy *NetworkPolicySpec `json:"networkPolicy,omitempty"`
 
-	// extraEnv are further environment variables of the server's container. Their Secrets are
-	// read when a Pod starts.
+	// extraEnv are additional environment variables of the server's container. Their Secrets
+	// are read when a Pod starts.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -151,15 +151,15 @@ type ServerSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 
-	// extraVolumes are further volumes of Pods. In Pods, their names begin with extra-.
+	// extraVolumes are additional volumes of the Pods. In Pods, their names begin with extra-.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
 	ExtraVolumes []ExtraVolume `json:"extraVolumes,omitempty"`
 
-	// extraVolumeMounts is where the server's container has the volumes of extraVolumes. A path
-	// that Lintel mounts is refused.
+	// extraVolumeMounts mount the volumes of extraVolumes in the server's container. A path
+	// that Lintel mounts is rejected.
 	// +optional
 	// +listType=map
 	// +listMapKey=mountPath
@@ -171,22 +171,22 @@ type ServerSpec struct {
 	SecurityContext *PodSecurityContextSpec `json:"securityContext,omitempty"`
 }
 
-// ServerImageSpec is what the image of a Server has otherwise than its Config says.
+// ServerImageSpec overrides fields of the Config's image.
 type ServerImageSpec struct {
 	// repository is the image without its tag.
 	// +optional
 	Repository string `json:"repository,omitempty"`
 
-	// tag is its tag.
+	// tag is the tag of the image.
 	// +optional
 	Tag string `json:"tag,omitempty"`
 
-	// pullPolicy is when it is pulled.
+	// pullPolicy is the pull policy of the image.
 	// +optional
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	PullPolicy corev1.PullPolicy `json:"pullPolicy,omitempty"`
 
-	// pullSecrets are the Secrets by which it is pulled.
+	// pullSecrets are the Secrets for pulling the image.
 	// +optional
 	// +listType=atomic
 	PullSecrets []corev1.LocalObjectReference `json:"pullSecrets,omitempty"`
@@ -196,24 +196,24 @@ type ServerImageSpec struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.minReplicas) || !has(self.maxReplicas) || self.minReplicas <= self.maxReplicas",message="minReplicas is above maxReplicas"
 type AutoscalingSpec struct {
-	// enabled makes one.
+	// enabled creates the object. Lintel deletes the object when enabled is false.
 	// +required
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled"`
 
-	// minReplicas is how many run at least.
+	// minReplicas is the minimum number of Pods.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	MinReplicas int32 `json:"minReplicas,omitempty"`
 
-	// maxReplicas is how many run at most.
+	// maxReplicas is the maximum number of Pods.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
 	MaxReplicas int32 `json:"maxReplicas,omitempty"`
 
-	// targetCPU is how much of the CPU that they request they are to use, in percent.
+	// targetCPU is the target CPU usage, in percent of the CPU request.
 	// +optional
 	// +kubebuilder:default=75
 	// +kubebuilder:validation:Minimum=1
@@ -222,72 +222,72 @@ type AutoscalingSpec struct {
 
 // PDBSpec is a PodDisruptionBudget.
 type PDBSpec struct {
-	// enabled makes one.
+	// enabled creates the object. Lintel deletes the object when enabled is false.
 	// +required
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled"`
 
-	// minAvailable is how many stay: 1 unless maxUnavailable is given. Where both are, this
-	// one counts.
+	// minAvailable is the number or percentage of Pods that must stay available. The default is
+	// 1, unless maxUnavailable is set. It takes precedence over maxUnavailable.
 	// +optional
 	MinAvailable *intstr.IntOrString `json:"minAvailable,omitempty"`
 
-	// maxUnavailable is how many may go.
+	// maxUnavailable is the number or percentage of Pods that may be unavailable.
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 }
 
 // NetworkPolicySpec is a NetworkPolicy.
 type NetworkPolicySpec struct {
-	// enabled makes one.
+	// enabled creates the object. Lintel deletes the object when enabled is false.
 	// +required
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled"`
 
-	// additionalIngress lets others in besides.
+	// additionalIngress are additional ingress rules.
 	// +optional
 	// +listType=atomic
 	AdditionalIngress []networkingv1.NetworkPolicyIngressRule `json:"additionalIngress,omitempty"`
 }
 
-// ServerPhase is how far servers have come.
+// ServerPhase summarizes the conditions of a Server or Database.
 //
 // +kubebuilder:validation:Enum=Pending;WaitingForCert;Running;Error
 type ServerPhase string
 
 const (
-	// ServerPending waits for what it refers to, or for its Pods.
+	// ServerPending waits for another object, or for its Pods.
 	ServerPending ServerPhase = "Pending"
 	// ServerWaitingForCert waits for its certificate.
 	ServerWaitingForCert ServerPhase = "WaitingForCert"
-	// ServerRunning has servers that are ready.
+	// ServerRunning has ready Pods.
 	ServerRunning ServerPhase = "Running"
-	// ServerError has failed, and tries again.
+	// ServerError has failed, and retries.
 	ServerError ServerPhase = "Error"
 )
 
-// ConditionSSLBootstrapped is whether a Server has a certificate.
+// ConditionSSLBootstrapped reports whether a Server has a certificate.
 const ConditionSSLBootstrapped = "SSLBootstrapped"
 
-// ServerStatus is how far servers have come.
+// ServerStatus is the observed state of a Server.
 type ServerStatus struct {
-	// phase is how far they have come.
+	// phase summarizes the conditions.
 	// +optional
 	Phase ServerPhase `json:"phase,omitempty"`
 
-	// ready is how many are ready.
+	// ready is the number of ready Pods.
 	// +optional
 	Ready int32 `json:"ready"`
 
-	// desired is how many are wanted now, by spec.replicas or by their load.
+	// desired is the desired number of Pods, by spec.replicas or by the autoscaler.
 	// +optional
 	Desired int32 `json:"desired"`
 
-	// observedGeneration is the generation that the rest is about.
+	// observedGeneration is the generation of the spec that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions has SSLBootstrapped and Ready.
+	// conditions contain SSLBootstrapped and Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Duration is a number of seconds, or a number with the unit s, m, h, d or y, of which
-// a year has 365 days: 90d, 3600. It has one unit.
+// Duration is a number of seconds, or a number with one of the units s, m, h, d and y, such as
+// 90d. A year has 365 days.
 //
 // +kubebuilder:validation:Pattern=`^([0-9]{1,9}[smhdy]?)?$`
 type Duration string
@@ -18,18 +18,18 @@ type ImageSpec struct {
 	// +kubebuilder:default="ghcr.io/slauger/openvox-server"
 	Repository string `json:"repository,omitempty"`
 
-	// tag is its tag.
+	// tag is the tag of the image.
 	// +optional
 	// +kubebuilder:default=latest
 	Tag string `json:"tag,omitempty"`
 
-	// pullPolicy is when it is pulled.
+	// pullPolicy is the pull policy of the image.
 	// +optional
 	// +kubebuilder:default=IfNotPresent
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	PullPolicy corev1.PullPolicy `json:"pullPolicy,omitempty"`
 
-	// pullSecrets are the Secrets by which it is pulled.
+	// pullSecrets are the Secrets for pulling the image.
 	// +optional
 	// +listType=atomic
 	PullSecrets []corev1.LocalObjectReference `json:"pullSecrets,omitempty"`
@@ -37,13 +37,13 @@ type ImageSpec struct {
 
 // StorageSpec is a volume.
 type StorageSpec struct {
-	// size is how large it is.
+	// size is the size of the volume.
 	// +optional
 	// +kubebuilder:default="1Gi"
 	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="a volume's size is a quantity above 0, such as 1Gi"
 	Size resource.Quantity `json:"size,omitempty"`
 
-	// storageClass is its class: the cluster's own where it is empty.
+	// storageClass is the StorageClass. The default is the cluster's default StorageClass.
 	// +optional
 	StorageClass string `json:"storageClass,omitempty"`
 }
@@ -61,75 +61,75 @@ type SecretKeyRef struct {
 	Key string `json:"key"`
 }
 
-// SecretKeySelector is where a value is.
+// SecretKeySelector is the source of a value.
 type SecretKeySelector struct {
 	// secretKeyRef is a key of a Secret.
 	// +required
 	SecretKeyRef SecretKeyRef `json:"secretKeyRef"`
 }
 
-// HTTPAuth is how whoever calls an endpoint shows who it is.
+// HTTPAuth is how a server authenticates to an endpoint.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.mtls) && self.mtls, has(self.token), has(self.bearer), has(self.basic)].filter(given, given).size() <= 1",message="give at most one of mtls, token, bearer and basic"
 type HTTPAuth struct {
-	// mtls shows the server's own Puppet certificate.
+	// mtls presents the server's own Puppet certificate.
 	// +optional
 	MTLS bool `json:"mtls,omitempty"`
 
-	// token is the value of a header of its own.
+	// token is a token in a header of your choice.
 	// +optional
 	Token *TokenAuth `json:"token,omitempty"`
 
-	// bearer is a token in the header Authorization.
+	// bearer is a bearer token in the header Authorization.
 	// +optional
 	Bearer *SecretKeySelector `json:"bearer,omitempty"`
 
-	// basic is a user and a password.
+	// basic is a user name and a password.
 	// +optional
 	Basic *BasicAuth `json:"basic,omitempty"`
 }
 
-// TokenAuth is a token in a header of its own.
+// TokenAuth is a token in a header.
 type TokenAuth struct {
 	// header is the name of the header, such as X-Authentication.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	Header string `json:"header"`
 
-	// secretKeyRef is a key of a Secret that holds the token.
+	// secretKeyRef is the key of a Secret that contains the token.
 	// +required
 	SecretKeyRef SecretKeyRef `json:"secretKeyRef"`
 }
 
-// BasicAuth is a user and a password.
+// BasicAuth is a user name and a password.
 type BasicAuth struct {
-	// secretRef is the Secret that holds them.
+	// secretRef is the Secret with user name and password.
 	// +required
 	SecretRef BasicAuthSecretRef `json:"secretRef"`
 }
 
-// BasicAuthSecretRef is a Secret that holds a user and a password.
+// BasicAuthSecretRef is a Secret with a user name and a password.
 type BasicAuthSecretRef struct {
 	// name is the name of the Secret.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 
-	// usernameKey is the key of the user in its data.
+	// usernameKey is the key of the user name in the Secret.
 	// +optional
 	// +kubebuilder:default=username
 	UsernameKey string `json:"usernameKey,omitempty"`
 
-	// passwordKey is the key of the password in its data.
+	// passwordKey is the key of the password in the Secret.
 	// +optional
 	// +kubebuilder:default=password
 	PasswordKey string `json:"passwordKey,omitempty"`
 }
 
-// EndpointTLS is by what the server of an endpoint is known.
+// EndpointTLS is how servers verify an endpoint.
 type EndpointTLS struct {
-	// caSecretRef is a key of a Secret with certificates of CAs, in PEM: none but these are
-	// trusted. Without it, the Puppet CA and those of the system are.
+	// caSecretRef is a key of a Secret with certificates of CAs, in PEM. Only these are
+	// trusted. The default is the Puppet CA and the CAs of the system.
 	// +optional
 	CASecretRef *SecretKeyRef `json:"caSecretRef,omitempty"`
 }

@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// SigningPolicy says which certificate requests a CertificateAuthority signs. A request
-// is signed where one policy matches it, and a policy where all of its conditions hold.
+// SigningPolicy decides which certificate requests a CertificateAuthority signs. A request is
+// signed if one policy matches it. A policy matches if all of its conditions match.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=sp
@@ -17,11 +17,11 @@ type SigningPolicy struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the policy.
+	// spec are the conditions of the policy.
 	// +required
 	Spec SigningPolicySpec `json:"spec"`
 
-	// status says whether it is in force.
+	// status is the observed state.
 	// +optional
 	Status SigningPolicyStatus `json:"status,omitzero"`
 }
@@ -37,28 +37,27 @@ type SigningPolicyList struct {
 	Items []SigningPolicy `json:"items"`
 }
 
-// SigningPolicySpec is the policy.
+// SigningPolicySpec are the conditions of a policy.
 type SigningPolicySpec struct {
-	// certificateAuthorityRef is the CertificateAuthority.
+	// certificateAuthorityRef is the name of the CertificateAuthority.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	CertificateAuthorityRef string `json:"certificateAuthorityRef"`
 
-	// any matches every certname and every DNS name, and leaves the other conditions
-	// out of account.
+	// any matches every certname and every DNS name. The other conditions then have no effect.
 	// +optional
 	Any bool `json:"any,omitempty"`
 
-	// pattern are globs, of which the certname matches one.
+	// pattern are globs. The certname must match one of them.
 	// +optional
 	Pattern *AllowList `json:"pattern,omitempty"`
 
-	// dnsAltNames are globs, of which each DNS name in subjectAltName matches one. A
-	// request with such names needs it.
+	// dnsAltNames are globs. Each DNS name in subjectAltName must match one of them. A request
+	// with DNS names needs this condition.
 	// +optional
 	DNSAltNames *AllowList `json:"dnsAltNames,omitempty"`
 
-	// csrAttributes are extensions or attributes that the request carries.
+	// csrAttributes are extensions or attributes that the request must contain.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -66,7 +65,8 @@ type SigningPolicySpec struct {
 	CSRAttributes []CSRAttribute `json:"csrAttributes,omitempty"`
 }
 
-// AllowList is a list of globs: * is any characters, ? is one, [a-z] one of a range.
+// AllowList is a list of globs: * matches any characters, ? one character, and [a-z] one
+// character of a range.
 type AllowList struct {
 	// allow are the globs.
 	// +required
@@ -88,49 +88,49 @@ type CSRAttribute struct {
 	// +kubebuilder:validation:MaxLength=128
 	Name string `json:"name"`
 
-	// value is the value.
+	// value is the required value.
 	// +optional
 	Value *string `json:"value,omitempty"`
 
-	// valueFrom is where the value is.
+	// valueFrom is the source of the required value.
 	// +optional
 	ValueFrom *SecretKeySelector `json:"valueFrom,omitempty"`
 }
 
-// SigningPolicyStatus says whether the policy is in force.
+// SigningPolicyStatus is the observed state of a SigningPolicy.
 type SigningPolicyStatus struct {
 	// phase is Active or Error.
 	// +optional
 	Phase SigningPolicyPhase `json:"phase,omitempty"`
 
-	// observedGeneration is the generation that the rest is about.
+	// observedGeneration is the generation of the spec that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions has Ready.
+	// conditions contain Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// SigningPolicyPhase is whether the policy is in force.
+// SigningPolicyPhase reports whether the policy is in force.
 //
 // +kubebuilder:validation:Enum=Active;Error
 type SigningPolicyPhase string
 
 const (
-	// SigningPolicyActive is a policy that is in force.
+	// SigningPolicyActive is in force.
 	SigningPolicyActive SigningPolicyPhase = "Active"
-	// SigningPolicyError is one that signs nothing.
+	// SigningPolicyError signs nothing.
 	SigningPolicyError SigningPolicyPhase = "Error"
 )
 
 const (
-	// ConditionReady is whether the object does what it says.
+	// ConditionReady reports whether the object is in its desired state.
 	ConditionReady = "Ready"
 	// ReasonPolicyRendered is the reason of a policy that is in force.
 	ReasonPolicyRendered = "PolicyRendered"
-	// ReasonError is the reason of what is not.
+	// ReasonError is the reason of an object that is not in its desired state.
 	ReasonError = "Error"
 )

@@ -31,13 +31,13 @@ func newBackupCommand(o options) *cobra.Command {
 		Use:   "backup <file>",
 		Short: "Write a backup of a CA in the cluster",
 		Long: fmt.Sprintf(`Write a backup of a CA in the cluster: an archive (tar.gz) with the CA's certificate, key
-and CRL, the certificates that it has issued, and the next serial. The files are those of
-an import (spec.intermediateCA), by which the CA is restored.
+and CRL, the certificates that it has issued, and the next serial. To restore the CA, import
+these files (spec.intermediateCA).
 
-The next serial is %d above the highest one that is known, so that a restored CA does not
-use the serials of certificates that are issued after the backup.
+The next serial is %d above the highest known serial, so that a restored CA does not reuse
+the serials of certificates that were issued after the backup.
 
-THE ARCHIVE HAS THE CA'S KEY. The command reads it from Secret <ca>-ca-key.
+THE ARCHIVE CONTAINS THE CA'S KEY. The command reads it from Secret <ca>-ca-key.
 
 Exit codes:
   0  the backup is complete

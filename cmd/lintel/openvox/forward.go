@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,12 +23,31 @@ import (
 )
 
 // forward is a connection through the API server to one port of a Pod. It listens nowhere, so
-// that no other user of the machine reaches the Pod by it.
+// that no other user of the machine reaches the Pod by it. One that has ended, because the Pod was
+// replaced or a proxy closed it, is opened again.
 type forward struct {
+	config *rest.Config
+	find   func(context.Context) (client.ObjectKey, error)
+	port   int
+
+	mutex    sync.Mutex
+	current  *forwarded // nil until it is needed
+	requests atomic.Int64
+}
+
+// forwarded is a connection to a Pod.
+type forwarded struct {
 	pod        client.ObjectKey
-	port       int
 	connection httpstream.Connection
-	requests   atomic.Int64
+}
+
+func (f *forwarded) ended() bool {
+	select {
+	case <-f.connection.CloseChan():
+		return true
+	default:
+		return false
+	}
 }
 
 // forwardTimeout is how long an API server may take to forward a port, or to open a stream.
@@ -61,24 +81,43 @@ func awaited[T any](ctx context.Context, call func() (T, error), discard func(T)
 	}
 }
 
-func newForward(ctx context.Context, config *rest.Config, pod client.ObjectKey, port int) (*forward, error) {
-	base, _, err := rest.DefaultServerUrlFor(config)
+// newForward forwards a port of the Pod that find returns.
+func newForward(config *rest.Config, find func(context.Context) (client.ObjectKey, error), port int) *forward {
+	return &forward{config: config, find: find, port: port}
+}
+
+// connected is the connection, which is opened unless there is one that has not ended.
+func (f *forward) connected(ctx context.Context) (*forwarded, error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.current != nil && !f.current.ended() {
+		return f.current, nil
+	}
+	pod, err := f.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	connection, err := f.connect(ctx, pod)
 	if err != nil {
 		return nil, fmt.Errorf("forwarding a port to Pod %s: %w", pod.Name, err)
 	}
-	address := base.JoinPath("api/v1/namespaces", pod.Namespace, "pods", pod.Name, "portforward")
-	dialer, err := newDialer(config, address)
+	f.current = &forwarded{pod: pod, connection: connection}
+	return f.current, nil
+}
+
+func (f *forward) connect(ctx context.Context, pod client.ObjectKey) (httpstream.Connection, error) {
+	base, _, err := rest.DefaultServerUrlFor(f.config)
 	if err != nil {
-		return nil, fmt.Errorf("forwarding a port to Pod %s: %w", pod.Name, err)
+		return nil, err
 	}
-	connection, err := awaited(ctx, func() (httpstream.Connection, error) {
+	dialer, err := newDialer(f.config, base.JoinPath("api/v1/namespaces", pod.Namespace, "pods", pod.Name, "portforward"))
+	if err != nil {
+		return nil, err
+	}
+	return awaited(ctx, func() (httpstream.Connection, error) {
 		connection, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
 		return connection, err
 	}, func(late httpstream.Connection) { _ = late.Close() })
-	if err != nil {
-		return nil, fmt.Errorf("forwarding a port to Pod %s: %w", pod.Name, err)
-	}
-	return &forward{pod: pod, port: port, connection: connection}, nil
 }
 
 // newDialer uses WebSockets, and SPDY where the API server or a proxy does not, as kubectl does.
@@ -97,12 +136,36 @@ func newDialer(config *rest.Config, address *url.URL) (httpstream.Dialer, error)
 	}), nil
 }
 
-func (f *forward) close() { _ = f.connection.Close() }
+func (f *forward) close() {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.current != nil {
+		_ = f.current.connection.Close()
+	}
+}
 
-// dial opens a connection to the port.
+// dial opens a connection to the port. If that fails on a connection to the Pod that is dead, or
+// that has died without a word, one that is opened again is tried.
 func (f *forward) dial(ctx context.Context) (net.Conn, error) {
+	to, err := f.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	connection, err := f.stream(ctx, to)
+	if err == nil || ctx.Err() != nil {
+		return connection, err
+	}
+	_ = to.connection.Close()
+	if to, err = f.connected(ctx); err != nil {
+		return nil, err
+	}
+	return f.stream(ctx, to)
+}
+
+// stream opens a connection to the port of a Pod: two streams.
+func (f *forward) stream(ctx context.Context, to *forwarded) (net.Conn, error) {
 	stream := func(headers http.Header) (httpstream.Stream, error) {
-		return awaited(ctx, func() (httpstream.Stream, error) { return f.connection.CreateStream(headers) }, func(late httpstream.Stream) { _ = late.Reset() })
+		return awaited(ctx, func() (httpstream.Stream, error) { return to.connection.CreateStream(headers) }, func(late httpstream.Stream) { _ = late.Reset() })
 	}
 	headers := http.Header{}
 	headers.Set(corev1.StreamType, corev1.StreamTypeError)
@@ -110,28 +173,29 @@ func (f *forward) dial(ctx context.Context) (net.Conn, error) {
 	headers.Set(corev1.PortForwardRequestIDHeader, strconv.FormatInt(f.requests.Add(1), 10))
 	failures, err := stream(headers.Clone())
 	if err != nil {
-		return nil, f.failed(err)
+		return nil, f.failed(to, err)
 	}
 	_ = failures.Close() // nothing is written there
 	headers.Set(corev1.StreamType, corev1.StreamTypeData)
 	data, err := stream(headers)
 	if err != nil {
-		f.connection.RemoveStreams(failures)
-		return nil, f.failed(err)
+		to.connection.RemoveStreams(failures)
+		return nil, f.failed(to, err)
 	}
-	c := &forwardedConn{Stream: data, forward: f, failures: failures, failure: make(chan string, 1)}
+	c := &forwardedConn{Stream: data, forward: f, to: to, failures: failures, failure: make(chan string, 1)}
 	go c.watch()
 	return c, nil
 }
 
-func (f *forward) failed(err error) error {
-	return fmt.Errorf("forwarding port %d of Pod %s: %w", f.port, f.pod.Name, err)
+func (f *forward) failed(to *forwarded, err error) error {
+	return fmt.Errorf("forwarding port %d of Pod %s: %w", f.port, to.pod.Name, err)
 }
 
 // forwardedConn is a connection to a port of a Pod.
 type forwardedConn struct {
 	httpstream.Stream
 	forward  *forward
+	to       *forwarded
 	failures httpstream.Stream
 	failure  chan string // what the node reports, or "", once
 }
@@ -154,7 +218,7 @@ func (c *forwardedConn) Read(p []byte) (int, error) {
 	case text := <-c.failure:
 		c.failure <- text
 		if text != "" {
-			return n, c.forward.failed(errors.New(text))
+			return n, c.forward.failed(c.to, errors.New(text))
 		}
 	case <-time.After(time.Second):
 	}
@@ -165,7 +229,7 @@ func (c *forwardedConn) Read(p []byte) (int, error) {
 func (c *forwardedConn) Close() error {
 	err := c.Stream.Reset()
 	_ = c.failures.Reset()
-	c.forward.connection.RemoveStreams(c.Stream, c.failures)
+	c.to.connection.RemoveStreams(c.Stream, c.failures)
 	return err
 }
 

@@ -25,7 +25,10 @@ func TestForwardThroughASilentServer(t *testing.T) {
 	t.Cleanup(func() { close(answer) })
 	ended := make(chan error, 1)
 	go func() {
-		_, err := newForward(ctx, &rest.Config{Host: server.URL}, client.ObjectKey{Namespace: "puppet", Name: "ca-0"}, 8140)
+		find := func(context.Context) (client.ObjectKey, error) {
+			return client.ObjectKey{Namespace: "puppet", Name: "ca-0"}, nil
+		}
+		_, err := newForward(&rest.Config{Host: server.URL}, find, 8140).dial(ctx)
 		ended <- err
 	}()
 	select {

@@ -66,20 +66,19 @@ func newListCommand(common options) *cobra.Command {
 	o := listOptions{options: common}
 	cmd := &cobra.Command{
 		Use:   "list [<glob>...]",
-		Short: "List the certificates of a CA and the requests that wait for a signature",
-		Long: `List the certificates of a CA, and the requests that wait there for a signature,
-with the reasons why the signing policies do not sign them.
+		Short: "List the certificates and the waiting requests of a CA",
+		Long: `List the certificates of a CA, and the waiting requests with the reasons why the signing
+policies do not permit them.
 
-The reasons are those of the autosign hook: the same rules evaluate the request by the
-same policies. They are those of now, so a request that was refused before a policy was
-changed can be "permitted".
+The reasons are those of the autosign hook: the same rules evaluate the requests with the
+current policies. A request that arrived before a policy was changed can be "permitted".
 
-A certificate that was cleaned is not listed. Arguments are globs of certnames.
+Cleaned certificates are not listed. Arguments are globs of certnames.
 
 Exit codes:
   0  the list was read
-  2  the usage is wrong, or the cluster or the CA cannot be asked`,
-		Example: `  # Which requests wait, and why?
+  2  the usage is wrong, or the cluster or the CA cannot be reached`,
+		Example: `  # List waiting requests with the reasons
   lintel openvox ca list -n puppet --state pending
 
   # What expires in the next 30 days, in all detail

@@ -29,11 +29,10 @@ func newCACommand(o options) *cobra.Command {
 	return usage.NewGroup(&cobra.Command{
 		Use:   "ca",
 		Short: "List, sign, revoke and clean the certificates of a Puppet CA, and back it up",
-		Long: `List, sign, revoke and clean the certificates of a Puppet CA, which a
-CertificateAuthority of the cluster names.
+		Long: `List, sign, revoke and clean the certificates of the Puppet CA of a CertificateAuthority.
 
-The commands act at the CA with the certificate by which Lintel signs there, which they
-read from its Secret as the user of the kubeconfig: Kubernetes' RBAC decides who may. A CA
-in the cluster is reached through a port that the API server forwards to its Pod.`,
+The commands use the certificate with which Lintel signs. They read it from its Secret as the
+user of the kubeconfig, so Kubernetes RBAC decides who may use them. They reach a CA in the
+cluster through a port that the API server forwards to its Pod.`,
 	}, newListCommand(o), newShowCommand(o), newSignCommand(o), newRevokeCommand(o), newCleanCommand(o), newBackupCommand(o))
 }

@@ -4,9 +4,11 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
@@ -31,6 +33,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/tools/portforward"
@@ -56,6 +59,12 @@ type apiServer struct {
 	forbidden map[string]bool
 	// forwardTo is where forwarded ports lead: "" refuses connections, as a node does.
 	forwardTo string
+	// streams is after how many connections to a port a port-forward ends: 0 for never.
+	streams int
+
+	mutex sync.Mutex
+	// forwardedTo are the Pods whose ports are forwarded.
+	forwardedTo []string
 }
 
 const base = "/apis/openvox.voxpupuli.org/v1alpha1/namespaces/puppet/"
@@ -112,9 +121,14 @@ func (a *apiServer) forward(w http.ResponseWriter, r *http.Request) {
 	if _, err := httpstream.Handshake(r, w, []string{portforward.PortForwardProtocolV1Name}); err != nil {
 		return
 	}
+	a.mutex.Lock()
+	a.forwardedTo = append(a.forwardedTo, strings.Split(r.URL.Path, "/")[6])
+	a.mutex.Unlock()
 	var mutex sync.Mutex
+	count := 0
 	failures := map[string]httpstream.Stream{}
-	connection := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(stream httpstream.Stream, sent <-chan struct{}) error {
+	var connection httpstream.Connection
+	connection = spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(stream httpstream.Stream, sent <-chan struct{}) error {
 		request := stream.Headers().Get(corev1.PortForwardRequestIDHeader)
 		mutex.Lock()
 		defer mutex.Unlock()
@@ -123,7 +137,12 @@ func (a *apiServer) forward(w http.ResponseWriter, r *http.Request) {
 			return nil
 		}
 		failure := failures[request]
+		count++
+		last := count == a.streams
 		go func() {
+			if last {
+				defer connection.Close()
+			}
 			<-sent
 			defer stream.Close()
 			defer failure.Close()
@@ -133,7 +152,7 @@ func (a *apiServer) forward(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 			defer server.Close()
-			go func() { _, _ = io.Copy(server, stream) }()
+			go func() { _, _ = io.Copy(server, stream); _ = server.Close() }()
 			_, _ = io.Copy(stream, server)
 		}()
 		return nil
@@ -189,24 +208,103 @@ func site(t *testing.T) (*openvoxtest.CA, *apiServer) {
 	ca.Issued["main-operator"] = layout.StoredPair(pair)
 	server := openvoxtest.NewPair(t, ca, &x509.Certificate{Subject: pkix.Name{CommonName: "server.example.com"}})
 	ca.Issued["server.example.com"] = layout.StoredPair(server)
-	pod := &corev1.Pod{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Namespace: "puppet", Name: "ca-0"},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
-	}
+	config := openvoxtest.MakeConfig("main")
+	caServer := openvoxtest.MakeCAServer()
 	for path, object := range map[string]any{
 		base + "certificateauthorities":                               list("CertificateAuthorityList", authority("main")),
 		base + "certificateauthorities/main":                          authority("main"),
 		base + "certificates":                                         list("CertificateList", certificate("server", "server.example.com"), certificate("main-operator-signing", "main-operator")),
-		base + "configs":                                              list("ConfigList"),
-		base + "servers":                                              list("ServerList"),
+		base + "configs":                                              list("ConfigList", config),
+		base + "servers":                                              list("ServerList", caServer),
 		"/api/v1/namespaces/puppet/secrets/main-ca":                   secret("main-ca", map[string][]byte{layout.CAFile: ca.Bundle()}),
 		"/api/v1/namespaces/puppet/secrets/main-autosign-policy":      secret("main-autosign-policy", map[string][]byte{layout.PolicyFile: rendered(t)}),
 		"/api/v1/namespaces/puppet/secrets/main-operator-signing-tls": secret("main-operator-signing-tls", pair),
-		"/api/v1/namespaces/puppet/pods":                              list("PodList", pod),
+		"/api/v1/namespaces/puppet/pods":                              list("PodList", caPod("ca-0", "ca-66d9")),
 	} {
 		api.objects[path] = object
 	}
 	return ca, api
+}
+
+// caPod is a ready Pod with the labels of the CA's server, of a ReplicaSet.
+func caPod(name, replicaSet string) *corev1.Pod {
+	return &corev1.Pod{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "puppet", Name: name, Labels: map[string]string{"pod-template-hash": "66d9"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: replicaSet, Controller: new(true)}},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+	}
+}
+
+// TestPodOfTheCA: ports are forwarded to the newest Pod of the CA's Server, and not to others with
+// its labels.
+func TestPodOfTheCA(t *testing.T) {
+	pods := "/api/v1/namespaces/puppet/pods"
+	planted, older, newer := caPod("a-planted", "other-66d9"), caPod("older", "ca-66d9"), caPod("newer", "ca-66d9")
+	bare := caPod("a-bare", "ca-66d9")
+	bare.OwnerReferences = nil
+	newer.CreationTimestamp, planted.CreationTimestamp = metav1.Unix(20, 0), metav1.Unix(30, 0)
+	older.CreationTimestamp = metav1.Unix(10, 0)
+	for name, change := range map[string]func(*apiServer){
+		"newer": func(api *apiServer) { api.objects[pods] = list("PodList", planted, bare, older, newer) },
+		"a-planted": func(api *apiServer) {
+			api.objects[pods] = list("PodList", planted)
+			api.forbidden[base+"servers"] = true
+		},
+		"belongs to no Server": func(api *apiServer) { api.objects[pods] = list("PodList", planted, bare) },
+		"older":                func(api *apiServer) { api.objects[pods] = list("PodList", older, deleted(newer)) },
+	} {
+		_, api := site(t)
+		change(api)
+		_, _, err := lintel(t, "ca", "list")
+		if name == "belongs to no Server" {
+			require.ErrorContains(t, err, "Pod a-bare belongs to no Server with spec.ca of this CertificateAuthority")
+			require.Empty(t, api.forwardedTo)
+			continue
+		}
+		require.Equal(t, []string{name}, api.forwardedTo, name)
+	}
+}
+
+func unready(pod *corev1.Pod) *corev1.Pod {
+	pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
+	return pod
+}
+
+func deleted(pod *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	pod.DeletionTimestamp = new(metav1.Unix(40, 0))
+	return pod
+}
+
+// TestForwardIsOpenedAgain: the CA's Pod may be replaced while a command runs.
+func TestForwardIsOpenedAgain(t *testing.T) {
+	ca, api := site(t)
+	api.streams = 1
+	name := "older"
+	f := newForward(&rest.Config{Host: api.URL}, func(context.Context) (client.ObjectKey, error) {
+		return client.ObjectKey{Namespace: "puppet", Name: name}, nil
+	}, 8140)
+	t.Cleanup(f.close)
+	ask := func() {
+		connection, err := f.dial(t.Context())
+		require.NoError(t, err)
+		defer connection.Close()
+		secure := tls.Client(connection, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // whether it answers
+		require.NoError(t, secure.HandshakeContext(t.Context()))
+		require.Equal(t, ca.Certificate().Raw, secure.ConnectionState().PeerCertificates[0].Raw)
+	}
+	ask()
+	select {
+	case <-f.current.connection.CloseChan():
+	case <-time.After(time.Minute):
+		t.Fatal("the port-forward goes on")
+	}
+	name = "newer"
+	ask()
+	require.Equal(t, []string{"older", "newer"}, api.forwardedTo)
 }
 
 // lintel runs a command line of `lintel openvox`.
@@ -281,7 +379,8 @@ func TestList(t *testing.T) {
 	text, _, err = lintel(t, "ca", "list", "--state", "pending")
 	require.NoError(t, err)
 	require.Contains(t, text, "unknown: the Config production has spec.puppet.autosignCommand")
-	api.objects[base+"configs"] = list("ConfigList")
+	replacing.Spec.Puppet.AutosignCommand = ""
+	api.objects[base+"configs"] = list("ConfigList", replacing)
 
 	// Without the policies nothing is known of requests, and a list that lacks a Certificate is noted.
 	delete(api.objects, "/api/v1/namespaces/puppet/secrets/main-autosign-policy")
@@ -331,7 +430,7 @@ func TestOpenFails(t *testing.T) {
 		"no Certificates": {func(api *apiServer) { api.forbidden[base+"certificates"] = true }, nil, "listing the Certificates of namespace puppet, whose certnames are protected"},
 		"no Pod":          {func(api *apiServer) { api.objects["/api/v1/namespaces/puppet/pods"] = list("PodList") }, nil, "the server of CertificateAuthority main does not run: there is no Pod"},
 		"Pod not ready": {func(api *apiServer) {
-			api.objects["/api/v1/namespaces/puppet/pods"] = list("PodList", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "ca-0", Namespace: "puppet"}, Status: corev1.PodStatus{Phase: corev1.PodPending}})
+			api.objects["/api/v1/namespaces/puppet/pods"] = list("PodList", unready(caPod("ca-0", "ca-66d9")))
 		}, nil, "Pod ca-0 is Pending and not ready"},
 		"no port-forward": {func(api *apiServer) { api.forbidden["/api/v1/namespaces/puppet/pods/ca-0/portforward"] = true }, nil, "forwarding a port to Pod ca-0"},
 		"refused":         {func(api *apiServer) { api.forwardTo = "" }, nil, "forwarding port 8140 of Pod ca-0: connection refused"},

@@ -27,19 +27,19 @@ const confirmAfter = time.Second
 const revokeExitCodes = `Exit codes:
   0  all is done, and the CRL lists each certificate
   1  something was not done, or a revocation is not on the CRL
-  2  the usage is wrong, or the cluster or the CA cannot be asked`
+  2  the usage is wrong, or the cluster or the CA cannot be reached`
 
 func newRevokeCommand(o options) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "revoke <certname>...",
 		Short: "Revoke certificates",
-		Long: `Revoke certificates, and look for each on the CRL of the CA.
+		Long: `Revoke certificates, and check that the CRL of the CA lists each of them.
 
-The CA keeps the files: until a certname is cleaned, the CA accepts no request for it.
-Nothing is revoked unless all certnames can be. A Puppet CA loses revocations that overlap,
-and answers 200: one that the CRL lacks is revoked once more, and reported if that does not
-help.
+The CA keeps the files of the certificates: until a certname is cleaned, the CA accepts no
+request for it. The command revokes nothing unless it can revoke all certnames. A Puppet CA
+loses overlapping revocations, and still answers 200. The command revokes a certificate that
+the CRL lacks once more, and reports it if the CRL still lacks it.
 
 The certificates of Certificates, of the CA's server and of administrators of the CA are
 revoked with --force only. Delete the Certificate instead.
@@ -62,15 +62,16 @@ func newCleanCommand(o options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "clean <certname>...",
 		Short: "Revoke certificates and remove them from the CA, so that their certnames are free",
-		Long: `Revoke certificates and remove them from the CA, so that an agent may request one for the
-certname again. A request that waits is removed, too.
+		Long: `Revoke certificates and remove them from the CA, so that an agent may request a certificate for
+the certname again. Waiting requests are removed, too.
 
-The certificates are revoked first, and removed in one call when two CRLs list them: without
-its file, the CA could not revoke a certificate again. One that the CRL lacks stays at the
-CA. Nothing is done unless all certnames can be cleaned.
+The command revokes the certificates first, and removes them in one call when two CRLs list
+them, because the CA cannot revoke a certificate without its file. A certificate that the CRL
+lacks stays at the CA. The command changes nothing unless it can clean all certnames.
 
-The CRL is read again afterwards. If it has lost a revocation, because another client has
-revoked at the same time, the certificate is printed: with that file it can be revoked again.
+Afterwards, the command reads the CRL again. If the CRL has lost a revocation, because another
+client has revoked at the same time, the command prints the certificate. With this file, the CA
+can revoke it again.
 
 The certificates of Certificates, of the CA's server and of administrators of the CA are
 cleaned with --force only. Delete the Certificate instead.

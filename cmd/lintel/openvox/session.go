@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -278,35 +280,79 @@ func (s *session) policies(ctx context.Context) (signing.Rendered, error) {
 
 // forward has the server of a CA in the cluster reached through the API server.
 func (s *session) forward(ctx context.Context, config *rest.Config, server *puppet.Server) error {
-	pod, err := s.pod(ctx)
-	if err != nil {
-		return err
-	}
-	if s.forwarded, err = newForward(ctx, config, pod, layout.Port); err != nil {
+	s.forwarded = newForward(config, s.pod, layout.Port)
+	if _, err := s.forwarded.connected(ctx); err != nil {
 		return err
 	}
 	server.Dial = s.forwarded.dial
 	return nil
 }
 
-// pod is the Pod of the CA's server: one that is ready, if there is any.
+// pod is the Pod of the CA's server: a ready one that belongs to a Server of the CA, and of several
+// the newest. Labels alone do not tell, because any user who creates Pods sets them.
 func (s *session) pod(ctx context.Context) (client.ObjectKey, error) {
 	var list corev1.PodList
 	labels := client.MatchingLabels{layout.CALabel: s.ca.Name, layout.CAServerLabel: "true"}
 	if err := s.kube.List(ctx, &list, client.InNamespace(s.ca.Namespace), labels); err != nil {
 		return client.ObjectKey{}, fmt.Errorf("looking for the CA's Pod: %w", err)
 	}
-	state := "there is no Pod with these labels"
-	for _, pod := range list.Items {
-		ready := false
-		for _, condition := range pod.Status.Conditions {
-			ready = ready || condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue
-		}
-		if ready && pod.DeletionTimestamp.IsZero() {
-			return client.ObjectKeyFromObject(&pod), nil
-		}
-		state = fmt.Sprintf("Pod %s is %s and not ready", pod.Name, cmp.Or(string(pod.Status.Phase), "unknown"))
+	servers, err := s.servers(ctx)
+	unknown := apierrors.IsForbidden(err) // of Servers or Configs, without which only the labels are left
+	if err != nil && !unknown {
+		return client.ObjectKey{}, err
 	}
-	return client.ObjectKey{}, fmt.Errorf("the server of CertificateAuthority %s does not run: %s (kubectl get pods -n %s -l %s=%s,%s=true)",
-		s.ca.Name, state, s.ca.Namespace, layout.CALabel, s.ca.Name, layout.CAServerLabel)
+	state := "there is no Pod with these labels"
+	var ready []*corev1.Pod
+	for i := range list.Items {
+		pod := &list.Items[i]
+		switch {
+		case !unknown && !ownedByServer(pod, servers):
+			state = fmt.Sprintf("Pod %s belongs to no Server with spec.ca of this CertificateAuthority", pod.Name)
+		case !isReady(pod) || !pod.DeletionTimestamp.IsZero():
+			state = fmt.Sprintf("Pod %s is %s and not ready", pod.Name, cmp.Or(string(pod.Status.Phase), "unknown"))
+		default:
+			ready = append(ready, pod)
+		}
+	}
+	if len(ready) == 0 {
+		return client.ObjectKey{}, fmt.Errorf("the server of CertificateAuthority %s does not run: %s (kubectl get pods -n %s -l %s=%s,%s=true)",
+			s.ca.Name, state, s.ca.Namespace, layout.CALabel, s.ca.Name, layout.CAServerLabel)
+	}
+	newest := slices.MaxFunc(ready, func(a, b *corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	return client.ObjectKeyFromObject(newest), nil
+}
+
+// servers are the names of the Servers that run the CA.
+func (s *session) servers(ctx context.Context) (names []string, err error) {
+	configs, err := layout.ConfigsIn(ctx, s.kube, s.ca.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	servers, err := layout.ServersIn(ctx, s.kube, s.ca.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	for i := range servers {
+		if spec := servers[i].Spec; spec.CA && slices.ContainsFunc(configs, func(c v1alpha1.Config) bool {
+			return c.Name == spec.ConfigRef && c.Spec.AuthorityRef == s.ca.Name
+		}) {
+			names = append(names, servers[i].Name)
+		}
+	}
+	return names, nil
+}
+
+// ownedByServer reports whether a Pod is of the Deployment of a Server: its controller is a
+// ReplicaSet, which the Deployment's controller names after the Deployment and the Pod's template.
+func ownedByServer(pod *corev1.Pod, servers []string) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.Kind == "ReplicaSet" && slices.ContainsFunc(servers, func(server string) bool {
+		return owner.Name == server+"-"+pod.Labels["pod-template-hash"]
+	})
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }

@@ -40,14 +40,14 @@ func newShowCommand(o options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show <certname>",
 		Short: "Show one certificate or request in full",
-		Long: `Show the certificate that a CA has for a certname, or the request that waits: subject,
-key, names, extensions, fingerprint, what the signing policies say of a request, and
-whether the CRL lists the certificate.
+		Long: `Show the certificate or the waiting request of a certname: subject, key, names, extensions,
+fingerprint, the verdict of the signing policies on a request, and whether the CRL lists the
+certificate.
 
 Exit codes:
-  0  it was read
+  0  the certificate or request was read
   1  the CA has neither a certificate nor a request for the certname
-  2  the usage is wrong, or the cluster or the CA cannot be asked`,
+  2  the usage is wrong, or the cluster or the CA cannot be reached`,
 		Example: `  lintel openvox ca show web1.example.com -n puppet
 
   # For other programs

@@ -31,22 +31,22 @@ func newSignCommand(o options) *cobra.Command {
 	var all, override bool
 	cmd := &cobra.Command{
 		Use:   "sign (<certname>... | --all)",
-		Short: "Sign requests that wait at a CA",
-		Long: `Sign requests that wait at a CA, where the signing policies permit it now.
+		Short: "Sign waiting requests",
+		Long: `Sign waiting requests that the signing policies permit now.
 
-A request that the policies refuse is signed with --override only, which needs its certname.
-The reasons are printed, and recorded in an Event of the CertificateAuthority before it is
-signed: a user who may not create Events cannot override. Requests for
-the certname of a Certificate are never signed here: they are not its own.
+To sign a request that the policies refuse, name it and use --override. The command prints the
+reasons, and records them in an Event of the CertificateAuthority before it signs, so the user
+needs permission to create Events. Requests for the certname of a Certificate are never
+signed.
 
-Only the request that was evaluated is signed. If the CA has signed another key, other
-names or other extensions under the certname, that certificate is revoked.
+The command signs only the request that it has evaluated. If the CA has signed another key,
+other names or other extensions for the certname, the command revokes that certificate.
 
 Exit codes:
   0  all is signed
   1  something was not signed
-  2  the usage is wrong, or the cluster or the CA cannot be asked`,
-		Example: `  # After a policy was changed: all that it permits now
+  2  the usage is wrong, or the cluster or the CA cannot be reached`,
+		Example: `  # Sign all requests that the policies permit now
   lintel openvox ca sign --all -n puppet
 
   # In spite of the policies

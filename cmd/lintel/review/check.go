@@ -150,19 +150,14 @@ func check(cmd *cobra.Command, o options) error {
 	return c.report(cmd, c.decide, map[string]writer{"text": writeText, "json": writeJSON, "sarif": c.writeSARIF, "junit": writeJUnit})
 }
 
-// decide asks the built-in rules, where there are some for the object, and the user's
-// policies of what those make of it.
+// decide evaluates the built-in rules of the object, if any, and then the user's policies on
+// the object with the defaults of the former.
 func (c *checker) decide(ctx context.Context, a arrival) (outcome, error) {
 	var own outcome
 	review := a.review
-	if hasRules(a.object) {
+	if system, ok := systemOf(a.object); ok {
 		var err error
-		if group := groupOf(a.object); group != "" {
-			own, err = c.askSystem(ctx, group, a)
-		} else {
-			own, err = c.askBuiltIn(ctx, a)
-		}
-		if err != nil {
+		if own, err = c.reviewBySystem(ctx, system, a); err != nil {
 			return own, err
 		}
 		review = own.review

@@ -16,6 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules/openclaw"
+	"github.com/lintel-policy/lintel/policies/rules/orloj"
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
@@ -32,10 +33,10 @@ type checker struct {
 	arrivals   []arrival
 	// sources are those of the policies, by name; none where a cluster has them.
 	sources map[string]sources.Source
-	// builtIn is nil until it is asked.
-	builtIn *builtIn
-	// systems are the rules of those that were asked, by API group.
+	// systems are the compiled rules of systems by name, compiled at first use.
 	systems map[string]*engine.Snapshot
+	// orlojOwners are the owners of Orloj's rows, read at first use.
+	orlojOwners map[string]orloj.Reference
 	// existing are the objects of --cluster, and atHand those that facts are found in, by kind.
 	existing []manifests.Object
 	atHand   map[schema.GroupKind]any

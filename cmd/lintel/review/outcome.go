@@ -12,6 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 	"github.com/lintel-policy/lintel/policies/kinds"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
 
 // outcome is what the policies say about one object.
@@ -149,4 +150,36 @@ func summarise(outcomes []outcome) Summary {
 		}
 	}
 	return s
+}
+
+// join adds the outcome of built-in rules in front of that of the user's policies.
+func (out *outcome) join(own outcome) {
+	out.patch = append(own.patch, out.patch...)
+	if out.refused {
+		return
+	}
+	out.denials = addFindings(own.denials, out.denials)
+	out.warnings = addFindings(own.warnings, out.warnings)
+	out.undecided = append(own.undecided, out.undecided...)
+}
+
+// denialText is the text of a denial in kubectl. The messages of built-in rules and of the
+// API server have no suffix.
+func denialText(f engine.Finding) string {
+	if hasNoSuffix(f) {
+		return f.Words
+	}
+	return f.Text()
+}
+
+// warningText is the text of a warning in kubectl.
+func warningText(f engine.Finding) string {
+	if hasNoSuffix(f) {
+		return f.Words
+	}
+	return f.WarningText()
+}
+
+func hasNoSuffix(f engine.Finding) bool {
+	return f.Policy == "" || f.Revision == rules.Revision && !f.Error
 }

@@ -12,79 +12,69 @@ import (
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	openvoxv1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	openzrov1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	orlojv1 "github.com/lintel-policy/lintel/api/orloj/v1"
 	zoppv1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
-	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules/openclaw"
 	"github.com/lintel-policy/lintel/policies/rules/openvox"
 	"github.com/lintel-policy/lintel/policies/rules/openzro"
+	"github.com/lintel-policy/lintel/policies/rules/orloj"
+	"github.com/lintel-policy/lintel/policies/rules/systems"
 	"github.com/lintel-policy/lintel/policies/rules/zopp"
 )
 
-// system is what ships for the kinds of a system other than Orloj.
-type system struct {
-	name string
-	// compile makes the rules, which are asked about what is created or updated.
-	compile func() (*engine.Snapshot, error)
-	// facts are what the rules read as input.facts: nil where they read none. A reason is why
-	// that is not known.
-	facts func(context.Context, *checker, placed) (facts any, reason string, err error)
-}
+// facts returns what the rules of a system read as input.facts: nil if they read none. A
+// reason explains why the facts are not known.
+type facts func(context.Context, *checker, placed) (facts any, reason string, err error)
 
-// systems are by their API groups. The rules of zopp are about Secrets, too.
-var systems = map[string]system{
-	openclawv1.GroupName:      {"OpenClaw", compiled(openclaw.Set), openclawFacts},
-	openvoxv1alpha1.GroupName: {"OpenVox", compiled(openvox.Set), openvoxFacts},
-	openzrov1.GroupName:       {"openZro", openzro.New, openzroFacts},
-	zoppv1alpha1.GroupName:    {"zopp", zopp.New, zoppFacts},
+// factsOf are the facts of the systems by name.
+var factsOf = map[string]facts{
+	"openclaw": openclawFacts, "openvox": openvoxFacts, "openzro": openzroFacts, "orloj": orlojFacts, "zopp": zoppFacts,
 }
 
 // secretKind is read without its values.
 var secretKind = schema.GroupKind{Kind: "Secret"}
 
-func compiled(set func() (*engine.PolicySet, error)) func() (*engine.Snapshot, error) {
-	return func() (*engine.Snapshot, error) {
-		rules, err := set()
-		if err != nil {
-			return nil, err
+// systemOf returns the system whose rules review an object.
+func systemOf(o manifests.Object) (systems.System, bool) {
+	group := o.Kind.Group
+	switch {
+	case o.Kind.GroupKind() == secretKind && o.HasAnnotationOf(zoppv1alpha1.GroupName):
+		group = zoppv1alpha1.GroupName
+	case group == orlojv1.GroupName && orloj.ResourceOf(o.Kind.Kind) == "":
+		return systems.System{}, false
+	}
+	for _, system := range systems.All() {
+		if system.Group == group {
+			return system, true
 		}
-		return engine.NewSnapshot(admission.BuiltinResources(), rules), nil
 	}
+	return systems.System{}, false
 }
 
-// groupOf is the key in systems of those whose rules are asked about an object; "" where there
-// is none.
-func groupOf(o manifests.Object) string {
-	if o.Kind.GroupKind() == secretKind && o.HasAnnotationOf(zoppv1alpha1.GroupName) {
-		return zoppv1alpha1.GroupName
-	}
-	if _, ok := systems[o.Kind.Group]; ok {
-		return o.Kind.Group
-	}
-	return ""
+// hasRules reports whether rules that ship with Lintel review an object.
+func hasRules(o manifests.Object) bool {
+	_, ok := systemOf(o)
+	return ok
 }
 
-// hasRules says whether rules ship with Lintel that are asked about an object.
-func hasRules(o manifests.Object) bool { return isBuiltIn(o) || groupOf(o) != "" }
-
-// askSystem is what the rules of a system say of an object of its.
-func (c *checker) askSystem(ctx context.Context, group string, a arrival) (outcome, error) {
+// reviewBySystem reviews an object by the rules of its system.
+func (c *checker) reviewBySystem(ctx context.Context, system systems.System, a arrival) (outcome, error) {
 	if c.options.operation == "DELETE" {
 		return outcome{object: a.object, review: a.review}, nil
 	}
-	asked := systems[group]
 	if c.systems == nil {
 		c.systems = map[string]*engine.Snapshot{}
 	}
-	if c.systems[group] == nil {
-		rules, err := asked.compile()
+	if c.systems[system.Name] == nil {
+		rules, err := system.Rules()
 		if err != nil {
-			return outcome{}, fmt.Errorf("compiling the rules of %s: %w", asked.name, err)
+			return outcome{}, fmt.Errorf("compiling the rules of %s: %w", system.Title, err)
 		}
-		c.systems[group] = rules
+		c.systems[system.Name] = rules
 	}
-	facts, reason, err := asked.facts(ctx, c, placed{a.object, a.at})
+	facts, reason, err := factsOf[system.Name](ctx, c, placed{a.object, a.at})
 	if err != nil {
 		return outcome{}, fmt.Errorf("%s: %w", a.object.Origin, err)
 	}
@@ -99,26 +89,38 @@ func (c *checker) askSystem(ctx context.Context, group string, a arrival) (outco
 			return outcome{}, fmt.Errorf("%s: %w", a.object.Origin, err)
 		}
 	}
-	permitted, err := c.needsNoGrant(group, a.object)
-	if err != nil {
-		return outcome{}, err
-	}
-	if permitted && options.Namespace.IsZero() {
-		if options.Namespace, err = engine.ReadNamespace([]byte("{}")); err != nil {
+	if options.Namespace.IsZero() {
+		needed, err := c.needsNamespace(system, a.object)
+		if err != nil {
 			return outcome{}, err
 		}
+		if !needed {
+			if options.Namespace, err = engine.ReadNamespace([]byte("{}")); err != nil {
+				return outcome{}, err
+			}
+		}
 	}
-	return decide(ctx, c.systems[group], a.object, a.review, options, nil)
+	return decide(ctx, c.systems[system.Name], a.object, a.review, options, nil)
 }
 
-// needsNoGrant reports whether a system's rules permit an object whatever its Namespace lists.
-func (c *checker) needsNoGrant(group string, o manifests.Object) (bool, error) {
-	if o.Kind.GroupKind() == (schema.GroupKind{Group: openvoxv1alpha1.GroupName, Kind: "Pool"}) {
+// needsNamespace reports whether the decision of a system's rules depends on the Namespace of
+// an object.
+func (c *checker) needsNamespace(system systems.System, o manifests.Object) (bool, error) {
+	switch system.Name {
+	case "openvox":
+		if o.Kind.Kind != "Pool" {
+			return true, nil
+		}
 		pool, err := typed[openvoxv1alpha1.Pool](o)
-		return err == nil && len(pool.Spec.Service.ExternalIPs) == 0, err
+		return err != nil || len(pool.Spec.Service.ExternalIPs) > 0, err
+	case "orloj":
+		read, err := readOrloj(o)
+		// In the mode Open, a Namespace without a list permits any target.
+		return read.ReadsNamespace() && (c.options.mapping != orloj.Open || read.Kind == "Secret"), err
+	case "zopp":
+		return c.options.zopp != zopp.Open, nil
 	}
-	// A Namespace without a list would permit what is permitted everywhere.
-	return group == zoppv1alpha1.GroupName && c.options.zopp == zopp.Open, nil
+	return true, nil
 }
 
 // typed is an object as one of its Go type.
@@ -380,4 +382,54 @@ func zoppFacts(_ context.Context, c *checker, o placed) (any, string, error) {
 		}
 	}
 	return facts, "", err
+}
+
+func orlojFacts(_ context.Context, c *checker, o placed) (any, string, error) {
+	read, err := readOrloj(o.Object)
+	if err != nil {
+		return nil, "", err
+	}
+	if c.orlojOwners == nil {
+		if c.orlojOwners, err = ownersOfRows(c.arrivals); err != nil {
+			return nil, "", err
+		}
+	}
+	facts := orloj.Facts{Mapping: c.options.mapping, Target: read.Target()}
+	if owner := c.orlojOwners[rowOf(read)]; owner != read.Reference() && read.Metadata.Name != "" {
+		facts.Taken = &owner
+	}
+	return facts, "", nil
+}
+
+// rowOf is the kind and key of an object in the store.
+func rowOf(o orloj.Object) string { return o.Kind + " " + o.Key() }
+
+// ownersOfRows returns the first object of the manifests for each row of the store.
+func ownersOfRows(arrivals []arrival) (map[string]orloj.Reference, error) {
+	owners := map[string]orloj.Reference{}
+	for _, a := range arrivals {
+		if system, ok := systemOf(a.object); a.isDecided() || !ok || system.Name != "orloj" {
+			continue
+		}
+		read, err := readOrloj(a.object)
+		if err != nil {
+			return nil, err
+		}
+		if _, taken := owners[rowOf(read)]; !taken {
+			owners[rowOf(read)] = read.Reference()
+		}
+	}
+	return owners, nil
+}
+
+func readOrloj(o manifests.Object) (orloj.Object, error) {
+	text, err := o.JSON()
+	if err != nil {
+		return orloj.Object{}, err
+	}
+	read, err := orloj.ReadObject(text, o.Namespace)
+	if err != nil {
+		return read, fmt.Errorf("%s: %w", o.Origin, err)
+	}
+	return read, nil
 }

@@ -59,6 +59,8 @@ const (
 	ReportsFolder       = rubyFolder + "/puppet/reports"
 	// RoutesFile names the terminus and the cache of facts.
 	RoutesFile = "routes.yaml"
+	// CAAuthFile is auth.conf of the CA's server, which permits administrators to remove requests.
+	CAAuthFile = "auth-ca.conf"
 	// reportProcessor is its name among the processors.
 	reportProcessor = "lintel"
 )
@@ -76,7 +78,11 @@ func Render(in Input) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	auth, err := in.authConf()
+	auth, err := in.authConf(false)
+	if err != nil {
+		return nil, err
+	}
+	caAuth, err := in.authConf(true)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +100,7 @@ func Render(in Input) (map[string]string, error) {
 		"webserver-ca.conf": in.webserver(sslFolder + "/crl.pem"),
 		"puppetserver.conf": in.puppetserver(),
 		"auth.conf":         auth,
+		CAAuthFile:          caAuth,
 		"ca.conf":           in.ca(),
 		"product.conf":      object{"product": object{"check-for-updates": false}},
 		"metrics.conf":      in.metrics(),
@@ -111,12 +118,15 @@ func Render(in Input) (map[string]string, error) {
 	return files, nil
 }
 
-// names are the files in the order in which Hash reads them. RoutesFile is not in the list: a
-// missing file of the list is part of the hash, and a longer list would replace all servers.
+// names are the files in the order in which Hash reads them. Those that came later are in a list of
+// their own: a missing file of this one is part of the hash, and a longer list would replace all
+// servers.
 var names = []string{
 	"puppet.conf", "puppetdb.conf", "logback.xml", "ca-enabled.cfg", "ca-disabled.cfg", "webserver.conf", "webserver-ca.conf", "puppetserver.conf",
 	"auth.conf", "ca.conf", "product.conf", "metrics.conf", ReportProcessorFile,
 }
+
+var laterNames = []string{RoutesFile, CAAuthFile}
 
 // Hash tells renderings apart. What stands beside the files does not count.
 func Hash(files map[string]string) string {
@@ -125,8 +135,10 @@ func Hash(files map[string]string) string {
 		text, ok := files[name]
 		fmt.Fprintf(sum, "%t %d %s", ok, len(text), text)
 	}
-	if text, ok := files[RoutesFile]; ok {
-		fmt.Fprintf(sum, "%s %d %s", RoutesFile, len(text), text)
+	for _, name := range laterNames {
+		if text, ok := files[name]; ok {
+			fmt.Fprintf(sum, "%s %d %s", name, len(text), text)
+		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }

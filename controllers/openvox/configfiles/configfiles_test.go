@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"encoding/xml"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,7 +74,7 @@ func settings(t *testing.T, text string) map[string]map[string]string {
 // TestDefaults: a Config that says nothing has all that a CA's server needs.
 func TestDefaults(t *testing.T) {
 	files := render(t, input())
-	require.Len(t, files, 12)
+	require.Len(t, files, 13)
 	conf := settings(t, files["puppet.conf"])
 	require.Len(t, conf, 2, "there is no [agent]")
 	require.Equal(t, "/etc/puppetlabs/code/environments", conf["main"]["environmentpath"])
@@ -325,9 +326,10 @@ func TestHash(t *testing.T) {
 	in := input()
 	in.SendsReports = true
 	files := render(t, in)
-	require.Len(t, files, len(names))
+	all := append(slices.Clone(names), CAAuthFile)
+	require.Len(t, files, len(all))
 	whole := Hash(files)
-	for _, name := range names {
+	for _, name := range all {
 		require.Contains(t, files, name)
 		text := files[name]
 		files[name] += " "

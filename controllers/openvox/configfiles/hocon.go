@@ -103,9 +103,16 @@ func (in Input) metrics() object {
 	return object{"metrics": metrics}
 }
 
-// authConf has the rules that ship, those of the Config, and last that all else is denied.
-func (in Input) authConf() (object, error) {
+// authConf has the rules that ship, those of the Config, and last that all else is denied. Only the
+// CA's server has requests to remove.
+func (in Input) authConf(ca bool) (object, error) {
 	list := in.shipped()
+	if ca {
+		list = append(list, object{
+			"name": shippedName("removal of certificate requests"), "sort-order": 500,
+			"match-request": object{"path": "/puppet-ca/v1/certificate_request", "type": "path", "method": []string{"delete"}}, "allow": in.administrators(),
+		})
+	}
 	for _, rule := range slices.SortedFunc(slices.Values(in.Config.Spec.PuppetServer.AuthorizationRules), func(a, b v1alpha1.AuthorizationRule) int {
 		return strings.Compare(a.Name, b.Name)
 	}) {

@@ -2,6 +2,7 @@ package issuing
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"slices"
 
@@ -87,6 +88,21 @@ func databaseHosts(ctx context.Context, reader client.Reader, namespace string) 
 		}
 	}
 	return found, nil
+}
+
+// Outdated is how a stored certificate differs from what its Certificate wants, with the names that
+// Pools, Databases and the CA's Service add, so that it is issued again: "" if it does not.
+func Outdated(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored *x509.Certificate) (string, error) {
+	hosts, err := injected(ctx, reader, certificate.Namespace)
+	if err != nil {
+		return "", err
+	}
+	wanted := certificate.DeepCopy()
+	inject(wanted, hosts)
+	if rules.ServerCertificate(ca) == certificate.Name {
+		wanted.Spec.DNSAltNames = withNames(wanted.Spec.DNSAltNames, []string{serviceHost(ca)})
+	}
+	return differs(stored, wanted.Spec), nil
 }
 
 // inject has a Certificate be for the names of Pools and Databases, too.

@@ -240,23 +240,25 @@ var ErrSigned = errors.New("the CA has signed the request in the meantime")
 // Withdraw removes the request that waits for a certname, which Clean leaves where it is, or
 // returns ErrSigned. Where the CA does not permit certificate_request to be deleted, as by
 // Puppet's own auth.conf, certificate_status is: that would also remove a certificate, without
-// revoking it, so the CA is first asked that it has none.
+// revoking it, so the CA is asked immediately before that the request still waits.
 func (c *Client) Withdraw(ctx context.Context, certname string) error {
 	failed := func(err error) error { return fmt.Errorf("removing the request of %s: %w", certname, err) }
 	_, err := c.do(ctx, http.MethodDelete, "certificate_request/"+url.PathEscape(certname), "", nil)
 	if err == nil {
 		return nil
 	}
-	status, answered := errors.AsType[*StatusError](err)
-	answered = answered && (status.Code == http.StatusForbidden || status.Code == http.StatusMethodNotAllowed)
+	answer, answered := errors.AsType[*StatusError](err)
+	answered = answered && (answer.Code == http.StatusForbidden || answer.Code == http.StatusMethodNotAllowed)
 	if !answered && !errors.Is(err, ErrNotFound) {
 		return failed(err)
 	}
-	switch _, err := c.Certificate(ctx, certname); {
-	case err == nil:
-		return failed(ErrSigned)
-	case !errors.Is(err, ErrNotFound):
+	switch status, err := c.CertificateStatus(ctx, certname); {
+	case errors.Is(err, ErrNotFound):
+		return nil
+	case err != nil:
 		return failed(err)
+	case status.State != StateRequested:
+		return failed(ErrSigned)
 	}
 	if _, err := c.do(ctx, http.MethodDelete, "certificate_status/"+url.PathEscape(certname), "", nil); err != nil && !errors.Is(err, ErrNotFound) {
 		return failed(err)

@@ -38,6 +38,8 @@ type DatabaseReconciler struct {
 	events  events.EventRecorder
 	admit   builtin.Admitter
 	fsGroup *int64
+	// outdated is why certificates are issued again.
+	outdated Outdated
 	// externalOnly runs none, and says so.
 	externalOnly bool
 }
@@ -151,13 +153,16 @@ func (r *DatabaseReconciler) certificate(ctx context.Context, f *databaseFacts) 
 		return &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
 			"spec.certificateRef: Certificate %s is that of the server of CertificateAuthority %s, and administers it; name another", name, f.ca.Name)}
 	}
-	read := pairs{r.client, r.secrets}
+	read := pairs{r.client, r.secrets, r.outdated}
 	pair, bundle, leaf, err := read.of(ctx, certificate, f.ca)
 	if err != nil {
 		return err
 	}
 	if host := layout.DatabaseHost(f.db); leaf.VerifyHostname(host) != nil {
 		return waitsForCertificate("Certificate %s is not for %s yet, by which servers know the Database; it is issued again", name, host)
+	}
+	if err := read.settled(ctx, f.ca, certificate, leaf); err != nil {
+		return err
 	}
 	crl, err := read.read(ctx, f.db.Namespace, layout.CRLSecret(f.ca.Name))
 	if err != nil {

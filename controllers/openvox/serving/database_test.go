@@ -70,7 +70,7 @@ func newDatabaseSite(t *testing.T, objects ...client.Object) *databaseSite {
 func (s *databaseSite) run() string {
 	s.T.Helper()
 	r := &DatabaseReconciler{
-		client: s.Client, secrets: secrets{s.Client, s.Client}, applier: s.Applier, events: s.Events, fsGroup: new(int64(1001)), externalOnly: s.externalOnly,
+		client: s.Client, secrets: secrets{s.Client, s.Client}, applier: s.Applier, events: s.Events, fsGroup: new(int64(1001)), externalOnly: s.externalOnly, outdated: s.outdated,
 		admit: func(context.Context, builtin.Object) (builtin.Verdict, error) {
 			return openvoxtest.Verdict(s.refused), s.err
 		},

@@ -14,13 +14,34 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/pausing"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 // pairs reads what Pods mount of certificates.
 type pairs struct {
-	client  client.Client
-	secrets secrets
+	client   client.Client
+	secrets  secrets
+	outdated Outdated
+}
+
+// Outdated is why a stored certificate is issued again: "" if it is not.
+type Outdated func(context.Context, *v1alpha1.CertificateAuthority, *v1alpha1.Certificate, *x509.Certificate) (string, error)
+
+// settled waits for a certificate that is about to be issued again, so that a change of what runs
+// and of its certificate replaces Pods once. A certificate that cannot be issued keeps nothing
+// waiting.
+func (p pairs) settled(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored *x509.Certificate) error {
+	signed := meta.FindStatusCondition(certificate.Status.Conditions, v1alpha1.ConditionCertSigned)
+	failed := signed != nil && signed.Status != metav1.ConditionTrue && signed.ObservedGeneration == certificate.Generation
+	if failed || pausing.IsPaused(certificate) || !certificate.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	difference, err := p.outdated(ctx, ca, certificate, stored)
+	if err != nil || difference == "" {
+		return err
+	}
+	return waitsForCertificate("Certificate %s is issued again: %s; changes wait for it, so that Pods are replaced once", certificate.Name, difference)
 }
 
 // of is the pair of a Certificate, with its certificate parsed, and the certificates of its

@@ -23,6 +23,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/configfiles"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/pausing"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
@@ -40,7 +41,10 @@ const (
 	reasonCodeNotAllowed        = "CodeNotAllowed"
 	reasonSecretNotFound        = "SecretNotFound"
 	reasonClaimNotFound         = "ClaimNotFound"
-	reasonBootstrapped          = "CertificateMounted"
+	// reasonWaitingForPool: a Pool of spec.poolRefs does not exist yet. The Server waits for a few
+	// seconds, so that its Pods are not replaced again when the Pool is created.
+	reasonWaitingForPool = "WaitingForPool"
+	reasonBootstrapped   = "CertificateMounted"
 )
 
 // ServerReconciler has Servers run.
@@ -51,8 +55,11 @@ type ServerReconciler struct {
 	events  events.EventRecorder
 	admit   builtin.Admitter
 	fsGroup *int64
+	// outdated is why certificates are issued again.
+	outdated Outdated
 	// externalOnly runs none, and says so.
 	externalOnly bool
+	now          func() time.Time
 }
 
 // obstacle is why the spec of an object is not carried out now. What was made before stays.
@@ -117,7 +124,7 @@ func (r *ServerReconciler) reporter() object.Reporter[*v1alpha1.Server, v1alpha1
 		Conditions: func(s *v1alpha1.ServerStatus) []metav1.Condition { return s.Conditions },
 		News: map[string]object.News{v1alpha1.ConditionReady: object.Reasoned(func(reason string) bool {
 			return !slices.Contains([]string{
-				reasonRunning, reasonRollingOut, reasonScaledToZero, reasonWaitingForCertificate, reasonWaitingForAuthority, reasonWaitingForConfig, reasonSecretNotFound, reasonClaimNotFound,
+				reasonRunning, reasonRollingOut, reasonScaledToZero, reasonWaitingForCertificate, reasonWaitingForAuthority, reasonWaitingForConfig, reasonWaitingForPool, reasonSecretNotFound, reasonClaimNotFound,
 			}, reason)
 		})},
 	}
@@ -177,6 +184,43 @@ func (r *ServerReconciler) missingPools(ctx context.Context, server *v1alpha1.Se
 	return names, nil
 }
 
+// poolPatience is how long a Server waits for the Pools that it has begun to name.
+const poolPatience = 10 * time.Second
+
+// awaitPools waits for Pools that are applied together with a Server, and after it: one whose host
+// name the certificate gets would replace the Pods again.
+func (r *ServerReconciler) awaitPools(ctx context.Context, server *v1alpha1.Server) error {
+	left := poolPatience - r.now().Sub(lastWritten(server))
+	if left <= 0 {
+		return nil
+	}
+	missing, err := r.missingPools(ctx, server)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	d, err := r.deploymentOf(ctx, server)
+	if err != nil {
+		return err
+	}
+	labelled := func(pool string) bool { return d != nil && d.Spec.Template.Labels[poolLabelPrefix+pool] != "" }
+	if missing = slices.DeleteFunc(missing, labelled); len(missing) == 0 {
+		return nil
+	}
+	return &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForPool, wait: left, message: fmt.Sprintf(
+		"spec.poolRefs: there is no Pool %s; the servers are started or changed without it after %s", strings.Join(missing, ", "), poolPatience)}
+}
+
+// lastWritten is when a client last wrote an object, apart from its status.
+func lastWritten(o metav1.Object) time.Time {
+	last := o.GetCreationTimestamp().Time
+	for _, entry := range o.GetManagedFields() {
+		if entry.Subresource == "" && entry.Time != nil && entry.Time.After(last) {
+			last = entry.Time.Time
+		}
+	}
+	return last
+}
+
 // gather finds what a Server is made of. What it lacks is an *obstacle.
 func (r *ServerReconciler) gather(ctx context.Context, server *v1alpha1.Server) (f serverFacts, err error) {
 	f = serverFacts{server: server, fsGroup: r.fsGroup}
@@ -206,6 +250,9 @@ func (r *ServerReconciler) gather(ctx context.Context, server *v1alpha1.Server) 
 		return f, err
 	}
 	if err := r.claimsAllowed(ctx, f); err != nil {
+		return f, err
+	}
+	if err := r.awaitPools(ctx, server); err != nil {
 		return f, err
 	}
 	if err := r.findSecrets(ctx, &f); err != nil {
@@ -255,7 +302,7 @@ func (r *ServerReconciler) configOf(ctx context.Context, server *v1alpha1.Server
 	switch {
 	case ready != nil && ready.Status != metav1.ConditionTrue && ready.Reason != reasonCommandReplaced && ready.ObservedGeneration == config.Generation:
 		return nil, nil, &obstacle{phase: v1alpha1.ServerPending, reason: reasonConfigNotReady, message: fmt.Sprintf("Config %s: %s", name, ready.Message)}
-	case !current:
+	case !current, server.Spec.CA && files.Data[configfiles.CAAuthFile] == "" && !pausing.IsPaused(config):
 		return nil, nil, &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForConfig, message: fmt.Sprintf("the files of Config %s are not rendered yet", name)}
 	}
 	return config, files.Data, nil
@@ -306,8 +353,17 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 	case server.Spec.CA && own != name: // until the CertificateAuthority has seen this Server
 		return nil, nil, waitsForCertificate("Certificate %s becomes that of the server of CertificateAuthority %s, whose status.serverCertificateName says %s now", name, ca.Name, cmp.Or(ca.Status.ServerCertificateName, "none"))
 	}
-	pair, bundle, _, err = r.pairs().of(ctx, certificate, ca)
-	return pair, bundle, err
+	pair, bundle, leaf, err := r.pairs().of(ctx, certificate, ca)
+	if err != nil {
+		return nil, nil, err
+	}
+	if server.Spec.CA { // by which the certificate is issued
+		d, err := r.deploymentOf(ctx, server)
+		if err != nil || d == nil || d.Status.ReadyReplicas == 0 {
+			return pair, bundle, err
+		}
+	}
+	return pair, bundle, r.pairs().settled(ctx, ca, certificate, leaf)
 }
 
 // isOperators is of a Certificate by which the operator signs, which runs in no Pod.
@@ -316,7 +372,7 @@ func isOperators(certificate string) error {
 		"spec.certificateRef: Certificate %s is the operator's own, and administers a CA; name another", certificate)}
 }
 
-func (r *ServerReconciler) pairs() pairs { return pairs{r.client, r.secrets} }
+func (r *ServerReconciler) pairs() pairs { return pairs{r.client, r.secrets, r.outdated} }
 
 // apply writes the objects of a Server, and takes away those that it has no more.
 func (r *ServerReconciler) apply(ctx context.Context, f serverFacts) error {

@@ -41,7 +41,7 @@ import (
 // factsOf are those of a Server that has all it needs.
 func factsOf(server *v1alpha1.Server) serverFacts {
 	files := map[string]string{}
-	for _, name := range []string{"puppet.conf", "puppetdb.conf", "logback.xml", "auth.conf", "metrics.conf", "product.conf", "puppetserver.conf", "ca.conf", "webserver.conf", "webserver-ca.conf", "ca-enabled.cfg", "ca-disabled.cfg"} {
+	for _, name := range []string{"puppet.conf", "puppetdb.conf", "logback.xml", "auth.conf", "metrics.conf", "product.conf", "puppetserver.conf", "auth-ca.conf", "ca.conf", "webserver.conf", "webserver-ca.conf", "ca-enabled.cfg", "ca-disabled.cfg"} {
 		files[name] = name
 	}
 	config := openvoxtest.MakeConfig("main")
@@ -72,7 +72,8 @@ func TestWhatRollsWhichServers(t *testing.T) {
 		rolls  []string
 	}{
 		"puppet.conf":       {func(f *serverFacts) { f.files["puppet.conf"] += "x" }, both},
-		"auth.conf":         {func(f *serverFacts) { f.files["auth.conf"] += "x" }, both},
+		"auth.conf":         {func(f *serverFacts) { f.files["auth.conf"] += "x" }, []string{"catalogs"}},
+		"auth-ca.conf":      {func(f *serverFacts) { f.files["auth-ca.conf"] += "x" }, []string{"ca"}},
 		"puppetserver.conf": {func(f *serverFacts) { f.files["puppetserver.conf"] += "x" }, both},
 		"puppetdb.conf":     {func(f *serverFacts) { f.files["puppetdb.conf"] += "x" }, both},
 		"routes.yaml":       {func(f *serverFacts) { f.files["routes.yaml"] = "x" }, []string{"catalogs"}},
@@ -194,7 +195,12 @@ func TestPodOfServer(t *testing.T) {
 	require.Equal(t, "ca ", found["/etc/puppetlabs/puppetserver/ca"])
 	require.Equal(t, "lintel ", found["/etc/puppetlabs/lintel"], "a folder, so that policies take effect at once")
 	require.NotContains(t, found, "/etc/puppetlabs/puppet/crl")
-	require.Empty(t, pod.InitContainers, "the CA's server writes its own CRL")
+	require.Equal(t, "config auth-ca.conf", found["/etc/puppetlabs/puppetserver/conf.d/auth.conf"])
+	require.Len(t, pod.InitContainers, 1, "the CA's server writes its own CRL")
+	require.Equal(t, "owner", pod.InitContainers[0].Name)
+	paused := factsOf(openvoxtest.MakeCAServer())
+	delete(paused.files, "auth-ca.conf")
+	require.Equal(t, "config auth.conf", mounts(podOf(t, paused).Spec)["/etc/puppetlabs/puppetserver/conf.d/auth.conf"])
 
 	whole := factsOf(openvoxtest.MakeCAServer())
 	whole.classifier = &v1alpha1.NodeClassifier{Spec: v1alpha1.NodeClassifierSpec{Cache: &v1alpha1.NodeClassifierCache{Enabled: true, Directory: "/var/cache/openvox-enc"}}}
@@ -461,6 +467,7 @@ func TestForbiddenPods(t *testing.T) {
 // serverSite is an API server with one Server, and what it refers to.
 type serverSite struct {
 	*site
+	fake         *openvoxtest.CA
 	server       *v1alpha1.Server
 	refused      string
 	externalOnly bool
@@ -479,7 +486,7 @@ func newServerSite(t *testing.T, server *v1alpha1.Server) *serverSite {
 	pair := openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "web.example.com"}})
 	s := &serverSite{site: newSite(t, server, ca, config, certificate,
 		configMap(config, factsOf(server).files), openvoxtest.MakeSecret(server.Spec.CertificateRef+"-tls", pair),
-		openvoxtest.MakeSecret("main-ca", map[string][]byte{layout.CAFile: fake.Bundle()}), openvoxtest.MakeSecret("main-ca-crl", map[string][]byte{layout.CRLFile: fake.List(1)})), server: server}
+		openvoxtest.MakeSecret("main-ca", map[string][]byte{layout.CAFile: fake.Bundle()}), openvoxtest.MakeSecret("main-ca-crl", map[string][]byte{layout.CRLFile: fake.List(1)})), fake: fake, server: server}
 	require.True(t, s.Get(server.Name, server))
 	return s
 }
@@ -488,7 +495,7 @@ func newServerSite(t *testing.T, server *v1alpha1.Server) *serverSite {
 func (s *serverSite) run() string {
 	s.T.Helper()
 	r := &ServerReconciler{
-		client: s.Client, secrets: secrets{s.Client, s.Client}, applier: s.Applier, events: s.Events, externalOnly: s.externalOnly,
+		client: s.Client, secrets: secrets{s.Client, s.Client}, applier: s.Applier, events: s.Events, externalOnly: s.externalOnly, outdated: s.outdated, now: func() time.Time { return s.Now },
 		admit: func(context.Context, builtin.Object) (builtin.Verdict, error) {
 			return openvoxtest.Verdict(s.refused), s.err
 		},

@@ -16,6 +16,7 @@ import (
 const (
 	serverContainer = "openvox-server"
 	crlContainer    = "crl"
+	ownerContainer  = "owner"
 	serverPort      = "https"
 )
 
@@ -56,7 +57,9 @@ func (f serverFacts) pod() (corev1.PodSpec, error) {
 		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 	}
 	var beside []corev1.Container
-	if !spec.CA { // whose server writes its own CRL
+	if spec.CA { // whose server writes its own CRL
+		beside = append(beside, ownFiles(name, image.PullPolicy, container))
+	} else {
 		beside = append(beside, followCRL(name, image.PullPolicy, container))
 	}
 	return corev1.PodSpec{
@@ -109,6 +112,49 @@ func followCRL(image string, pull corev1.PullPolicy, security *corev1.SecurityCo
 			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")},
 		},
 		VolumeMounts:             []corev1.VolumeMount{{Name: crlSource, MountPath: "/crl", ReadOnly: true}, {Name: "crl", MountPath: crlFolder}},
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		SecurityContext:          security,
+	}
+}
+
+// ownScript replaces the files of a CA that belong to another user by copies. A Puppet server that
+// replaces a file gives the new one to the owner of the former, which no user but root may do: the
+// CA would answer all requests with 500. Files belong to another user if the setup Job ran as
+// another, if runAsUser changed, or if the volume was restored in another namespace.
+const ownScript = `set -u
+refuse() {
+  echo "user $(id -u) cannot replace $1, which belongs to another user: set the same spec.securityContext.fsGroup in the CertificateAuthority and in the Server of the CA" >&2
+  exit 1
+}
+own() {
+  if [ ! -r "$1" ] || [ ! -w "$1" ] || [ ! -x "$1" ]; then
+    refuse "$1"
+  fi
+  for file in "$1"/* "$1"/.[!.]*; do
+    case "$file" in
+      *.lintel-owner) rm -f "$file"; continue ;;
+    esac
+    if [ -L "$file" ]; then
+      continue
+    elif [ -d "$file" ]; then
+      own "$file"
+    elif [ -f "$file" ] && [ ! -O "$file" ]; then
+      cp -p "$file" "$file.lintel-owner" && mv -f "$file.lintel-owner" "$file" || refuse "$file"
+    fi
+  done
+}
+own ` + layout.CAFolder + `
+`
+
+// ownFiles runs before a CA's server starts.
+func ownFiles(image string, pull corev1.PullPolicy, security *corev1.SecurityContext) corev1.Container {
+	return corev1.Container{
+		Name: ownerContainer, Image: image, ImagePullPolicy: pull, Command: []string{"/bin/sh", "-c", ownScript},
+		Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("5m"), corev1.ResourceMemory: resource.MustParse("8Mi")},
+			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")},
+		},
+		VolumeMounts:             []corev1.VolumeMount{{Name: "ca", MountPath: layout.CAFolder}},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		SecurityContext:          security,
 	}

@@ -29,12 +29,15 @@ type mounted struct{ file, path string }
 
 // mounts are the files that a server reads: others of its Config do not concern it.
 func (f serverFacts) mounts() []mounted {
-	conf := serverFolder + "/conf.d/"
+	conf, auth := serverFolder+"/conf.d/", "auth.conf"
+	if f.server.Spec.CA && f.files[configfiles.CAAuthFile] != "" { // it has none of a Config that is paused since before
+		auth = configfiles.CAAuthFile
+	}
 	list := []mounted{
 		{"puppet.conf", confFolder + "/puppet.conf"},
 		{"puppetdb.conf", confFolder + "/puppetdb.conf"},
 		{"logback.xml", serverFolder + "/logback.xml"},
-		{"auth.conf", conf + "auth.conf"},
+		{auth, conf + "auth.conf"},
 		{"metrics.conf", conf + "metrics.conf"},
 		{"product.conf", conf + "product.conf"},
 		{"puppetserver.conf", conf + "puppetserver.conf"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -47,6 +48,8 @@ type Options struct {
 	Cluster, Metadata cluster.Cluster
 	// AdmitConfig and the others are asked about the objects of their kinds.
 	AdmitConfig, AdmitServer, AdmitPool, AdmitDatabase, AdmitClassifier, AdmitProcessor builtin.Admitter
+	// Outdated is why certificates are issued again: Pods are not replaced before they are.
+	Outdated Outdated
 	// ExternalOnly runs no servers nor databases in the cluster.
 	ExternalOnly bool
 	// FSGroup is the group of Pods that write to volumes: nil where the cluster gives each
@@ -84,8 +87,8 @@ func SetUp(mgr system.Manager, o Options) error {
 	configs := &ConfigReconciler{client: c.GetClient(), applier: applier(configsManager), events: recorder, admit: o.AdmitConfig, classifiers: rendering}
 	classifying := &ClassifierReconciler{client: c.GetClient(), events: recorder, classifiers: rendering}
 	reporting := &ReportReconciler{client: c.GetClient(), applier: applier(reportsManager), secrets: s, events: recorder, admit: o.AdmitProcessor}
-	servers := &ServerReconciler{client: c.GetClient(), secrets: s, applier: applier(serversManager), events: recorder, admit: o.AdmitServer, fsGroup: o.FSGroup, externalOnly: o.ExternalOnly}
-	databases := &DatabaseReconciler{client: c.GetClient(), secrets: s, applier: applier(databasesManager), events: recorder, admit: o.AdmitDatabase, fsGroup: o.FSGroup, externalOnly: o.ExternalOnly}
+	servers := &ServerReconciler{client: c.GetClient(), secrets: s, applier: applier(serversManager), events: recorder, admit: o.AdmitServer, fsGroup: o.FSGroup, outdated: o.Outdated, externalOnly: o.ExternalOnly, now: time.Now}
+	databases := &DatabaseReconciler{client: c.GetClient(), secrets: s, applier: applier(databasesManager), events: recorder, admit: o.AdmitDatabase, fsGroup: o.FSGroup, outdated: o.Outdated, externalOnly: o.ExternalOnly}
 	pools := &PoolReconciler{client: c.GetClient(), applier: applier(poolsManager), events: recorder, admit: o.AdmitPool, externalOnly: o.ExternalOnly}
 	w := watches{c.GetClient()}
 	return errors.Join(

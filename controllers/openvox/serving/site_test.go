@@ -1,11 +1,14 @@
 package serving
 
 import (
+	"context"
+	"crypto/x509"
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/issuing"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 )
 
@@ -15,6 +18,10 @@ type site struct{ *openvoxtest.Site }
 func newSite(t *testing.T, objects ...client.Object) *site {
 	t.Helper()
 	return &site{openvoxtest.NewSite(t, objects...)}
+}
+
+func (s *site) outdated(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored *x509.Certificate) (string, error) {
+	return issuing.Outdated(ctx, s.Client, ca, certificate, stored)
 }
 
 func newSiteOn(t *testing.T, c client.WithWatch) *site {

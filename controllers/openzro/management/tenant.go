@@ -340,11 +340,14 @@ func (t *Tenant) Refresh(ctx context.Context) (changed bool, err error) {
 		}
 		changed, err = changed || differs, errors.Join(err, again)
 		if t.Outage() != nil {
-			return false, err
+			break
 		}
 	}
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
+	if t.outage != nil { // also one that has begun since: its end is still to be reported
+		return false, err
+	}
 	changed, t.suffered, t.refreshed = changed || t.suffered, false, t.now()
 	return changed, err
 }

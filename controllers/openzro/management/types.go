@@ -26,6 +26,18 @@ type Group struct {
 	ResourcesCount int `json:"resources_count"`
 }
 
+// IsIssuedByAPI reports whether a group was created by the API or in the dashboard, and not by
+// an identity provider: the names of those are not the administrator's.
+func (g Group) IsIssuedByAPI() bool { return g.Issued == "api" }
+
+// GroupIDs are the IDs of groups.
+func GroupIDs(groups []Group) (ids []string) {
+	for _, g := range groups {
+		ids = append(ids, g.ID)
+	}
+	return ids
+}
+
 // IsEmpty says whether a group has no members.
 func (g Group) IsEmpty() bool {
 	return len(g.Peers)+len(g.Resources)+g.PeersCount+g.ResourcesCount == 0

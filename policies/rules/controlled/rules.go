@@ -8,9 +8,8 @@ package controlled
 import (
 	"embed"
 
-	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
 
 //go:embed names.rego objects.rego subject.rego
@@ -42,14 +41,4 @@ type Owner struct {
 }
 
 // New compiles the rules.
-func New() (*engine.Snapshot, error) {
-	texts, err := definition.BuiltInFiles(files)
-	if err != nil {
-		return nil, err
-	}
-	set, err := engine.Compile(definition.Source{Name: "controlled", Revision: "built-in", Files: texts})
-	if err != nil {
-		return nil, err
-	}
-	return engine.NewSnapshot(admission.BuiltinResources(), set), nil
-}
+func New() (*engine.Snapshot, error) { return rules.Snapshot("controlled", files, nil) }

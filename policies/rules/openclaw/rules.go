@@ -5,18 +5,15 @@ package openclaw
 import (
 	"embed"
 
-	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
 
 //go:embed policybundle.rego instance.rego
 var files embed.FS
 
 // Set compiles the rules.
-func Set() (*engine.PolicySet, error) {
-	rules, err := definition.BuiltInFiles(files)
-	if err != nil {
-		return nil, err
-	}
-	return engine.Compile(definition.Source{Name: "openclaw", Revision: "built-in", Files: rules})
-}
+func Set() (*engine.PolicySet, error) { return rules.Compile("openclaw", files, nil) }
+
+// New compiles the rules into a snapshot.
+func New() (*engine.Snapshot, error) { return rules.Snapshot("openclaw", files, nil) }

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/restriction"
 	"github.com/lintel-policy/lintel/test/reviews"
@@ -31,12 +30,12 @@ func bundle(namespace, name string, policies ...[3]string) *Bundle {
 // decide asks the rules about an object, as the webhook does.
 func decide(t *testing.T, kind string, object, facts any) *engine.Decision {
 	t.Helper()
-	set, err := Set()
+	snapshot, err := New()
 	require.NoError(t, err)
 	review := reviews.MakeCreation(openclawv1.SchemeGroupVersion.WithKind(kind), "things", object).Named("ns", "b").Obj(t)
 	read, err := engine.ReadFacts(facts)
 	require.NoError(t, err)
-	return engine.NewSnapshot(admission.BuiltinResources(), set).Validate(t.Context(), review, engine.Options{Facts: read})
+	return snapshot.Validate(t.Context(), review, engine.Options{Facts: read})
 }
 
 func words(findings []engine.Finding) []string {

@@ -269,6 +269,11 @@ opens(match) if {
 	startswith("/puppet-ca/", head)
 }
 
+deny contains {"msg": msg, "field": "spec"} if {
+	some object in input.facts.unreadable
+	msg := sprintf("spec: user %q may neither get %s %q, which Server %q reads, nor create Pods in this namespace, and changes the programs that read the object (spec.image, spec.code, spec.puppet); ask an administrator for one of both permissions", [input.request.userInfo.username, object.kind, object.name, object.server])
+}
+
 deny contains problem if {
 	not code.unchanged
 	some problem in code.problems(spec, environments)

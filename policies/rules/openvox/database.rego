@@ -95,6 +95,8 @@ deny contains {"msg": msg, "field": "spec.resources.limits.memory"} if {
 	msg := sprintf("spec.resources.limits.memory: an OpenVox DB does not start with %v MiB; give %d MiB or more", [floor(limit), least])
 }
 
-deny contains problem if some problem in workload.budget_problems(spec, object.get(spec, "replicas", 1))
+deny contains problem if some problem in workload.amounts(spec)
+
+warn contains msg if some msg in workload.blocking(spec, object.get(spec, "replicas", 1))
 
 deny contains problem if some problem in extras.security_problems(spec)

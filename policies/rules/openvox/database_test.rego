@@ -43,6 +43,9 @@ test_pods if {
 	denials({"javaArgs": "-Xmx1g", "resources": {"limits": {"memory": "1Gi"}}}) == {"spec.javaArgs"}
 	denials({"javaArgs": "-Xmx600m", "resources": {"limits": {"memory": "1Gi"}}}) == set()
 	denials({"resources": {"limits": {"memory": "256Mi"}}}) == {"spec.resources.limits.memory"}
-	denials({"pdb": {"enabled": true}}) == {"spec.pdb"}
+	denials({"pdb": {"enabled": true}}) == set()
+	warnings({"pdb": {"enabled": true}}) == 1
+	warnings({"pdb": {"enabled": true}, "replicas": 2}) == 0
 	denials({"pdb": {"enabled": true}, "replicas": 2}) == set()
+	denials({"pdb": {"enabled": true, "maxUnavailable": "x"}, "replicas": 2}) == {"spec.pdb.maxUnavailable"}
 }

@@ -125,6 +125,36 @@ func changed(before, after references) (names []string) {
 	return names
 }
 
+// UsedByConfig are the objects that the Servers of a Config add to their Pods, if programs that read
+// them differ from those of before: before is nil if the Config is created. Each is there once.
+func UsedByConfig(config *v1alpha1.Config, before *v1alpha1.ConfigSpec, servers []v1alpha1.Server) (used []UnreadableObject) {
+	after := &config.Spec
+	if before != nil && equality.Semantic.DeepEqual([]any{before.Image, before.Code, before.Puppet}, []any{after.Image, after.Code, after.Puppet}) {
+		return nil
+	}
+	seen := map[UnreadableObject]bool{}
+	for i := range servers {
+		server := &servers[i]
+		if server.Spec.ConfigRef != config.Name || !server.DeletionTimestamp.IsZero() {
+			continue
+		}
+		e := extrasOf(&server.Spec)
+		for _, of := range []struct {
+			kind  string
+			names references
+		}{{"Secret", e.secrets}, {"ConfigMap", e.configMaps}, {"PersistentVolumeClaim", e.claims}} {
+			for _, name := range slices.Sorted(maps.Keys(of.names)) {
+				if object := (UnreadableObject{Kind: of.kind, Name: name}); !seen[object] {
+					seen[object] = true
+					object.Server = server.Name
+					used = append(used, object)
+				}
+			}
+		}
+	}
+	return used
+}
+
 // readersOf is the spec with only the fields that determine which programs run in the Pods, and
 // where they find files.
 func readersOf(spec *v1alpha1.ServerSpec) *v1alpha1.ServerSpec {

@@ -47,6 +47,17 @@ type SigningPolicyFacts struct {
 	// AutosignConfigs are the Configs of the server of its CertificateAuthority with a program of
 	// their own in place of SigningPolicies.
 	AutosignConfigs []string `json:"autosignConfigs"`
+	PolicySizes
+}
+
+// PolicySizes are how many bytes SigningPolicies of one CertificateAuthority take up where they are
+// rendered, at least: the values of Secrets are not counted.
+type PolicySizes struct {
+	// Bytes are those of the policy, and FormerBytes those that it took up before.
+	Bytes       int `json:"bytes"`
+	FormerBytes int `json:"formerBytes"`
+	// OtherBytes are those of the other policies.
+	OtherBytes int `json:"otherBytes"`
 }
 
 // ConfigFacts are what the rules read as input.facts about a Config.
@@ -54,6 +65,16 @@ type ConfigFacts struct {
 	// SigningPolicies are those of the CertificateAuthority of a Config that has a program in
 	// place of them.
 	SigningPolicies []string `json:"signingPolicies,omitempty"`
+	// Unreadable are objects that Servers of a Config read by programs that the request changes, and
+	// that the requester may neither read nor have in a Pod.
+	Unreadable []UnreadableObject `json:"unreadable,omitempty"`
+}
+
+// UnreadableObject is an object that a Server adds to its Pods.
+type UnreadableObject struct {
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	Server string `json:"server"`
 }
 
 // AutosignConfigs are the Configs of a CertificateAuthority with a program of their own in place

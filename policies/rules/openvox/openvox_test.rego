@@ -349,6 +349,12 @@ test_server_memory if {
 	server_denials({"resources": memory("1Gi"), "javaArgs": "-Xms512m -Xmx1024m"}) == set()
 }
 
+blocked(spec) if {
+	found := server.warn with input as named("catalogs", create({"spec": object.union({"configRef": "c", "certificateRef": "s"}, spec)}), {"otherCAServers": []})
+	some message in found
+	startswith(message, "spec.pdb: ")
+}
+
 with_budget(spec) := object.union(spec, {"pdb": object.union({"enabled": true}, spec.pdb)})
 
 memory(limit) := {"limits": {"memory": limit}}
@@ -359,13 +365,15 @@ test_server_budget if {
 		{"pdb": {"minAvailable": "51%"}, "replicas": 2}, {"pdb": {"maxUnavailable": 0}, "replicas": 3}, {"pdb": {"maxUnavailable": "0%"}, "replicas": 3},
 		{"pdb": {}, "autoscaling": {"enabled": true, "minReplicas": 1}, "replicas": 5},
 	] {
-		server_denials(with_budget(spec)) == {"spec.pdb"}
+		server_denials(with_budget(spec)) == set()
+		blocked(with_budget(spec))
 	}
 	every spec in [
 		{"pdb": {}, "replicas": 2}, {"pdb": {}, "replicas": 0}, {"pdb": {"minAvailable": 0}}, {"pdb": {"minAvailable": "50%"}, "replicas": 2},
 		{"pdb": {"maxUnavailable": 1}}, {"pdb": {"maxUnavailable": "1%"}}, {"pdb": {}, "autoscaling": {"enabled": true, "minReplicas": 2}},
 	] {
 		server_denials(with_budget(spec)) == set()
+		not blocked(with_budget(spec))
 	}
 	every value in ["x", "101%", "-1%", -1] {
 		"spec.pdb.minAvailable" in server_denials({"replicas": 3, "pdb": {"minAvailable": value}})
@@ -461,4 +469,21 @@ test_name_of_the_ca if {
 		count(certificate.deny) == 0 with input as named("web", create({"spec": spec}), {"ofServer": true, "oids": {}, "claimedBy": []})
 		count(certificate.deny) == 0 with input as named("main-server", create({"spec": spec}), {"ofServer": false, "oids": {}, "claimedBy": []})
 	}
+}
+
+sized(request, own, others, former) := review(request, {"facts": object.union(facts, {"bytes": own, "otherBytes": others, "formerBytes": former})})
+
+# What policies take up is bounded where they are rendered.
+test_signing_policies_have_room if {
+	policy := create({"spec": {"certificateAuthorityRef": "main", "pattern": {"allow": ["a"]}}})
+	count(signingpolicy.deny) == 0 with input as sized(policy, 100, 655260, 0)
+	fields(signingpolicy.deny) == {"spec"} with input as sized(policy, 101, 655260, 0)
+	count(signingpolicy.deny) == 0 with input as sized(policy, 101, 700000, 102)
+	fields(signingpolicy.deny) == {"spec"} with input as sized(policy, 102, 700000, 101)
+}
+
+# A Config runs programs that read what Servers add to their Pods.
+test_config_changes_readers if {
+	unreadable := {"facts": {"unreadable": [{"kind": "Secret", "name": "token", "server": "web"}]}}
+	config.deny == {{"field": "spec", "msg": `spec: user "ann" may neither get Secret "token", which Server "web" reads, nor create Pods in this namespace, and changes the programs that read the object (spec.image, spec.code, spec.puppet); ask an administrator for one of both permissions`}} with input as review(create({"spec": {"image": {"repository": "r", "tag": "1"}}}), unreadable)
 }

@@ -61,6 +61,30 @@ func bound(policies []*v1alpha1.SigningPolicy, rendered []signing.Policy) {
 	}
 }
 
+// SizesOf are the sizes of a SigningPolicy and of the others at its CertificateAuthority. former is
+// nil if the policy is created.
+func SizesOf(policy, former *v1alpha1.SigningPolicy, all []v1alpha1.SigningPolicy) (sizes PolicySizes) {
+	sizes.Bytes = policyBytes(policy)
+	if former != nil && former.Spec.CertificateAuthorityRef == policy.Spec.CertificateAuthorityRef {
+		sizes.FormerBytes = policyBytes(former)
+	}
+	for i := range all {
+		if other := &all[i]; other.Name != policy.Name && other.DeletionTimestamp.IsZero() && other.Spec.CertificateAuthorityRef == policy.Spec.CertificateAuthorityRef {
+			sizes.OtherBytes += policyBytes(other)
+		}
+	}
+	return sizes
+}
+
+func policyBytes(policy *v1alpha1.SigningPolicy) int {
+	rendered := renderPolicy(policy, func(string, string) (string, error) { return "-", nil })
+	text, err := signing.Rendered{Policies: []signing.Policy{rendered}}.Write()
+	if err != nil {
+		return 0 // the controller reports it
+	}
+	return len(text)
+}
+
 func renderPolicy(policy *v1alpha1.SigningPolicy, secret SecretValue) signing.Policy {
 	out := signing.Policy{Name: policy.Name}
 	if policy.Spec.Any {

@@ -5,20 +5,15 @@ package openvox
 import (
 	"embed"
 
-	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
 )
 
 //go:embed certificate.rego certificateauthority.rego certificaterequest.rego certificatesigningrequest.rego code.rego config.rego database.rego endpoint.rego expressions.rego extras.rego image.rego nodeclassifier.rego pool.rego reportprocessor.rego server.rego signingpolicy.rego workload.rego
 var files embed.FS
 
-// Set compiles the rules.
-func Set() (*engine.PolicySet, error) {
-	rules, err := definition.BuiltInFiles(files)
-	if err != nil {
-		return nil, err
-	}
-	rules["signing.rego"] = signing.Rules
-	return engine.Compile(definition.Source{Name: "openvox", Revision: "built-in", Files: rules})
+// New compiles the rules.
+func New() (*engine.Snapshot, error) {
+	return rules.Snapshot("openvox", files, map[string]string{"signing.rego": signing.Rules})
 }

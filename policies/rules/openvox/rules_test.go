@@ -45,9 +45,9 @@ func decide(t testing.TB, snapshot *engine.Snapshot, review *admission.Review, f
 
 func snapshot(t testing.TB) *engine.Snapshot {
 	t.Helper()
-	set, err := Set()
+	snapshot, err := New()
 	require.NoError(t, err)
-	return engine.NewSnapshot(admission.BuiltinResources(), set)
+	return snapshot
 }
 
 // TestWebhookAndHookAgree: the same words, wherever the question is asked.
@@ -228,4 +228,22 @@ func TestAutosignConfigs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, AutosignConfigs("main", configs, c.servers)) })
 	}
+}
+
+// TestPolicySizes: policies that are rendered together share their room.
+func TestPolicySizes(t *testing.T) {
+	policy := func(name, ca string, globs int) *v1alpha1.SigningPolicy {
+		p := &v1alpha1.SigningPolicy{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}, Spec: v1alpha1.SigningPolicySpec{CertificateAuthorityRef: ca, Pattern: &v1alpha1.AllowList{}}}
+		for range globs {
+			p.Spec.Pattern.Allow = append(p.Spec.Pattern.Allow, strings.Repeat("a", 250))
+		}
+		p.Spec.CSRAttributes = []v1alpha1.CSRAttribute{{Name: "pp_role", ValueFrom: &v1alpha1.SecretKeySelector{SecretKeyRef: v1alpha1.SecretKeyRef{Name: "s", Key: "k"}}}}
+		return p
+	}
+	all := []v1alpha1.SigningPolicy{*policy("a", "main", 10), *policy("b", "main", 20), *policy("c", "other", 200)}
+	sizes := SizesOf(policy("b", "main", 40), &all[1], all)
+	require.InDelta(t, 40*256, sizes.Bytes, 300)
+	require.InDelta(t, 20*256, sizes.FormerBytes, 300)
+	require.InDelta(t, 10*256, sizes.OtherBytes, 300)
+	require.Zero(t, SizesOf(policy("b", "main", 40), policy("b", "other", 40), all).FormerBytes)
 }

@@ -103,7 +103,9 @@ warn contains msg if {
 	msg := sprintf("spec.resources.limits.memory: %v MiB is little for a server that compiles catalogs; give 1Gi or more for each of spec.maxActiveInstances", [floor(limit)])
 }
 
-deny contains problem if some problem in workload.budget_problems(spec, fewest)
+deny contains problem if some problem in workload.amounts(spec)
+
+warn contains msg if some msg in workload.blocking(spec, fewest)
 
 # The load is measured by what is requested.
 warn contains "spec.autoscaling: without spec.resources.requests.cpu nothing is scaled, for the load is a share of it" if {

@@ -79,6 +79,17 @@ warn contains msg if {
 	msg := sprintf("spec.any matches every request: %s make no difference", [concat(", ", others)])
 }
 
+# Where policies are rendered they have this room. What is beyond signs nothing.
+room := 640 * 1024
+
+deny contains {"msg": msg, "field": "spec"} if {
+	bytes := object.get(input.facts, "bytes", 0)
+	others := object.get(input.facts, "otherBytes", 0)
+	bytes + others > room
+	bytes > object.get(input.facts, "formerBytes", 0) # an edit that makes it smaller is admitted
+	msg := sprintf("spec: Too long: the SigningPolicies of CertificateAuthority %q take up %d bytes with this one, and may take up %d; shorten or delete some", [spec.certificateAuthorityRef, bytes + others, room])
+}
+
 # A Config's program decides in place of SigningPolicies.
 deny contains {"msg": msg, "field": "spec.certificateAuthorityRef"} if {
 	some config in input.facts.autosignConfigs

@@ -54,14 +54,12 @@ quantity(number) := number if is_number(number)
 # What openvox-operator fills in where nobody says anything is no wish.
 asked(spec) if spec.javaArgs != "-Xms512m -Xmx1024m"
 
-# What is wrong with spec.pdb where as few as fewest Pods run.
-budget_problems(spec, fewest) := {problem | some problem in array.concat(blocking(spec, fewest), amounts(spec))}
-
-blocking(spec, fewest) := [{"msg": msg, "field": "spec.pdb"} |
+# Why spec.pdb keeps nodes from being drained where as few as fewest Pods run.
+blocking(spec, fewest) := [msg |
 	spec.pdb.enabled
 	not blockable(spec.pdb, fewest)
 	fewest > 0
-	msg := sprintf("spec.pdb: with as few as %d Pods no node could ever be drained, for none may go; have more, or let one go by maxUnavailable: 1", [fewest])
+	msg := sprintf("spec.pdb: with as few as %d Pods no node can be drained, because none of them may be evicted; run more, or set maxUnavailable: 1", [fewest])
 ]
 
 blockable(pdb, fewest) if {
@@ -98,6 +96,7 @@ has(pdb, name) if name in object.keys(pdb)
 
 percent(text) := to_number(trim_suffix(text, "%"))
 
+# What is wrong with the values of spec.pdb.
 amounts(spec) := [{"msg": msg, "field": sprintf("spec.pdb.%s", [name])} |
 	some name in ["minAvailable", "maxUnavailable"]
 	value := spec.pdb[name]

@@ -9,6 +9,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
 
 //go:embed *.rego
@@ -51,24 +52,36 @@ func New() (*Rules, error) {
 	}}, nil
 }
 
-func compile(name string, wanted func(file string) bool) (*engine.PolicySet, error) {
-	rules, err := definition.BuiltInFiles(files)
+// NewSnapshot compiles the rules into one snapshot.
+func NewSnapshot() (*engine.Snapshot, error) {
+	compiled, err := New()
 	if err != nil {
 		return nil, err
 	}
-	maps.DeleteFunc(rules, func(file, _ string) bool { return !wanted(file) })
-	return engine.Compile(definition.Source{Name: name, Revision: Revision, Files: rules})
+	return compiled.Snapshot, nil
 }
 
-// Revision is that of rules which ship with Lintel.
-const Revision = "built-in"
+func compile(name string, wanted func(file string) bool) (*engine.PolicySet, error) {
+	texts, err := definition.BuiltInFiles(files)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(texts, func(file, _ string) bool { return !wanted(file) })
+	return engine.Compile(definition.Source{Name: name, Revision: rules.Revision, Files: texts})
+}
 
-// For are the rules that have something to say about an object. Those that read the
-// Namespace are left out where nothing of the object depends on it: it need not be at
-// hand then.
-func (r *Rules) For(o Object) *engine.Snapshot {
-	return r.parts[needs{
+// For returns the rules that an object needs. If the object does not depend on its
+// Namespace, the rules that read the Namespace are left out, and the Namespace need not be
+// available.
+func (r *Rules) For(o Object) *engine.Snapshot { return r.parts[o.needs()] }
+
+// needs returns the rules about the Namespace that an object needs.
+func (o Object) needs() needs {
+	return needs{
 		mapping:   o.namesTarget(),
 		plaintext: o.Kind == "Secret" && len(o.Spec.Data)+len(o.Spec.StringData) > 0,
-	}]
+	}
 }
+
+// ReadsNamespace reports whether the decision about the object depends on its Namespace.
+func (o Object) ReadsNamespace() bool { return o.needs() != needs{} }

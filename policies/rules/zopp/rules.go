@@ -15,8 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
-	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
@@ -25,17 +23,7 @@ import (
 var files embed.FS
 
 // New compiles the rules.
-func New() (*engine.Snapshot, error) {
-	texts, err := definition.BuiltInFiles(files)
-	if err != nil {
-		return nil, err
-	}
-	set, err := engine.Compile(definition.Source{Name: "zopp", Revision: "built-in", Files: texts})
-	if err != nil {
-		return nil, err
-	}
-	return engine.NewSnapshot(admission.BuiltinResources(), set), nil
-}
+func New() (*engine.Snapshot, error) { return rules.Snapshot("zopp", files, nil) }
 
 // SecretQuestion asks about a stored Secret, without its values. namespace is its Namespace
 // in JSON.
