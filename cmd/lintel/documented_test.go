@@ -15,10 +15,9 @@ import (
 // documented are the pages whose commands TestDocumentedCommands runs.
 var documented = []string{"README.md", "docs/tutorials/*.md", "docs/how-to/*.md", "docs/reference/*.md", "docs/concepts/*.md"}
 
-// block is a fenced block of a page: where it is, what its first line says, and its text
+// block is a fenced block of a page: its line, its indentation, its info string, and its text
 // without indentation.
 type block struct {
-	page               string
 	line               int
 	indent, info, text string
 }

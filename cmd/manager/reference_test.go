@@ -79,24 +79,22 @@ func current(t *testing.T, page, want string) {
 }
 
 func section(b *strings.Builder, title, text string, rows [][]string) {
-	fmt.Fprintf(b, "\n## %s\n\n%s| Flag | Value | Default | Description |\n|---|---|---|---|\n", title, text)
+	fmt.Fprintf(b, "\n## %s\n\n%s| Flag | Description |\n|---|---|\n", title, text)
 	for _, cells := range rows {
 		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 	}
 }
 
 func row(name, kind, standard, usage string) []string {
-	if standard == "[]" {
-		standard = ""
-	}
-	if standard != "" {
-		standard = "`" + strings.Trim(standard, "[]") + "`"
+	head := strings.TrimSpace("`--" + name + "` " + kind)
+	if standard = strings.Trim(standard, "[]"); standard != "" {
+		head += "<br>default `" + standard + "`"
 	}
 	usage = strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`).Replace(usage)
 	if !strings.HasPrefix(usage, "lintel") && usage != "" {
 		usage = strings.ToUpper(usage[:1]) + usage[1:]
 	}
-	return []string{"`--" + name + "`", kind, standard, strings.TrimSuffix(usage, ".") + "."}
+	return []string{head, strings.TrimSuffix(usage, ".") + "."}
 }
 
 // programFlags are the flags that a program defines, read from its code: flags.String(name,

@@ -39,7 +39,11 @@ SECTIONS = {
     "reference/conditions": "Conditions and reasons",
     "reference/errors": "Messages",
     "reference/api/policy": "Policies",
+    "benchmarks": "Benchmarks",
 } | {f"reference/api/{path}": name for name, path in TABS[2][1]}
+
+# Folders that are shown below another one.
+APART = {"development": ["benchmarks"]}
 
 LINK = re.compile(r"\]\(([^)\s#]+\.md)")
 # A block of code, or a link to a file.
@@ -66,7 +70,7 @@ def folder(path):
         key=lambda page: (rank.get(page.name, len(linked)), title(page).lower()),
     )
     entries = [str(page.relative_to(DOCS)) for page in ([index] if index.exists() else []) + pages]
-    for sub in sorted(sub for sub in top.glob("*") if sub.is_dir()):
+    for sub in sorted(sub for sub in top.glob("*") if sub.is_dir()) + [DOCS / elsewhere for elsewhere in APART.get(path, [])]:
         name = str(sub.relative_to(DOCS))
         if inner := folder(name):
             entries.append({SECTIONS.get(name, sub.name): inner})
@@ -84,7 +88,7 @@ def on_config(config):
     config.nav = home + [entry for tab in TABS for entry in section(*tab)]
     # Until the pages at the top of docs/ are divided.
     if older := sorted(page.name for page in DOCS.glob("*.md") if page.name != "index.md"):
-        config.nav.append({"Other pages": older + [{"Benchmarks": folder("benchmarks")}]})
+        config.nav.append({"Other pages": older})
     return config
 
 

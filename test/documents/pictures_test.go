@@ -22,12 +22,12 @@ var (
 	call = regexp.MustCompile(`(\w+)(?:\["[^"]*"\])? -->(?:\|[^|]*\|)? (\w+)`)
 )
 
-// TestPictures holds the pictures of docs/development.md against the code: each function
+// TestPictures holds the pictures of docs/development/call-paths.md against the code: each function
 // is there, and one from which an arrow leads names the one that it leads to. What is
 // reached through the cluster, a queue or a function value is a dotted arrow, and not
 // held against anything.
 func TestPictures(t *testing.T) {
-	pictures := picture.FindAllStringSubmatch(read(t, "docs/development.md"), -1)
+	pictures := picture.FindAllStringSubmatch(read(t, "docs/development/call-paths.md"), -1)
 	require.NotEmpty(t, pictures)
 	for _, match := range pictures {
 		places := map[string][2]string{}

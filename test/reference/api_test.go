@@ -89,9 +89,9 @@ func (p pages) addKind(t *testing.T, page string, crd apiextensionsv1.CustomReso
 		for i, rows := range fields.parts() {
 			heading := name
 			if i > 0 {
-				heading = fmt.Sprintf("%s, from %s", name, strings.Trim(rows[0][0], "`"))
+				heading = fmt.Sprintf("%s, from %s", name, strings.Split(rows[0][0], "`")[1])
 			}
-			sections = append(sections, section{heading, fmt.Sprintf("## %s\n\n%s", heading, table([]string{"Field", "Type", "Default", "Description"}, rows))})
+			sections = append(sections, section{heading, fmt.Sprintf("## %s\n\n%s", heading, table([]string{"Field", "Description"}, rows))})
 		}
 	}
 	p.add(t, page, kind, "the CustomResourceDefinition", introduction, sections)
@@ -123,7 +123,11 @@ func (l *fieldList) add(path string, s schema, required []string) {
 		at := path + "." + name
 		assert.NotEmpty(l.t, strings.TrimSpace(field.Description), "%s: field %s has no description", l.kind, at)
 		inner, suffix, typed := unwrap(field)
-		l.rows = append(l.rows, []string{code(at), cell(typed), code(defaultOf(field)), cell(describe(field, slices.Contains(required, name)))})
+		facts := cell(typed)
+		if standard := defaultOf(field); standard != "" {
+			facts += ", default " + code(standard)
+		}
+		l.rows = append(l.rows, []string{code(at) + "<br>" + facts, cell(describe(field, slices.Contains(required, name)))})
 		if kubernetesType(inner) == "" {
 			l.add(at+suffix, inner, inner.Required)
 		}

@@ -27,7 +27,7 @@ func (p pages) addHelmValues(t *testing.T) {
 		var rows [][]string
 		valuesOf("", document.Content[0], &rows)
 		require.NotEmpty(t, rows)
-		text := fmt.Sprintf("## %s\n\nThe chart `config/chart/%s` %s.\n\n%s", chart.name, chart.name, chart.installs, table([]string{"Value", "Default", "Description"}, rows))
+		text := fmt.Sprintf("## %s\n\nThe chart `config/chart/%s` %s.\n\n%s", chart.name, chart.name, chart.installs, table([]string{"Value", "Description"}, rows))
 		sections = append(sections, section{chart.name, text})
 	}
 	p.add(t, "helm-values.md", "Helm values", "the values.yaml of each chart", "The schema of each chart rejects other values.", sections)
@@ -50,7 +50,11 @@ func valuesOf(path string, group *yaml.Node, rows *[][]string) {
 					standard = strings.Join(strings.Fields(string(text)), " ")
 				}
 			}
-			*rows = append(*rows, []string{code(at), code(standard), cell(sentence(comment))})
+			name := code(at)
+			if standard != "" {
+				name += "<br>default " + code(standard)
+			}
+			*rows = append(*rows, []string{name, cell(sentence(comment))})
 		}
 		if isGroup {
 			valuesOf(at, value, rows)

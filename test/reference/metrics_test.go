@@ -60,7 +60,11 @@ func (p pages) addMetrics(t *testing.T) {
 				quoted = append(quoted, code(label))
 			}
 			system := systemOf(s.path)
-			bySystem[system] = append(bySystem[system], []string{code(id), kind, strings.Join(quoted, ", "), cell(sentence(help))})
+			facts := kind
+			if len(quoted) > 0 {
+				facts += ", by " + strings.Join(quoted, ", ")
+			}
+			bySystem[system] = append(bySystem[system], []string{code(id) + "<br>" + facts, cell(sentence(help))})
 			return true
 		})
 	}
@@ -72,7 +76,7 @@ func (p pages) addMetrics(t *testing.T) {
 			continue
 		}
 		slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
-		sections = append(sections, section{system.name, "## " + system.name + "\n\n" + table([]string{"Metric", "Type", "Labels", "Description"}, rows)})
+		sections = append(sections, section{system.name, "## " + system.name + "\n\n" + table([]string{"Metric, type and labels", "Description"}, rows)})
 	}
 	p.add(t, "metrics.md", "Metrics", "the metrics that the manager registers",
 		"The manager serves these metrics at `--metrics-bind-address`, next to those of Go and controller-runtime.", sections)

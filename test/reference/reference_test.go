@@ -1,4 +1,4 @@
-// Package reference writes the pages of docs/reference that are made from the code: the
+// Package reference writes the pages of docs/reference that are generated from the code: the
 // fields of CRDs, metrics, condition reasons, messages and the values of charts. A field,
 // metric or reason without a description fails the test, which names it. The pages of
 // commands and of the manager's flags are written by the packages that define them.
@@ -78,7 +78,7 @@ type pages map[string]string
 // section is a part of a page, which is never divided. Its text begins with its heading.
 type section struct{ title, text string }
 
-// add writes a page: a title, the source that it is made from, an introduction and sections.
+// add writes a page: a title, its source, an introduction and sections.
 // What exceeds the limit continues on the pages NAME-2 and so on.
 func (p pages) add(t *testing.T, name, title, source, introduction string, sections []section) {
 	t.Helper()

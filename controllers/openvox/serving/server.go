@@ -41,8 +41,10 @@ const (
 	reasonCodeNotAllowed        = "CodeNotAllowed"
 	reasonSecretNotFound        = "SecretNotFound"
 	reasonClaimNotFound         = "ClaimNotFound"
-	reasonWaitingForPool        = "WaitingForPool"
-	reasonBootstrapped          = "CertificateMounted"
+	// reasonWaitingForPool: a Pool of spec.poolRefs does not exist yet. The Server waits for a few
+	// seconds, so that its Pods are not replaced again when the Pool is created.
+	reasonWaitingForPool = "WaitingForPool"
+	reasonBootstrapped   = "CertificateMounted"
 )
 
 // ServerReconciler has Servers run.
