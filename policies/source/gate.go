@@ -68,13 +68,8 @@ type Gate struct {
 // after the source is created. An error means that there is no verdict.
 func (g Gate) Judge(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
 	if set, ok := live.Get(candidate.Name); ok && set.CompiledFrom(candidate) {
-		// A broader scope may have narrowed since, and an older source may claim a package: two
-		// sources that claim one at the same time do not see each other before both are live.
-		verdict := g.JudgeScope(candidate, live)
-		if violations := scope.CheckPackages(set, others(live, candidate.Name)); verdict.Reason == "" && len(violations) > 0 {
-			verdict = beyondScope(violations)
-		}
-		verdict.Set, verdict.Warnings = set, warnings(set, live.Resources())
+		verdict := g.judgeLive(set, candidate, live)
+		verdict.Warnings = warnings(set, live.Resources())
 		return verdict, nil
 	}
 	set, err := g.Compile(ctx, candidate)
@@ -132,6 +127,18 @@ func testsFailed(results suite.Results) Verdict {
 		verdict.Errors = append(verdict.Errors, definition.CompileError{File: c.File, Line: c.Line, Message: message})
 	}
 	verdict.Message = fmt.Sprintf("%d of %d test cases failed: %v", results.Totals.Failed, results.Totals.Cases, verdict.Errors[0])
+	return verdict
+}
+
+// judgeLive reviews a live revision against the other live sources: a broader scope may have
+// narrowed since, and an older source may claim a package. Two sources that claim one at the
+// same time do not see each other before both are live.
+func (g Gate) judgeLive(set *engine.PolicySet, candidate definition.Source, live *engine.Live) Verdict {
+	verdict := g.JudgeScope(candidate, live)
+	if violations := scope.CheckPackages(set, others(live, candidate.Name)); verdict.Reason == "" && len(violations) > 0 {
+		verdict = beyondScope(violations)
+	}
+	verdict.Set = set
 	return verdict
 }
 

@@ -62,11 +62,19 @@ func (v *Verdicts) Judge(ctx context.Context, candidate definition.Source, live 
 	if snapshot := live.Snapshot(); snapshot != nil {
 		now.beside = snapshot.Digest()
 	}
-	if set, ok := live.Get(candidate.Name); ok {
-		now.live = set.CompiledFrom(candidate)
-	}
-	if last, ok := v.last.Load(candidate.Name); ok && last.(keptVerdict).holds(now) {
-		return last.(keptVerdict).verdict, nil
+	set, ok := live.Get(candidate.Name)
+	now.live = ok && set.CompiledFrom(candidate)
+	if last, ok := v.last.Load(candidate.Name); ok {
+		last := last.(keptVerdict)
+		switch {
+		case last.holds(now):
+			return last.verdict, nil
+		case now.live && last.isAbout(now) && last.verdict.Set != nil: // something else has changed
+			now.expires, now.verdict = last.expires, v.gate.judgeLive(set, candidate, live)
+			now.verdict.Warnings = last.verdict.Warnings
+			v.last.Store(candidate.Name, now)
+			return now.verdict, nil
+		}
 	}
 	if now.scoped && !now.live {
 		select {
@@ -94,10 +102,15 @@ func (v *Verdicts) Forget(name string) { v.last.Delete(name) }
 // holds reports whether a verdict is still valid for a request.
 func (k keptVerdict) holds(now keptVerdict) bool {
 	switch {
-	case k.identity != now.identity, k.resources != now.resources, time.Now().After(k.expires):
+	case !k.isAbout(now):
 		return false
 	case k.verdict.Reason == ReasonVersionConflict || k.verdict.OutsideScope || k.scoped || now.live:
 		return k.beside == now.beside
 	}
 	return true
+}
+
+// isAbout says whether a verdict is about the same revision and kinds, and is not too old.
+func (k keptVerdict) isAbout(now keptVerdict) bool {
+	return k.identity == now.identity && k.resources == now.resources && !time.Now().After(k.expires)
 }
