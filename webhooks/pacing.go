@@ -34,7 +34,8 @@ type pacing struct {
 	free    int // of turns
 	waiting []*paced
 	tenants map[string]*paceOf
-	unpaced allowance // of all tenants
+	active  map[*paceOf]bool // those with reviews: at most as many as reviews are evaluated in parallel
+	unpaced allowance        // of all tenants
 }
 
 // paceOf is what is known of a tenant while others have reviews.
@@ -59,7 +60,7 @@ func (a *allowance) now(at time.Time, rate float64) time.Duration {
 }
 
 func newPacing(turns int) *pacing {
-	return &pacing{turns: turns, free: turns, tenants: map[string]*paceOf{}}
+	return &pacing{turns: turns, free: turns, tenants: map[string]*paceOf{}, active: map[*paceOf]bool{}}
 }
 
 // pacedCPUs is half of the CPUs, and at least one.
@@ -150,6 +151,7 @@ func (r *paced) begin(now time.Time) {
 	}
 	if r.of.reviews == 0 { // it saves no time while it has no reviews
 		r.of.used = max(r.of.used, p.least())
+		p.active[r.of] = true
 	}
 	r.of.reviews++
 	rate := float64(p.turns)
@@ -161,8 +163,8 @@ func (r *paced) begin(now time.Time) {
 // least is the least time that a tenant with reviews has used. The caller holds the mutex.
 func (p *pacing) least() (used time.Duration) {
 	first := true
-	for _, of := range p.tenants {
-		if of.reviews > 0 && (first || of.used < used) {
+	for of := range p.active {
+		if first || of.used < used {
 			used, first = of.used, false
 		}
 	}
@@ -249,18 +251,18 @@ func (r *paced) end() {
 	p := r.pacing
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	r.of.reviews--
-	p.forget(time.Now())
+	if r.of.reviews--; r.of.reviews > 0 {
+		return
+	}
+	delete(p.active, r.of)
+	if len(p.active) == 0 {
+		p.forget(time.Now())
+	}
 }
 
-// forget drops what is known of tenants, once none has reviews: then nothing is to be shared.
+// forget drops the state of all tenants when none has reviews: there is nothing to share then.
 // The caller holds the mutex.
 func (p *pacing) forget(now time.Time) {
-	for _, of := range p.tenants {
-		if of.reviews > 0 {
-			return
-		}
-	}
 	for name, of := range p.tenants {
 		of.used = 0
 		if of.unpaced.now(now, float64(p.turns)*tenantAllowance) == 0 {

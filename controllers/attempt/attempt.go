@@ -51,7 +51,9 @@ type state[T any] struct {
 	cancel  context.CancelFunc // of the attempt that runs: nil where none does
 	outcome *T                 // of the attempt that has ended, until it is planned or done
 	// again asks for another attempt after the one that runs.
-	again      bool
+	again bool
+	// missed is that Begin was called while an attempt ran, which may have read what changed since.
+	missed     bool
 	failures   int
 	ended, due time.Time
 	hurries    *rate.Limiter
@@ -97,6 +99,7 @@ func (r *Runner[T]) Begin(name, group Name, version any, run func(context.Contex
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	s := r.of(name, version)
+	s.missed = s.missed || s.cancel != nil
 	if s.cancel != nil || s.outcome != nil || r.ctx.Err() != nil {
 		return
 	}
@@ -183,12 +186,21 @@ func (r *Runner[T]) Outcome(name Name, version any) (outcome T, ended bool) {
 	return outcome, false
 }
 
+// Missed reports whether Begin was called while the attempt ran that has ended: a later change
+// may have come after the read.
+func (r *Runner[T]) Missed(name Name, version any) bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	s := r.known(name, version)
+	return s != nil && s.missed
+}
+
 // Done says that an outcome has been dealt with.
 func (r *Runner[T]) Done(name Name) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if s := r.objects[name]; s != nil {
-		s.outcome = nil
+		s.outcome, s.missed = nil, false
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -83,12 +82,13 @@ func (c *carrying) policies(ctx context.Context) {
 		c.facts.awaits = "PolicyBundle " + unread + " has not been read yet"
 		return
 	default:
-		signed, err := c.r.signed(ctx, c.good, composed, c.facts.signed)
+		signed, again, err := c.r.signed(ctx, c.good, composed, c.facts.signed, c.facts.now)
 		if err != nil {
 			c.fail("Record", err)
 			break
 		}
 		c.facts.signed, c.facts.wanted = signed, composed.revision
+		c.facts.lookAgain(again)
 		if left := composed.leftProblem(); left != nil {
 			c.facts.add(left)
 			c.facts.partial = true
@@ -108,8 +108,10 @@ func (c *carrying) storePolicies(ctx context.Context) {
 	renamed := errors.As(err, &blocked) && c.rename(ctx)
 	if err == nil && c.facts.signed.mayHaveMountedAnother(c.facts.pods, stored) {
 		// Each name lasts a while, so that gateways are not replaced faster than that.
-		if c.facts.again = stored.CreationTimestamp.Add(c.r.deadline); !c.facts.again.After(c.facts.now) {
-			c.facts.again, renamed = time.Time{}, c.rename(ctx)
+		if due := stored.CreationTimestamp.Add(c.r.deadline); due.After(c.facts.now) {
+			c.facts.lookAgain(due)
+		} else {
+			renamed = c.rename(ctx)
 		}
 	}
 	if renamed {

@@ -36,7 +36,8 @@ type instanceFacts struct {
 	rollout
 	// now is when the facts were gathered.
 	now time.Time
-	// again is when the ConfigMap with policies may get another name: zero for never.
+	// again is when policies are signed, or their ConfigMap may get another name: zero for
+	// never.
 	again time.Time
 	// wanted is the revision of the policies that gateways are to run: empty where there
 	// are none that they could. partial says that some that bind them are left out.
@@ -61,6 +62,13 @@ func (f *instanceFacts) has(reason string) bool {
 // owner is the instance, which has what its record says that it has had.
 func (f *instanceFacts) owner(instance *v1.OpenClawInstance) owner {
 	return owner{instance, f.owns}
+}
+
+// lookAgain notes a time for again, unless it is zero or later than another one.
+func (f *instanceFacts) lookAgain(at time.Time) {
+	if !at.IsZero() && (f.again.IsZero() || at.Before(f.again)) {
+		f.again = at
+	}
 }
 
 // judged says that policies have nothing against the spec.

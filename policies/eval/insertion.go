@@ -27,6 +27,9 @@ func (c *compiler) insertion(s ir.Stmt) op {
 	case *ir.SetAddStmt:
 		set, value, shared := int(s.Set), c.operand(s.Value), c.dotted[s.Set]
 		place, isResult, conflict := c.place(s), int(s.Set) == c.current.result, c.conflictOf(s.Set)
+		if conflict != 0 && !isResult {
+			c.current.makes(c.building[s.Set] - 1)
+		}
 		return func(m *machine, r []*ast.Term) ctl {
 			v := value.value(m, r)
 			if v == nil {
@@ -58,7 +61,10 @@ func (c *compiler) insertion(s ir.Stmt) op {
 // insert puts a value under a key, of which with once there is none or the same.
 func (c *compiler) insert(s ir.Stmt, into ir.Local, at, what ir.Operand, once bool) op {
 	object, key, value, shared := int(into), c.operand(at), c.operand(what), c.dotted[into]
-	place, conflict := c.place(s), c.conflictOf(into)
+	place, conflict, f := c.place(s), c.conflictOf(into), c.current
+	if once && conflict != 0 {
+		f.makes(c.building[into])
+	}
 	return func(m *machine, r []*ast.Term) ctl {
 		k, v := key.value(m, r), value.raw(r)
 		if v != nil {
@@ -81,14 +87,17 @@ func (c *compiler) insert(s ir.Stmt, into ir.Local, at, what ir.Operand, once bo
 		}
 		if once {
 			if old := have.Get(k); old != nil {
-				if _, isConflict := old.Value.(*conflicted); isConflict || m.equal(old, v) {
+				if v = m.second(old, v, place, conflict == 0, conflict != 0 && r[conflict] != nil); v == nil {
 					return next
 				}
 				if conflict == 0 {
 					return m.fail(keyConflict(place))
 				}
-				v = conflictTerm(place)
 				r[conflict] = v
+			}
+		} else if conflict != 0 && f.isMixed() {
+			if part, isPart := v.Value.(ast.Object); isPart {
+				m.noteBuilt(part, place)
 			}
 		}
 		m.charge(k)
@@ -96,6 +105,26 @@ func (c *compiler) insert(s ir.Stmt, into ir.Local, at, what ir.Operand, once bo
 		m.put(r, object, shared, k, v)
 		return next
 	}
+}
+
+// second is the conflict of a value with one that its key has: nil where there is none, or
+// where it is there already. conflicts says that the object may have some within.
+func (m *machine) second(old, v *ast.Term, place *ast.Location, fails, conflicts bool) *ast.Term {
+	if was, isConflict := old.Value.(*conflicted); isConflict {
+		if was.short == nil || m.equal(was.short, v) {
+			return nil
+		}
+		return conflictTerm(place)
+	}
+	if object, isObject := old.Value.(ast.Object); isObject && !fails {
+		if b := m.built[object]; b != nil {
+			return m.overlaid(b, old, v, place, conflicts)
+		}
+	}
+	if m.equal(old, v) {
+		return nil
+	}
+	return conflictTerm(place)
 }
 
 // put sets a key of the object in a register. OPA's Insert forgets other keys with the same
@@ -125,6 +154,9 @@ func (m *machine) put(r []*ast.Term, register int, shared bool, k, v *ast.Term) 
 	rebuilt := ast.NewObjectWithCapacity(had)
 	object.Foreach(func(k, v *ast.Term) { rebuilt.Insert(k, v) })
 	r[register], m.hashes[rebuilt] = ast.NewTerm(rebuilt), hashes
+	if b := m.built[object]; b != nil {
+		m.built[rebuilt] = b
+	}
 	delete(m.hashes, object)
 	if shared {
 		m.owned[rebuilt] = true

@@ -50,6 +50,8 @@ type machine struct {
 	owned map[ast.Value]bool
 	// hashes are those of the keys of objects in which a value was replaced.
 	hashes map[ast.Object]*keyHashes
+	// built are objects within those of rules, where these have paths of different length.
+	built map[ast.Object]*built
 
 	err     error   // that ended it
 	errs    []error // of functions, which made a statement undefined

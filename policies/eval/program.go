@@ -44,6 +44,8 @@ type function struct {
 	// conflicts is the register that is set where a key of its object was given two values,
 	// 0 where it makes no object. nesting is how many objects deep the keys of its rules are.
 	conflicts, nesting int
+	// depths has a bit for each depth at which a rule of an object puts its values.
+	depths uint64
 }
 
 // takesArguments says whether it is a function of the policy, and not a rule.

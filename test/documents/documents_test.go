@@ -108,14 +108,11 @@ func TestLinks(t *testing.T) {
 // pageLimit is the number of bytes of a page of the documentation.
 const pageLimit = 12_000
 
-// undivided are the pages that are not divided into pages for one question each yet.
-var undivided = []string{"docs/openzro.md", "docs/zopp.md"}
-
 // TestPages: each page of the documentation has one title, in its first line, is in a folder
 // and is not too large to read in one go. The navigation of the site is built from that.
 func TestPages(t *testing.T) {
 	for _, page := range sources(t, ".md") {
-		if !strings.HasPrefix(page, "docs/") || strings.HasPrefix(page, "docs/benchmarks/") || slices.Contains(undivided, page) {
+		if !strings.HasPrefix(page, "docs/") || strings.HasPrefix(page, "docs/benchmarks/") {
 			continue
 		}
 		text := read(t, page)
@@ -135,7 +132,7 @@ func TestIndexes(t *testing.T) {
 	pages := sources(t, ".md")
 	for _, page := range pages {
 		index := filepath.Join(filepath.Dir(page), "index.md")
-		if !strings.HasPrefix(page, "docs/") || page == index || !slices.Contains(pages, index) || slices.Contains(undivided, page) || continued.MatchString(page) {
+		if !strings.HasPrefix(page, "docs/") || page == index || !slices.Contains(pages, index) || continued.MatchString(page) {
 			continue
 		}
 		linked := regexp.MustCompile(`\]\(` + regexp.QuoteMeta(filepath.Base(page)) + `[)#]`)

@@ -44,13 +44,22 @@ func ownedWorkload(namespace, kind, owner string) string {
 func TestLimitsOfTheManager(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
-	// As much as a system that is on in all namespaces, and more.
+	// As much as a system that is on in all namespaces, and more. The manager of another
+	// installation may as much, but serves no system.
+	const elsewhere = "elsewhere:lintel-manager"
 	for _, where := range []string{namespace, "kube-public", installation.Namespace} {
-		mustKubectl(t, "", "create", "rolebinding", "stolen", "-n", where, "--clusterrole=edit", "--serviceaccount="+installation.Namespace+":lintel-manager")
+		mustKubectl(t, "", "create", "rolebinding", "stolen", "-n", where, "--clusterrole=edit", "--serviceaccount="+installation.Namespace+":lintel-manager", "--serviceaccount="+elsewhere)
+		mustKubectl(t, asJSON(map[string]any{
+			"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": map[string]any{"name": "systems", "namespace": where},
+			"rules": []any{map[string]any{
+				"apiGroups": []string{"openclaw.enterprise.io", "openvox.voxpupuli.org"}, "resources": []string{"openclawinstances", "certificateauthorities", "servers"}, "verbs": []string{"list"},
+			}},
+		}), "create", "-f", "-")
+		mustKubectl(t, "", "create", "rolebinding", "systems", "-n", where, "--role=systems", "--serviceaccount="+installation.Namespace+":lintel-manager")
 	}
 	t.Cleanup(func() {
 		for _, where := range []string{"kube-public", installation.Namespace} {
-			_, err := cluster.Kubectl(context.Background(), "", "delete", "rolebinding", "stolen", "-n", where)
+			_, err := cluster.Kubectl(context.Background(), "", "delete", "rolebinding/stolen", "rolebinding/systems", "role/systems", "-n", where)
 			assert.NoError(t, err)
 		}
 	})
@@ -75,6 +84,9 @@ func TestLimitsOfTheManager(t *testing.T) {
 		`"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"kube-root-ca.crt","uid":"5d3d6b4e-0000-4000-8000-000000000001"},`, 1)
 	refused(workloads, two, "create", "-f", "-")
 	mustKubectl(t, ownedWorkload(namespace, "Job", "openvox.voxpupuli.org/v1alpha1/CertificateAuthority"), "create", "-f", "-", "--dry-run=server", asManager)
+	output, ok := kubectl(t, ownedWorkload(namespace, "Job", "openvox.voxpupuli.org/v1alpha1/CertificateAuthority"), "create", "-f", "-", "--dry-run=server", "--as=system:serviceaccount:"+elsewhere)
+	require.False(t, ok, "the kind may not be installed, and nothing would delete the Job")
+	require.Contains(t, output, workloads)
 	// zopp restarts the workloads that read a Secret.
 	mustKubectl(t, "", "patch", "deployment/stolen", "-n", namespace, "-p", `{"spec":{"template":{"metadata":{"annotations":{"a":"b"}}}}}`, "--dry-run=server", asManager)
 

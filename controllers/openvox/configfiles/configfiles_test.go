@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"encoding/xml"
+	"slices"
 	"strings"
 	"testing"
 
@@ -325,9 +326,10 @@ func TestHash(t *testing.T) {
 	in := input()
 	in.SendsReports = true
 	files := render(t, in)
-	require.Len(t, files, len(names))
+	all := append(slices.Clone(names), CAAuthFile)
+	require.Len(t, files, len(all))
 	whole := Hash(files)
-	for _, name := range names {
+	for _, name := range all {
 		require.Contains(t, files, name)
 		text := files[name]
 		files[name] += " "

@@ -64,6 +64,9 @@ func (r *CertificateReconciler) carryOut(ctx context.Context, certificate *v1alp
 	if out, ended := r.attempts.Outcome(key, certificate.UID); ended {
 		err := r.warnExpiry(ctx, certificate, out.certificate)
 		report := r.report(certificate, out)
+		if out.phase == v1alpha1.CertificateSigned && r.attempts.Missed(key, certificate.UID) {
+			report.Again = object.RetryDelay // failures are tried again soon in any case
+		}
 		report.Written = func() { r.attempts.Done(key) }
 		if err == nil && out.phase == "" {
 			err = r.reporter().SetFinalizer(ctx, certificate, controllerutil.RemoveFinalizer)

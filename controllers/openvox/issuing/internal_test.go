@@ -27,8 +27,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/cadir"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
@@ -689,6 +692,44 @@ func TestServerPairIsMounted(t *testing.T) {
 	require.Equal(t, v1alpha1.CertificateSigned, r.issue(t.Context(), certificate.DeepCopy()).phase)
 	require.True(t, s.Get("main-server-tls", secret))
 	require.Equal(t, string(pair[layout.CertificateFile]), string(secret.Data[layout.CertificateFile]))
+}
+
+// TestAChangeDuringAnAttempt: what changes while a Certificate is looked at is looked at afterwards,
+// and not at the next check.
+func TestAChangeDuringAnAttempt(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
+	s.reconcile()
+	s.fill(openvoxtest.NewCA(t), "main-internal", bootNames...)
+	s.reconcile()
+	certificate := &v1alpha1.Certificate{}
+	require.True(t, s.Get("main-server", certificate))
+	judged := make(chan struct{})
+	r := &CertificateReconciler{
+		client: s.Client, secrets: secrets{s.Client, s.Client}, events: s.Events, attempts: attempt.NewRunner[outcome](time.Now), now: time.Now, keys: newKeyMaker(1024),
+		admit: func(context.Context, builtin.Object) (builtin.Verdict, error) {
+			<-judged
+			return builtin.Verdict{}, nil
+		},
+	}
+	key := client.ObjectKeyFromObject(certificate)
+	reconciled := func() time.Duration {
+		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+		require.NoError(t, err)
+		return result.RequeueAfter
+	}
+	for _, events := range []int{0, 1, 0} {
+		reconciled()
+		for range events {
+			reconciled()
+		}
+		judged <- struct{}{}
+		require.Eventually(t, func() bool { _, ended := r.attempts.Outcome(key, certificate.UID); return ended }, time.Minute, time.Millisecond)
+		if events > 0 {
+			require.Equal(t, object.RetryDelay, reconciled())
+		} else {
+			require.Greater(t, reconciled(), object.RetryDelay)
+		}
+	}
 }
 
 // TestRescuingPairCounts: its certname is no Certificate's.

@@ -47,4 +47,5 @@ test_pods if {
 	warnings({"pdb": {"enabled": true}}) == 1
 	warnings({"pdb": {"enabled": true}, "replicas": 2}) == 0
 	denials({"pdb": {"enabled": true}, "replicas": 2}) == set()
+	denials({"pdb": {"enabled": true, "maxUnavailable": "x"}, "replicas": 2}) == {"spec.pdb.maxUnavailable"}
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/lintel-policy/lintel/policies/kinds"
 )
 
-// TestManifestsOfTheOriginalOperator: those that the first paragraph of docs/openzro.md names
+// TestManifestsOfTheOriginalOperator: those that the first paragraph of docs/openzro/index.md names
 // apply unchanged. No field is unknown, no CRD rule and no admission rule refuses them. What
 // does not apply is named, too.
 func TestManifestsOfTheOriginalOperator(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../docs/openzro.md")
+	page, err := os.ReadFile("../../../docs/openzro/index.md")
 	require.NoError(t, err)
 	first := strings.Split(string(page), "\n\n")[1]
 	unchanged, limited, found := strings.Cut(first, "An `OZPolicy` needs a namespace")
