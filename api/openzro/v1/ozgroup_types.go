@@ -2,10 +2,10 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// OZGroup is a group of peers, which policies and resources name.
+// OZGroup is a group of peers that policies and resources name.
 //
-// Who is in the group is kept at the server: peers join by the setup key that they enrol
-// with, or in the dashboard.
+// The server stores the members of the group: peers join by the setup key that they enrol with, or
+// in the dashboard.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -43,11 +43,11 @@ type OZGroupList struct {
 
 // OZGroupSpec is the group that is wanted.
 type OZGroupSpec struct {
-	// name is the name of the group at the server. It never changes: for another name,
-	// make another OZGroup.
+	// name is the name of the group at the server. It is immutable: for another name, create
+	// another OZGroup.
 	// +required
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.name is immutable: for another name, make another OZGroup"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.name is immutable: for another name, create another OZGroup"
 	Name string `json:"name"`
 }
 

@@ -2,11 +2,10 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// OZHTTPRoute is a domain that a reverse proxy of openZro serves from resources of
-// networks.
+// OZHTTPRoute is a domain that a reverse proxy of openZro serves from resources of networks.
 //
-// The management server has no such service yet: the object says so, and becomes
-// Reconciled once the server has.
+// The management server has no reverse proxy yet: the object reports NotSupportedByServer, and
+// becomes Reconciled when the server supports it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -44,23 +43,22 @@ type OZHTTPRouteList struct {
 
 // OZHTTPRouteSpec is the route that is wanted.
 type OZHTTPRouteSpec struct {
-	// domain is what is served, such as app.example.com.
+	// domain is the domain to serve, such as app.example.com.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	Domain string `json:"domain"`
 
-	// passHostHeader hands the name that was asked for on to the targets.
+	// passHostHeader passes the requested host name on to the targets.
 	// +optional
 	// +kubebuilder:default=false
 	PassHostHeader *bool `json:"passHostHeader,omitempty"`
 
-	// rewriteRedirects puts the domain in place of the targets' own names where they
-	// redirect.
+	// rewriteRedirects replaces the targets' own names by the domain in redirects.
 	// +optional
 	// +kubebuilder:default=false
 	RewriteRedirects *bool `json:"rewriteRedirects,omitempty"`
 
-	// targets are what answers.
+	// targets are the resources that answer requests.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -69,11 +67,11 @@ type OZHTTPRouteSpec struct {
 
 // HTTPTarget is what answers for a path.
 type HTTPTarget struct {
-	// networkResourceRef names the OZNetworkResource of this namespace that answers.
+	// networkResourceRef names the OZNetworkResource of this namespace that answers requests.
 	// +required
 	NetworkResourceRef LocalReference `json:"networkResourceRef"`
 
-	// path is what the paths begin with that it answers for.
+	// path is the prefix of the paths that the target answers.
 	// +optional
 	// +kubebuilder:default="/"
 	Path string `json:"path,omitempty"`

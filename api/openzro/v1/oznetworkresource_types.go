@@ -2,7 +2,7 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// OZNetworkResource is a Service of the namespace as a resource of the network of an
+// OZNetworkResource is a Service of the namespace as a resource in the network of an
 // OZRoutingPeer.
 //
 // +kubebuilder:object:root=true
@@ -41,25 +41,25 @@ type OZNetworkResourceList struct {
 
 // OZNetworkResourceSpec is the resource that is wanted.
 type OZNetworkResourceSpec struct {
-	// routingPeerRef names the OZRoutingPeer of this namespace whose network the resource
-	// is in, or of another namespace that permits it by spec.allowedNamespaces. It never
-	// changes.
+	// routingPeerRef names the OZRoutingPeer whose network the resource is in: one of this
+	// namespace, or of another namespace that permits it by spec.allowedNamespaces. It is
+	// immutable.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.routingPeerRef is immutable: for another network, make another OZNetworkResource"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.routingPeerRef is immutable: for another network, create another OZNetworkResource"
 	RoutingPeerRef RoutingPeerReference `json:"routingPeerRef"`
 
-	// serviceRef names a Service of this namespace with an IP of the cluster, which is the
-	// address of the resource.
+	// serviceRef names a Service of this namespace that has a cluster IP, which is the address of
+	// the resource.
 	// +required
 	ServiceRef LocalReference `json:"serviceRef"`
 
-	// groups are the names, at the server, of the groups that the resource is in.
+	// groups are the names, at the server, of the groups of the resource.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:items:MinLength=1
 	Groups []string `json:"groups,omitempty"`
 
-	// groupIDs are the IDs, at the server, of further groups that the resource is in.
+	// groupIDs are the IDs, at the server, of further groups of the resource.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:items:MinLength=1
@@ -73,7 +73,7 @@ type RoutingPeerReference struct {
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 
-	// namespace is the namespace of the OZRoutingPeer. Default: that of this object.
+	// namespace is the namespace of the OZRoutingPeer. Default: the namespace of this object.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`

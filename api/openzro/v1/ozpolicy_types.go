@@ -2,10 +2,10 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// OZPolicy lets the peers of some groups reach those of others, and the resources that
-// name the policy.
+// OZPolicy lets the peers of some groups reach those of others, and the resources that name the
+// policy.
 //
-// At the server it is two policies, NAME TCP and NAME UDP.
+// At the server, it is two policies, NAME TCP and NAME UDP.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -54,12 +54,12 @@ const (
 
 // OZPolicySpec is who reaches whom.
 type OZPolicySpec struct {
-	// name is what the names of the policies at the server begin with.
+	// name is the prefix of the names of the policies at the server.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 
-	// description is what the policies at the server are described as.
+	// description is the description of the policies at the server.
 	// +optional
 	Description string `json:"description,omitempty"`
 
@@ -68,27 +68,27 @@ type OZPolicySpec struct {
 	// +listType=atomic
 	SourceGroups []string `json:"sourceGroups,omitempty"`
 
-	// destinationGroups are the names, at the server, of the groups that they reach,
-	// beside those of the OZResources that name this policy.
+	// destinationGroups are the names, at the server, of the groups that the sources reach, in
+	// addition to those of the OZResources that name this policy.
 	// +optional
 	// +listType=atomic
 	DestinationGroups []string `json:"destinationGroups,omitempty"`
 
-	// protocols are tcp and udp. None: both.
+	// protocols are tcp and udp. Default: both.
 	// +optional
 	// +listType=atomic
 	Protocols []Protocol `json:"protocols,omitempty"`
 
-	// ports are those that they reach, from 1 to 65535, with each of the protocols, beside
-	// those of the OZResources that name this policy. Where there are none at all, nothing
-	// is reached.
+	// ports are the ports that the sources reach, from 1 to 65535, with each of the protocols, in
+	// addition to those of the OZResources that name this policy. Without any port, nothing is
+	// reached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:items:Minimum=0
 	// +kubebuilder:validation:items:Maximum=65535
 	Ports []int32 `json:"ports,omitempty"`
 
-	// bidirectional lets the destinations connect to the sources, too.
+	// bidirectional lets the destinations connect to the sources as well.
 	// +optional
 	// +kubebuilder:default=true
 	Bidirectional *bool `json:"bidirectional,omitempty"`

@@ -40,15 +40,15 @@ type OZResourceList struct {
 
 // OZResourceSpec is the resource that is wanted.
 type OZResourceSpec struct {
-	// name is the name of the resource at the server, where no other has it.
+	// name is the name of the resource at the server. It must be unique in the account.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 
-	// networkID is the ID of the network at the server, such as in status.networkID of an
-	// OZRoutingPeer. It never changes.
+	// networkID is the ID of the network at the server, for example status.networkID of an
+	// OZRoutingPeer. It is immutable.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.networkID is immutable: for another network, make another OZResource"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.networkID is immutable: for another network, create another OZResource"
 	NetworkID string `json:"networkID"`
 
 	// address is a host such as 10.0.0.1, a subnet such as 10.0.0.0/24, or a domain such
@@ -57,35 +57,35 @@ type OZResourceSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	Address string `json:"address"`
 
-	// groups are the names, at the server, of the groups that the resource is in. Those
-	// that are not there are made, as OZGroups.
+	// groups are the names, at the server, of the groups of the resource. Lintel creates an
+	// OZGroup for each group that the server does not have.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:items:MinLength=1
 	Groups []string `json:"groups"`
 
-	// policyName are the metadata.names of OZPolicies of this namespace that lead to the
-	// resource, with commas between.
+	// policyName lists the OZPolicies of this namespace that lead to the resource by
+	// metadata.name, separated by commas.
 	// +optional
 	PolicyName string `json:"policyName,omitempty"`
 
-	// policySourceGroups are the groups of policies that would be made for the resource.
-	// No policies are made: write an OZPolicy.
+	// policySourceGroups is accepted for manifests of openZro's operator and has no effect: Lintel
+	// creates no policies. Create an OZPolicy.
 	// +optional
 	// +listType=atomic
 	PolicySourceGroups []string `json:"policySourceGroups,omitempty"`
 
-	// policyFriendlyName are names of policies that would be made for the resource, by
-	// that in policyName. No policies are made: write an OZPolicy.
+	// policyFriendlyName is accepted for manifests of openZro's operator and has no effect: Lintel
+	// creates no policies. Create an OZPolicy.
 	// +optional
 	PolicyFriendlyName map[string]string `json:"policyFriendlyName,omitempty"`
 
-	// tcpPorts are those that the OZPolicies of policyName open for TCP.
+	// tcpPorts are the TCP ports that the OZPolicies of policyName open.
 	// +optional
 	// +listType=atomic
 	TCPPorts []int32 `json:"tcpPorts,omitempty"`
 
-	// udpPorts are those that the OZPolicies of policyName open for UDP.
+	// udpPorts are the UDP ports that the OZPolicies of policyName open.
 	// +optional
 	// +listType=atomic
 	UDPPorts []int32 `json:"udpPorts,omitempty"`
@@ -99,16 +99,16 @@ type OZResourceStatus struct {
 	// +optional
 	NetworkResourceID string `json:"networkResourceID,omitempty"`
 
-	// policyName is spec.policyName as it was carried out.
+	// policyName is the reconciled spec.policyName.
 	// +optional
 	PolicyName string `json:"policyName,omitempty"`
 
-	// tcpPorts are spec.tcpPorts as they were carried out.
+	// tcpPorts are the reconciled spec.tcpPorts.
 	// +optional
 	// +listType=atomic
 	TCPPorts []int32 `json:"tcpPorts,omitempty"`
 
-	// udpPorts are spec.udpPorts as they were carried out.
+	// udpPorts are the reconciled spec.udpPorts.
 	// +optional
 	// +listType=atomic
 	UDPPorts []int32 `json:"udpPorts,omitempty"`
@@ -118,16 +118,16 @@ type OZResourceStatus struct {
 	// +listType=atomic
 	Groups []string `json:"groups,omitempty"`
 
-	// policySourceGroups are spec.policySourceGroups as they were carried out.
+	// policySourceGroups are the reconciled spec.policySourceGroups.
 	// +optional
 	// +listType=atomic
 	PolicySourceGroups []string `json:"policySourceGroups,omitempty"`
 
-	// policyFriendlyName are spec.policyFriendlyName as they were carried out.
+	// policyFriendlyName is the reconciled spec.policyFriendlyName.
 	// +optional
 	PolicyFriendlyName map[string]string `json:"policyFriendlyName,omitempty"`
 
-	// policyNameMapping are the OZPolicies by what spec.policyName calls them.
+	// policyNameMapping are the OZPolicies by their names in spec.policyName.
 	// +optional
 	PolicyNameMapping map[string]string `json:"policyNameMapping,omitempty"`
 }

@@ -6,10 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// OZRoutingPeer is a Deployment of clients which route into the cluster, enrolled at the
+// OZRoutingPeer is a Deployment of clients that route into the cluster. They are enrolled at the
 // server as routers of a network.
 //
-// The name is at most 63 characters long, because the Pods carry it as a label value.
+// The name has at most 63 characters, because the Pods carry it as a label value.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -56,64 +56,64 @@ type OZRoutingPeerSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// resources are those of the client's container.
+	// resources are the resource requirements of the client's container.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
-	// labels are added to those of the Deployment and its Pods.
+	// labels are added to the Deployment and its Pods.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// annotations are added to those of the Deployment and its Pods.
+	// annotations are added to the Deployment and its Pods.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// nodeSelector are the labels of the nodes that the Pods may run on.
+	// nodeSelector selects the nodes on which the Pods may run.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// tolerations are those of the Pods.
+	// tolerations are added to the Pods.
 	// +optional
 	// +listType=atomic
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// volumes are those of the Pods.
+	// volumes are added to the Pods.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Volumes []corev1.Volume `json:"volumes,omitempty"`
 
-	// volumeMounts are those of the client's container.
+	// volumeMounts are added to the client's container.
 	// +optional
 	// +listType=map
 	// +listMapKey=mountPath
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 
 	// podTemplate is merged into the template of the Pods, as a strategic merge patch of a
-	// PodTemplateSpec. Without a grant of the administrator, it may set labels, annotations,
-	// where Pods run, and resources and plain variables of the container openzro.
+	// PodTemplateSpec. Without a grant of the administrator, it may set labels, annotations, the
+	// scheduling of Pods, and resources and plain variables of the container openzro.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	PodTemplate *runtime.RawExtension `json:"podTemplate,omitempty"`
 
-	// privileged runs the client's container as such. Without it, the container has
-	// NET_ADMIN alone.
+	// privileged runs the client's container in privileged mode. Without it, the container has the
+	// capability NET_ADMIN only.
 	// +optional
 	Privileged *bool `json:"privileged,omitempty"`
 
-	// ephemeral has the server forget peers that have been away for a while.
+	// ephemeral makes the server delete peers that are offline for some time.
 	// +optional
 	// +kubebuilder:default=false
 	Ephemeral *bool `json:"ephemeral,omitempty"`
 
-	// dnsZoneRef names a DNS zone of the server, in which the OZNetworkResources of the network
-	// get records. Default: none.
+	// dnsZoneRef names a DNS zone of the server in which Lintel creates records for the
+	// OZNetworkResources of the network. Default: none.
 	// +optional
 	DNSZoneRef *DNSZoneReference `json:"dnsZoneRef,omitempty"`
 
-	// allowedNamespaces are other namespaces, or globs of them, whose OZNetworkResources may be
+	// allowedNamespaces lists other namespaces, or globs of them, whose OZNetworkResources may be
 	// in the network. Default: none.
 	// +optional
 	// +listType=set
@@ -122,8 +122,7 @@ type OZRoutingPeerSpec struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	AllowedNamespaces []string `json:"allowedNamespaces,omitempty"`
 
-	// exemptFromAdmission lets the peers in without being approved one by one, where the
-	// account asks for that.
+	// exemptFromAdmission lets the peers join without approval, if the account requires approval.
 	// +optional
 	// +kubebuilder:default=true
 	ExemptFromAdmission *bool `json:"exemptFromAdmission,omitempty"`

@@ -11,11 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// OZSetupKey is a key that new peers enrol with, and what Pods get that are enrolled with
-// it.
+// OZSetupKey is a key by which new peers enrol, and the configuration of Pods that enrol with it.
 //
-// Where its Secret has no key, one is made at the server and stored there; a key that the
-// Secret has is used.
+// If its Secret contains no key, Lintel creates one at the server and stores it there. Otherwise,
+// Lintel uses the key of the Secret.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -24,11 +23,11 @@ import (
 // +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.status.expires`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || self.spec.type == oldSelf.spec.type",message="spec.type is immutable once the server has made the key: make another OZSetupKey",fieldPath=".spec.type"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || self.spec.ephemeral == oldSelf.spec.ephemeral",message="spec.ephemeral is immutable once the server has made the key: make another OZSetupKey",fieldPath=".spec.ephemeral"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || (has(self.spec.expiresIn) == has(oldSelf.spec.expiresIn) && (!has(self.spec.expiresIn) || self.spec.expiresIn == oldSelf.spec.expiresIn))",message="spec.expiresIn is immutable once the server has made the key: make another OZSetupKey",fieldPath=".spec.expiresIn"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || self.spec.usageLimit == oldSelf.spec.usageLimit",message="spec.usageLimit is immutable once the server has made the key: make another OZSetupKey",fieldPath=".spec.usageLimit"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || self.spec.allowExtraDNSLabels == oldSelf.spec.allowExtraDNSLabels",message="spec.allowExtraDNSLabels is immutable once the server has made the key: make another OZSetupKey",fieldPath=".spec.allowExtraDNSLabels"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || self.spec.type == oldSelf.spec.type",message="spec.type is immutable once the server has made the key: create another OZSetupKey",fieldPath=".spec.type"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || self.spec.ephemeral == oldSelf.spec.ephemeral",message="spec.ephemeral is immutable once the server has made the key: create another OZSetupKey",fieldPath=".spec.ephemeral"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || (has(self.spec.expiresIn) == has(oldSelf.spec.expiresIn) && (!has(self.spec.expiresIn) || self.spec.expiresIn == oldSelf.spec.expiresIn))",message="spec.expiresIn is immutable once the server has made the key: create another OZSetupKey",fieldPath=".spec.expiresIn"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || self.spec.usageLimit == oldSelf.spec.usageLimit",message="spec.usageLimit is immutable once the server has made the key: create another OZSetupKey",fieldPath=".spec.usageLimit"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || self.spec.allowExtraDNSLabels == oldSelf.spec.allowExtraDNSLabels",message="spec.allowExtraDNSLabels is immutable once the server has made the key: create another OZSetupKey",fieldPath=".spec.allowExtraDNSLabels"
 type OZSetupKey struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
@@ -109,78 +108,76 @@ const (
 	ReplaceOverused Replacement = "Overused"
 )
 
-// OZSetupKeySpec is the key that is wanted.
+// OZSetupKeySpec is the desired key.
 //
-// What the server fixes when it makes a key, type, ephemeral, expiresIn, usageLimit and
-// allowExtraDNSLabels, is immutable from then on.
+// The server fixes type, ephemeral, expiresIn, usageLimit and allowExtraDNSLabels when it creates
+// the key: they are immutable from then on.
 type OZSetupKeySpec struct {
-	// secretKeyRef is the key of a Secret of this namespace that holds the setup key, or
-	// where one is stored that is made. Default: setupKey of the Secret NAME-key, where
-	// NAME is that of this object.
+	// secretKeyRef is the key of a Secret of this namespace that contains the setup key, or in
+	// which Lintel stores a created one. Default: setupKey of the Secret NAME-key, where NAME is
+	// the name of this object.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.name.size() > 0",reason="FieldValueRequired",message="secretKeyRef.name is needed: name the Secret",fieldPath=".name"
 	SecretKeyRef *corev1.SecretKeySelector `json:"secretKeyRef,omitempty"`
 
-	// managementURL is the server that Pods enrol at. Default: that of the namespace.
+	// managementURL is the URL of the server at which Pods enrol. Default: that of the namespace.
 	// +optional
 	ManagementURL string `json:"managementURL,omitempty"`
 
-	// volumes are added to Pods that are enrolled.
+	// volumes are added to Pods that enrol with the key.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Volumes []corev1.Volume `json:"volumes,omitempty"`
 
-	// volumeMounts are those of the client's container in such Pods.
+	// volumeMounts are added to the client's container in these Pods.
 	// +optional
 	// +listType=map
 	// +listMapKey=mountPath
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 
-	// name is the name of a key that is made, at the server. Default: that of this object.
+	// name is the name of a created key at the server. Default: the name of this object.
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// type is reusable or one-off: whether a key that is made enrols more than once.
+	// type is reusable or one-off: whether a created key enrols more than one peer.
 	// +optional
 	// +kubebuilder:default=reusable
 	Type KeyType `json:"type,omitempty"`
 
-	// autoGroupIDs are the IDs, at the server, of further groups that peers join with the key.
+	// autoGroupIDs are the IDs, at the server, of further groups that peers join.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:items:MinLength=1
 	AutoGroupIDs []string `json:"autoGroupIDs,omitempty"`
 
-	// autoGroups are the names, at the server, of the groups that peers join with the key.
+	// autoGroups are the names, at the server, of the groups that peers join.
 	// +optional
 	// +listType=atomic
 	AutoGroups []string `json:"autoGroups,omitempty"`
 
-	// ephemeral has the server forget peers of a key that is made when they have been away
-	// for a while.
+	// ephemeral makes the server delete peers of a created key that are offline for some time.
 	// +optional
 	// +kubebuilder:default=false
 	Ephemeral *bool `json:"ephemeral,omitempty"`
 
-	// expiresIn is how long a key that is made enrols, such as 30d, 12h or 1h30m. Default:
-	// for ever.
+	// expiresIn is the validity of a created key, such as 30d, 12h or 1h30m. Default: unlimited.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	ExpiresIn string `json:"expiresIn,omitempty"`
 
-	// usageLimit is how many peers a key that is made enrols; 0: any number.
+	// usageLimit is the number of peers that a created key enrols; 0: any number.
 	// +optional
 	// +kubebuilder:default=0
 	UsageLimit int32 `json:"usageLimit,omitempty"`
 
-	// allowExtraDNSLabels lets peers of a key that is made ask for further DNS names.
+	// allowExtraDNSLabels lets peers of a created key request further DNS names.
 	// +optional
 	// +kubebuilder:default=false
 	AllowExtraDNSLabels *bool `json:"allowExtraDNSLabels,omitempty"`
 
-	// replaceWhen are Revoked, Expired and Overused: what has to become of the key for a
-	// new one to be made in its place. Default: it is kept, and the status says so.
+	// replaceWhen lists the states in which Lintel replaces the key: Revoked, Expired, Overused.
+	// Default: the key stays, and the status reports its state.
 	// +optional
 	// +listType=set
 	ReplaceWhen []Replacement `json:"replaceWhen,omitempty"`
@@ -199,26 +196,27 @@ type OZSetupKeyStatus struct {
 	// +listType=atomic
 	KeysMade []string `json:"keysMade,omitempty"`
 
-	// making is there while a key is made, whose answer may get lost.
+	// making is present while a key is being created, because the answer of the server may be
+	// lost.
 	// +optional
 	Making *KeyMaking `json:"making,omitempty"`
 
-	// state is what the server says of the key: valid, expired, revoked or overused.
+	// state is the state of the key at the server: valid, expired, revoked or overused.
 	// +optional
 	State KeyState `json:"state,omitempty"`
 
-	// expires is when the key expires, if it does.
+	// expires is the time at which the key expires, if it does.
 	// +optional
 	Expires *metav1.Time `json:"expires,omitempty"`
 }
 
 // KeyMaking is a key that is being made.
 type KeyMaking struct {
-	// name is that of the key at the server.
+	// name is the name of the key at the server.
 	// +required
 	Name string `json:"name"`
 
-	// before are the IDs of the keys that had the name already: they are somebody else's.
+	// before are the IDs of the keys that already had the name. They belong to other owners.
 	// +optional
 	// +listType=atomic
 	Before []string `json:"before,omitempty"`

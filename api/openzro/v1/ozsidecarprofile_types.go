@@ -57,12 +57,12 @@ const (
 
 // OZSidecarProfileSpec is the client, and the Pods that get it.
 type OZSidecarProfileSpec struct {
-	// setupKeyRef names the OZSetupKey of this namespace that the client enrols with.
+	// setupKeyRef names the OZSetupKey of this namespace with which the client enrols.
 	// +required
 	SetupKeyRef LocalReference `json:"setupKeyRef"`
 
-	// podSelector selects Pods of this namespace by their labels. Without it, or if it is
-	// empty, all are selected.
+	// podSelector selects Pods of this namespace by their labels. If it is missing or empty, all
+	// Pods are selected.
 	// +optional
 	PodSelector *metav1.LabelSelector `json:"podSelector,omitempty"`
 
@@ -77,8 +77,8 @@ type OZSidecarProfileSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	ExtraDNSLabels []string `json:"extraDNSLabels,omitempty"`
 
-	// containerOverride changes the container of the client. Only env with plain values needs no
-	// grant of the administrator.
+	// containerOverride changes the container of the client. Fields other than env with plain
+	// values need a grant of the administrator.
 	// +optional
 	ContainerOverride *ContainerOverride `json:"containerOverride,omitempty"`
 }
@@ -95,7 +95,7 @@ type ContainerOverride struct {
 	// +listMapKey=name
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// securityContext is merged into that of the client.
+	// securityContext is merged into the security context of the client.
 	// +optional
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
 }

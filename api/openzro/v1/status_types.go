@@ -48,68 +48,69 @@ type Object interface {
 
 // The types of the conditions.
 const (
-	// ConditionReady is True when the server has what the object says. Its reason is
-	// ReasonReconciled then, and says what is in the way else.
+	// ConditionReady is True when the server has the object as it is specified. Otherwise, its
+	// reason names the cause.
 	ConditionReady = "Ready"
-	// ConditionStalled is True when nothing changes by trying again.
+	// ConditionStalled is True when a retry does not help.
 	ConditionStalled = "Stalled"
 	// ConditionServerUnavailable is True while the management server has not been read for two
-	// intervals, and absent otherwise. Its message says since when.
+	// intervals, and absent otherwise. Its message contains the time of the last read.
 	ConditionServerUnavailable = "ServerUnavailable"
-	// ConditionAdmitted is False when the rules deny the object as it is stored.
+	// ConditionAdmitted is False when the rules deny the stored object.
 	ConditionAdmitted = "Admitted"
 )
 
 // The reasons of ConditionReady. They stand in the column STATUS.
 const (
-	// ReasonReconciled is when the server has what the object says.
+	// ReasonReconciled: the server has the object as it is specified.
 	ReasonReconciled = "Reconciled"
-	// ReasonServerUnavailable is when the server had what the object says, and has not been
-	// read for two intervals. Ready is Unknown.
+	// ReasonServerUnavailable: the server had the object, and has not been read for two intervals.
+	// Ready is Unknown.
 	ReasonServerUnavailable = "ServerUnavailable"
-	// ReasonAccountChanged is when the key leads to another account than before.
+	// ReasonAccountChanged: the key is for another account than before.
 	ReasonAccountChanged = "AccountChanged"
-	// ReasonNotAdmitted is when the rules deny the object as it is stored.
+	// ReasonNotAdmitted: the rules deny the stored object.
 	ReasonNotAdmitted = "NotAdmitted"
-	// ReasonNoKey is when the namespace has no key to the server.
+	// ReasonNoKey: the namespace has no key to the server.
 	ReasonNoKey = "NoKey"
-	// ReasonUnauthorized is when the server does not take the key.
+	// ReasonUnauthorized: the server does not accept the key.
 	ReasonUnauthorized = "Unauthorized"
-	// ReasonForbidden is when the key is of a user who may not do it.
+	// ReasonForbidden: the user of the key lacks the permission.
 	ReasonForbidden = "Forbidden"
-	// ReasonAPIError is when the server answers with another error, or not at all.
+	// ReasonAPIError: the server returns another error, or does not answer.
 	ReasonAPIError = "APIError"
-	// ReasonGroupNotFound is when a group that is named is not at the server.
+	// ReasonGroupNotFound: the server does not have a group that the object names.
 	ReasonGroupNotFound = "GroupNotFound"
-	// ReasonDuplicateName is when somebody else has the name at the server.
+	// ReasonDuplicateName: another owner has the name at the server.
 	ReasonDuplicateName = "DuplicateName"
-	// ReasonNotGranted is when setup keys of a shared account name groups without a grant.
+	// ReasonNotGranted: the object uses an item of a shared account, a DNS zone, or the network of
+	// another namespace without a grant.
 	ReasonNotGranted = "NotGranted"
-	// ReasonInvalidConfig is when the server would not take what the object says.
+	// ReasonInvalidConfig: the server refuses the object, or the object would have no effect.
 	ReasonInvalidConfig = "InvalidConfig"
-	// ReasonSecretNotExists is when the Secret that is named is not there.
+	// ReasonSecretNotExists: the Secret does not exist.
 	ReasonSecretNotExists = "SecretNotExists"
-	// ReasonSecretKeyNotExists is when it has no such key.
+	// ReasonSecretKeyNotExists: the Secret does not have the key.
 	ReasonSecretKeyNotExists = "SecretKeyNotExists"
-	// ReasonInvalidSetupKey is when what it holds is no setup key, or one that enrols
-	// nobody any more.
+	// ReasonInvalidSetupKey: the value is not a valid setup key, or the key no longer enrols
+	// peers.
 	ReasonInvalidSetupKey = "InvalidSetupKey"
-	// ReasonDependency is when another object is not ready, which is waited for.
+	// ReasonDependency: the object waits for another object that is not ready.
 	ReasonDependency = "Dependency"
-	// ReasonStillLinked is when an object that is deleted is in use at the server.
+	// ReasonStillLinked: the object is deleted, and its item is in use at the server.
 	ReasonStillLinked = "StillLinked"
-	// ReasonNotSupportedByServer is when the server has nothing of the kind.
+	// ReasonNotSupportedByServer: the server does not support the kind.
 	ReasonNotSupportedByServer = "NotSupportedByServer"
 )
 
-// Status is what the statuses of all kinds have.
+// Status has the fields that the statuses of all kinds share.
 type Status struct {
-	// observedGeneration is the metadata.generation that this status is about.
+	// observedGeneration is the metadata.generation that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// adopted is true if the server had it before this object: it is used and stays when
-	// this object is deleted.
+	// adopted is true if the server had the item before this object: Lintel uses it, and it stays
+	// when this object is deleted.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
@@ -120,7 +121,7 @@ type Status struct {
 	// +listMapKey=id
 	Adoptions []Adoption `json:"adoptions,omitempty"`
 
-	// account is the ID of the account at the server that the object was carried out in.
+	// account is the ID of the account at the server in which the object is reconciled.
 	// +optional
 	Account string `json:"account,omitempty"`
 
@@ -130,14 +131,14 @@ type Status struct {
 	// +listType=atomic
 	LeftBehind []LeftBehind `json:"leftBehind,omitempty"`
 
-	// key is Secret or Default: whose key to the server the object was carried out with.
-	// One that had the key of its namespace is never carried out with the default one,
-	// which is another account's.
+	// key is Secret or Default: the key to the server with which the object is reconciled. An
+	// object that had the key of its namespace is never reconciled with the default key, which is
+	// for another account.
 	// +optional
 	Key KeySource `json:"key,omitempty"`
 
-	// conditions are Ready and Admitted; Stalled where trying again does not help, and
-	// ServerUnavailable while the server cannot be read.
+	// conditions are Ready and Admitted; Stalled if a retry does not help, and ServerUnavailable
+	// while the server cannot be read.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -22,8 +22,8 @@ const (
 	// is not even asked.
 	Retain = "Retain"
 
-	// ConditionCreating is True while something is made at the server, of which the answer
-	// may get lost: what is found there then is the object's own.
+	// ConditionCreating is True while an item is being created at the server, because the answer
+	// may be lost: an item that is found then belongs to the object.
 	ConditionCreating = "Creating"
 
 	// AdoptAnnotation is "true" on an object that may adopt what the server already has
@@ -90,9 +90,9 @@ type Adoption struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// former is the item before its adoption, as JSON of the management API. It is written
-	// back when the item is released. It is empty for kinds that are never changed, and for
-	// adoptions by versions of Lintel that did not store it.
+	// former is the item before its adoption, as JSON of the management API. Lintel writes it back
+	// when the item is released. It is empty for kinds that are never changed, and for adoptions
+	// by versions of Lintel that did not store it.
 	// +optional
 	Former string `json:"former,omitempty"`
 }

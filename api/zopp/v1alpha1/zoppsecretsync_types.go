@@ -5,8 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ZoppSecretSync keeps one Secret in step with environments of zopp. The Secret is made if
-// it is not there.
+// ZoppSecretSync keeps a Secret in sync with environments of zopp. Lintel creates the Secret if it
+// is missing.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=zss
@@ -52,34 +52,34 @@ type ZoppSecretSyncSpec struct {
 	// +optional
 	Source *Source `json:"source,omitempty"`
 
-	// sources are several, instead of source: of equal keys that of the later one counts.
+	// sources are several environments, in place of source. If several have a key, the last one
+	// counts.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Sources []Source `json:"sources,omitempty"`
 
-	// keys are which keys are wanted, as in the annotation zopp.dev/keys: KEY, a pattern
-	// such as API_*, or name=KEY, which gives KEY another name in the Secret. Without them
-	// all are.
+	// keys selects keys, as the annotation zopp.dev/keys: KEY, a pattern such as API_*, or
+	// name=KEY, which names the key in the Secret. Default: all keys.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
 	// +kubebuilder:validation:items:MaxLength=512
 	Keys []string `json:"keys,omitempty"`
 
-	// target is the Secret.
+	// target is the Secret to fill.
 	// +required
 	Target Target `json:"target"`
 
-	// syncIntervalSeconds is after how long zopp is asked for all values, beside what it
-	// tells by itself.
+	// syncIntervalSeconds is the interval at which Lintel lists all values, in addition to the
+	// stream of changes.
 	// +optional
 	// +kubebuilder:default=60
 	// +kubebuilder:validation:Minimum=10
 	SyncIntervalSeconds int32 `json:"syncIntervalSeconds,omitempty"`
 
-	// suspend leaves the Secret as it is.
+	// suspend leaves the Secret unchanged.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
@@ -112,28 +112,28 @@ type Source struct {
 
 // Target is the Secret that gets the values.
 type Target struct {
-	// secretName is its name.
+	// secretName is the name of the Secret.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	SecretName string `json:"secretName"`
 
-	// namespace is where it is: that of the ZoppSecretSync where it is empty. Another one
-	// has to accept it, by its annotation zopp.dev/accept-from-namespaces.
+	// namespace is the namespace of the Secret. Default: that of the ZoppSecretSync. Another
+	// namespace has to accept the Secret, by its annotation zopp.dev/accept-from-namespaces.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 
-	// secretType is the type of a Secret that is made.
+	// secretType is the type of a created Secret.
 	// +optional
 	// +kubebuilder:default=Opaque
 	SecretType corev1.SecretType `json:"secretType,omitempty"`
 
-	// labels are those of a Secret that is made.
+	// labels are those of a created Secret.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// annotations are those of a Secret that is made.
+	// annotations are those of a created Secret.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
@@ -151,50 +151,49 @@ const Finalizer = GroupName + "/cleanup"
 
 // The types of the conditions of a ZoppSecretSync.
 const (
-	// ConditionReady is True when the Secret has what zopp has.
+	// ConditionReady is True when the Secret has the values of zopp.
 	ConditionReady = "Ready"
-	// ConditionAdmitted is False when the rules of admission deny the object as it is
-	// stored.
+	// ConditionAdmitted is False when the rules deny the stored object.
 	ConditionAdmitted = "Admitted"
-	// ConditionStalled is True when nothing changes by trying again.
+	// ConditionStalled is True when a retry does not help.
 	ConditionStalled = "Stalled"
 )
 
 // The reasons of ConditionReady.
 const (
-	// ReasonSyncSuccess is when the Secret has what zopp has.
+	// ReasonSyncSuccess: the Secret has the values of zopp.
 	ReasonSyncSuccess = "SyncSuccess"
-	// ReasonSuspended is when spec.suspend is set.
+	// ReasonSuspended: spec.suspend is true.
 	ReasonSuspended = "Suspended"
-	// ReasonConnectionFailed is when zopp cannot be reached.
+	// ReasonConnectionFailed: the zopp server cannot be reached.
 	ReasonConnectionFailed = "ConnectionFailed"
-	// ReasonCredentialsInvalid is when zopp does not know who asks.
+	// ReasonCredentialsInvalid: the zopp server does not accept the credentials.
 	ReasonCredentialsInvalid = "CredentialsInvalid"
-	// ReasonDecryptionFailed is when some values cannot be decrypted.
+	// ReasonDecryptionFailed: some values cannot be decrypted.
 	ReasonDecryptionFailed = "DecryptionFailed"
-	// ReasonSyncFailed is everything else.
+	// ReasonSyncFailed: the sync failed for another reason, which the message has.
 	ReasonSyncFailed = "SyncFailed"
-	// ReasonDenied is when the rules of admission are against it.
+	// ReasonDenied: the rules deny the object.
 	ReasonDenied = "Denied"
 )
 
 // ZoppSecretSyncStatus is how far a ZoppSecretSync has come.
 type ZoppSecretSyncStatus struct {
-	// lastSyncTime is when the Secret was last written.
+	// lastSyncTime is the time at which the Secret was last written.
 	// +optional
 	LastSyncTime *metav1.Time `json:"lastSyncTime,omitempty"`
 
-	// lastSyncVersion is the version of the environment that the Secret has; of several
-	// sources, that of the last one.
+	// lastSyncVersion is the version of the environment in the Secret; with several sources, that
+	// of the last one.
 	// +optional
 	LastSyncVersion int64 `json:"lastSyncVersion,omitempty"`
 
-	// secretCount is how many keys of the Secret come from zopp.
+	// secretCount is the number of keys of the Secret that come from zopp.
 	// +optional
 	SecretCount int32 `json:"secretCount,omitempty"`
 
-	// target is the Secret that was written. Where it is no longer the one of the spec, it
-	// is cleaned up.
+	// target is the Secret that was written. If the spec names another one, Lintel cleans this one
+	// up.
 	// +optional
 	Target *WrittenTarget `json:"target,omitempty"`
 
@@ -211,11 +210,11 @@ type ZoppSecretSyncStatus struct {
 
 // WrittenTarget is a Secret that was written.
 type WrittenTarget struct {
-	// namespace is where it is.
+	// namespace is the namespace of the Secret.
 	// +required
 	Namespace string `json:"namespace"`
 
-	// secretName is its name.
+	// secretName is the name of the Secret.
 	// +required
 	SecretName string `json:"secretName"`
 }

@@ -19,22 +19,23 @@ type Reason string
 
 // The reasons of an Error.
 const (
-	// ReasonUnreachable: no server answers, or not in time.
+	// ReasonUnreachable: no server answers in time.
 	ReasonUnreachable Reason = "Unreachable"
-	// ReasonUnauthenticated: the server does not accept who asks, or this machine's clock.
+	// ReasonUnauthenticated: the server does not accept the principal, or the clock of this
+	// machine.
 	ReasonUnauthenticated Reason = "Unauthenticated"
-	// ReasonNotFound: the workspace, project or environment is missing, or the principal
-	// has no key of the workspace, which servers do not tell apart.
+	// ReasonNotFound: the workspace, project or environment is missing, or the principal has no
+	// key of the workspace. Servers return the same error for both.
 	ReasonNotFound Reason = "NotFound"
 	// ReasonDenied: the principal may not read the environment.
 	ReasonDenied Reason = "Denied"
-	// ReasonUndecryptable: a key or a value is damaged, or encrypted for somebody else.
+	// ReasonUndecryptable: a key or a value is damaged, or encrypted for another principal.
 	ReasonUndecryptable Reason = "Undecryptable"
 	// ReasonInvalidCredentials: there are no credentials, or they are malformed.
 	ReasonInvalidCredentials Reason = "InvalidCredentials"
-	// ReasonServerFailed: the server answers with an error of its own.
+	// ReasonServerFailed: the server returns an error of its own.
 	ReasonServerFailed Reason = "ServerFailed"
-	// ReasonEnded: a server has ended a stream without an error; another may be opened.
+	// ReasonEnded: the server ended a stream without an error. Another one may be opened.
 	ReasonEnded Reason = "Ended"
 )
 
