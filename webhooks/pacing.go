@@ -34,7 +34,7 @@ type pacing struct {
 	free    int // of turns
 	waiting []*paced
 	tenants map[string]*paceOf
-	active  map[*paceOf]bool // those with reviews: no more than reviews are judged at once
+	active  map[*paceOf]bool // those with reviews: at most as many as reviews are evaluated in parallel
 	unpaced allowance        // of all tenants
 }
 
@@ -260,7 +260,7 @@ func (r *paced) end() {
 	}
 }
 
-// forget drops what is known of tenants, when none has reviews: then nothing is to be shared.
+// forget drops the state of all tenants when none has reviews: there is nothing to share then.
 // The caller holds the mutex.
 func (p *pacing) forget(now time.Time) {
 	for name, of := range p.tenants {

@@ -1,6 +1,7 @@
-// The pinned Vale, which checks prose in `make lint`: a module of its own, for its dependencies
-// differ from those of the other tools. It needs cgo. From v3.23 on, it needs a commit of
-// cascadia that the module proxy does not serve.
+// The pinned Vale, which checks language in `make lint`: a module of its own, because its
+// dependencies differ from those of the other tools. It needs cgo. Since v3.21 its module is
+// vale-cli/vale, no longer errata-ai/vale. From v3.23 on, it needs a commit of cascadia that the
+// module proxy does not serve.
 module github.com/lintel-policy/lintel/tools/vale
 
 go 1.26.0

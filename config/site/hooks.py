@@ -86,9 +86,6 @@ def on_config(config):
 
     home = [{"Home": "index.md"}] if (DOCS / "index.md").exists() else []
     config.nav = home + [entry for tab in TABS for entry in section(*tab)]
-    # Until the pages at the top of docs/ are divided.
-    if older := sorted(page.name for page in DOCS.glob("*.md") if page.name != "index.md"):
-        config.nav.append({"Other pages": older})
     return config
 
 

@@ -186,8 +186,8 @@ func (r *Runner[T]) Outcome(name Name, version any) (outcome T, ended bool) {
 	return outcome, false
 }
 
-// Missed reports whether Begin was called while the attempt ran that has ended: what has changed
-// may have been read before.
+// Missed reports whether Begin was called while the attempt ran that has ended: a later change
+// may have come after the read.
 func (r *Runner[T]) Missed(name Name, version any) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -22,7 +22,7 @@ const (
 	// maxFormer is how many former revisions are remembered of an instance.
 	maxFormer = 100
 	// signingInterval is the least time between two revisions of an instance: each replaces
-	// its gateways, and several bundles are often applied at once.
+	// its gateways, and several bundles are often applied together.
 	signingInterval = 3 * time.Second
 )
 

@@ -150,7 +150,7 @@ func TestRulesOfDifferentDepth(t *testing.T) {
 				want, got := asked.byOPA(t, input), asked.byEval(t, input)
 				for rule := range want {
 					if name == "more" && order == "the long one first" && strings.Count(list, `"name":"x"`) == 2 {
-						continue // where OPA meets a conflict depends on what was read before
+						continue // where OPA meets a conflict depends on earlier reads
 					}
 					assert.Equal(t, want[rule], got[rule], "%s, %s, %s, %s\n%s", name, order, rule, list, text)
 				}

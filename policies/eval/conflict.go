@@ -61,7 +61,7 @@ func (c *compiler) conflictOf(object ir.Local) int {
 
 // Rules of one object may have paths of different length: p[k] := {"x": 1} and p[k][l] := 1. A
 // plan evaluates the longer ones first. OPA evaluates them in their order in the file: behind
-// p[k] := v, a rule for p[k][l] conflicts with it, whatever the values are, and before, the
+// p[k] := v, a rule for p[k][l] conflicts with it, for any values, and before, the
 // values must be equal. For p[k][l], OPA evaluates p[k] := v and those rules of which the path
 // is this one. Only where p[k] has equal values with several keys, OPA meets a conflict when
 // p[k][l] is read before p[k], and none after it; Lintel meets none.
