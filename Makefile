@@ -201,13 +201,14 @@ lint-prose:
 	CGO_ENABLED=1 go build -C .tools/vale -o "$(CURDIR)/.cluster/vale" github.com/vale-cli/vale/v3/cmd/vale; \
 	go run ./test/prose $(PROSE)
 
-# Builds the documentation site, unless one was built from the same files. The record is in
+# Checks links and pages, and builds the documentation site, unless one was built from the same files. The record is in
 # Git's folder, where cleaning the checkout keeps it.
 .PHONY: lint-docs
 lint-docs: lint-needs
 	$(took) record="$$(git rev-parse --git-path lintel-docs)"; \
-	digest="$$($(call sources,docs config/site) | sort --zero-terminated | xargs -0 sha256sum | sha256sum)"; \
+	digest="$$($(call sources,'*.md' docs config/site) | sort --zero-terminated | xargs -0 sha256sum | sha256sum)"; \
 	if [ "$$digest" = "$$(cat "$$record" 2>/dev/null)" ]; then exit 0; fi; \
+	go test ./test/documents; \
 	$(MAKE) docs; \
 	echo "$$digest" >"$$record"
 
@@ -235,7 +236,7 @@ generate: ## Write the files that are made from others
 	go test -count=1 -run '^TestReferenceIsCurrent$$' ./cmd/lintel ./cmd/manager ./test/reference -update
 
 VENV := .tools/venv
-SITE := NO_MKDOCS_2_WARNING=1 $(VENV)/bin/
+SITE := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" NO_MKDOCS_2_WARNING=1 $(VENV)/bin/
 # What decides which packages are in $(VENV).
 SITE_PACKAGES := config/site/requirements.txt config/site/mermaid.txt
 
@@ -259,13 +260,14 @@ docs-serve: docs-tools ## Serve the documentation site on loopback, and follow c
 .PHONY: docs-version
 docs-version: docs-tools ## Commit the documentation site of VERSION, such as 1.2, as the latest to the local branch gh-pages
 	@if [ -z "$(VERSION)" ]; then echo "say which: make docs-version VERSION=1.2" >&2; exit 1; fi
-	DOCS_REF="$$(git rev-parse HEAD)" $(SITE)mike deploy --config-file config/site/mkdocs.yml --update-aliases "$(VERSION)" latest
+	@export DOCS_REF="$$(git rev-parse HEAD)"; \
+	$(SITE)mike deploy --config-file config/site/mkdocs.yml --update-aliases "$(VERSION)" latest; \
 	$(SITE)mike set-default --config-file config/site/mkdocs.yml latest
 
 .PHONY: docs-requirements
 docs-requirements: docs-tools ## Pin the newest packages of the documentation site that requirements.in allows
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check pip-tools
-	cd config/site && { echo "# Written by make docs-requirements, from requirements.in."; \
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check pip-tools
+	@cd config/site && { echo "# Written by make docs-requirements, from requirements.in."; \
 	  "$(CURDIR)/$(VENV)/bin/pip-compile" --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-header --no-emit-index-url \
 	    --no-emit-find-links --output-file=- requirements.in; } >requirements.new && mv requirements.new requirements.txt
 

@@ -10,29 +10,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/test/docpage"
 )
 
 // documented are the pages whose commands TestDocumentedCommands runs.
-var documented = []string{"README.md", "docs/tutorials/*.md", "docs/how-to/*.md", "docs/reference/*.md", "docs/concepts/*.md"}
+var documented = []string{"README.md", "docs/*/*.md"}
 
-// block is a fenced block of a page: its line, its indentation, its info string, and its text
-// without indentation.
-type block struct {
-	line               int
-	indent, info, text string
-}
-
-// command is a command of a console block, with the output that the page shows.
-type command struct {
-	line          int
-	text, printed string
-}
-
-var (
-	fenceOf   = regexp.MustCompile("^( *)```(.*)$")
-	titleOf   = regexp.MustCompile(`title="([^"]+)"`)
-	elapsedOf = regexp.MustCompile(`"elapsed_ms": [0-9.]+`)
-)
+var elapsed = regexp.MustCompile(`"elapsed_ms": [0-9.]+`)
 
 // TestDocumentedCommands runs the commands of each page in their order, and compares what
 // they print. A block with a title is a file of that name; config/samples is the
@@ -48,8 +33,7 @@ func TestDocumentedCommands(t *testing.T) {
 		for _, file := range files {
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
-			blocks := blocksOf(string(text))
-			if !slices.ContainsFunc(blocks, func(b block) bool { return len(runnable(b)) > 0 }) {
+			if !slices.ContainsFunc(docpage.Blocks(string(text)), func(b docpage.Block) bool { return len(runnable(b)) > 0 }) {
 				continue
 			}
 			name, err := filepath.Rel(repository, file)
@@ -58,28 +42,9 @@ func TestDocumentedCommands(t *testing.T) {
 				dir := t.TempDir()
 				require.NoError(t, os.Symlink(filepath.Join(repository, "config"), filepath.Join(dir, "config")))
 				t.Chdir(dir)
-				page := string(text)
-				for _, b := range blocks {
-					if title := titleOf.FindStringSubmatch(b.info); title != nil {
-						require.NoError(t, os.MkdirAll(filepath.Dir(title[1]), 0o755))
-						require.NoError(t, os.WriteFile(title[1], []byte(b.text), 0o600))
-					}
-					for _, c := range runnable(b) {
-						ran++
-						var printed bytes.Buffer
-						run(t.Context(), strings.Fields(c.text), strings.NewReader(""), &printed, &printed)
-						got := printed.String()
-						if matchesPrinted(c.printed, got) {
-							continue
-						}
-						if *update && !strings.Contains(c.printed, "…\n") {
-							page = strings.Replace(page, indented(b.indent, "$ "+c.text+"\n"+c.printed), indented(b.indent, "$ "+c.text+"\n"+got), 1)
-							continue
-						}
-						require.Equal(t, c.printed, got, "%s:%d: %s prints something else; go test ./cmd/lintel -run TestDocumentedCommands -update writes it", name, c.line, c.text)
-					}
-				}
-				if *update && page != string(text) {
+				page, count := runPage(t, name, string(text))
+				ran += count
+				if page != string(text) {
 					require.NoError(t, os.WriteFile(file, []byte(page), 0o644))
 				}
 			})
@@ -88,53 +53,50 @@ func TestDocumentedCommands(t *testing.T) {
 	require.Greater(t, ran, 10)
 }
 
-// blocksOf are the fenced blocks of a page.
-func blocksOf(page string) []block {
-	var blocks []block
-	var open *block
-	for i, line := range strings.Split(page, "\n") {
-		fence := fenceOf.FindStringSubmatch(line)
-		switch {
-		case open == nil && fence != nil:
-			open = &block{line: i + 1, indent: fence[1], info: fence[2]}
-		case open != nil && fence != nil:
-			blocks = append(blocks, *open)
-			open = nil
-		case open != nil:
-			open.text += strings.TrimPrefix(line, open.indent) + "\n"
+// runPage runs the commands of a page in the current folder. It returns the page, with
+// -update as the commands print it, and how many they are.
+func runPage(t *testing.T, name, text string) (page string, ran int) {
+	t.Helper()
+	page = text
+	for _, b := range docpage.Blocks(text) {
+		if file := b.File(); file != "" {
+			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			require.NoError(t, os.WriteFile(file, []byte(b.Text), 0o600))
+		}
+		for _, c := range runnable(b) {
+			ran++
+			var printed bytes.Buffer
+			run(t.Context(), strings.Fields(c.Text), strings.NewReader(""), &printed, &printed)
+			got := printed.String()
+			switch {
+			case matchesPrinted(c.Output, got):
+			case *update && !strings.Contains(c.Output, "…\n"):
+				shown := "$ " + c.Text + "\n"
+				page = strings.Replace(page, indented(b.Indent, shown+c.Output), indented(b.Indent, shown+got), 1)
+			default:
+				require.Equal(t, c.Output, got, "%s:%d: %s prints something else; go test ./cmd/lintel -run TestDocumentedCommands -update writes it", name, c.Line, c.Text)
+			}
 		}
 	}
-	return blocks
+	return page, ran
 }
 
-// runnable are the commands of a console block that this test can run.
-func runnable(b block) []command {
-	if !strings.HasPrefix(b.info, "console") {
-		return nil
-	}
-	var commands []command
-	for i, line := range strings.SplitAfter(b.text, "\n") {
-		if text, ok := strings.CutPrefix(line, "$ "); ok {
-			commands = append(commands, command{line: b.line + 1 + i, text: strings.TrimSuffix(text, "\n")})
-		} else if len(commands) > 0 {
-			commands[len(commands)-1].printed += line
-		}
-	}
-	return slices.DeleteFunc(commands, func(c command) bool {
-		words := strings.Fields(c.text)
-		if len(words) < 2 || words[0] != "lintel" || strings.ContainsAny(c.text, "|<>;&$`#\"'\\") || slices.Contains(words, "--live") {
+// runnable are the commands of a block that this test can run.
+func runnable(b docpage.Block) []docpage.Command {
+	return slices.DeleteFunc(b.Commands(), func(c docpage.Command) bool {
+		words := strings.Fields(c.Text)
+		if len(words) < 2 || words[0] != "lintel" || strings.ContainsAny(c.Text, "|<>;&$`#\"'\\") || slices.Contains(words, "--live") {
 			return true
 		}
-		offline := slices.Contains([]string{"check", "why", "prove", "source"}, words[1]) ||
-			words[1] == "policy" && slices.Contains(words, "lint") || words[1] == "policy" && slices.Contains(words, "test")
-		return !offline
+		return !slices.Contains([]string{"check", "why", "prove", "source"}, words[1]) &&
+			(words[1] != "policy" || !slices.Contains(words, "lint") && !slices.Contains(words, "test"))
 	})
 }
 
 // matchesPrinted compares an output with the one on a page, where a line with an ellipsis
 // stands for any lines.
 func matchesPrinted(page, got string) bool {
-	got, page = elapsedOf.ReplaceAllString(got, ""), elapsedOf.ReplaceAllString(page, "")
+	got, page = elapsed.ReplaceAllString(got, ""), elapsed.ReplaceAllString(page, "")
 	var pattern strings.Builder
 	for line := range strings.Lines(page) {
 		if strings.TrimSpace(line) == "…" {

@@ -51,6 +51,11 @@ var upstreamFields = []upstreamField{
 	{"securityContext", "CertificateAuthority", `{securityContext: {fsGroup: 1001}}`, "of the setup Job's Pod; that of the CA's server is in its Server", ""},
 	{"certname", "Certificate", `{authorityRef: main, certname: puppet, dnsAltNames: [puppet]}`, "required and immutable, as there", ""},
 	{"certname left out", "Certificate", `{authorityRef: main}`, "", ""},
+	{"certname of the operator", "Certificate", `{authorityRef: main, certname: main-operator}`, "", ""},
+	{"configRef and selector, as in its sample pool.yaml", "Pool", `{configRef: production, selector: {openvox.voxpupuli.org/role: server}}`, "", ""},
+	{"ca with several replicas", "Server", `{configRef: c, certificateRef: s, ca: true, replicas: 2}`, "", ""},
+	{"ca with autoscaling", "Server", `{configRef: c, certificateRef: s, ca: true, autoscaling: {enabled: true}}`, "", ""},
+	{"pdb that lets no Pod go", "Server", `{configRef: c, certificateRef: s, replicas: 1, pdb: {enabled: true, minAvailable: 1}}`, "a warning, because no node can be drained", ""},
 	{"two Certificates of one certname", "Certificate", `{authorityRef: main, certname: puppet}`, "", openvoxObject("Certificate", "first", "{authorityRef: main, certname: puppet}")},
 }
 

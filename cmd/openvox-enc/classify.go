@@ -142,6 +142,12 @@ func read(text []byte, format string) ([]byte, error) {
 	case named && json.Unmarshal(environment, &out.Environment) != nil:
 		return nil, errors.New("environment is no text")
 	}
+	if out.Environment == agentSpecified {
+		out.Environment = ""
+	}
+	if _, enterprise := fields["groups"]; enterprise {
+		out.parametersOfClasses()
+	}
 	if isNull(out.Classes) {
 		out.Classes = json.RawMessage("{}")
 	}
@@ -159,6 +165,35 @@ func read(text []byte, format string) ([]byte, error) {
 		return nil, err
 	}
 	return append(exponents.ReplaceAll(written, []byte("$1.0$2")), '\n'), nil
+}
+
+// agentSpecified is what the classifier of Puppet Enterprise answers for nodes that choose their
+// environment by themselves. Without an environment, Puppet does as the node asks.
+const agentSpecified = "agent-specified"
+
+// parametersOfClasses reads the answer that Puppet Enterprise documents: the names of classes, and
+// their parameters by class. Its classifier answers with classes and their parameters, and with
+// variables as parameters, which stays as it is.
+func (c *classification) parametersOfClasses() {
+	var names []string
+	var parameters map[string]map[string]json.RawMessage
+	if json.Unmarshal(c.Classes, &names) != nil || json.Unmarshal(c.Parameters, &parameters) != nil {
+		return
+	}
+	classes := map[string]map[string]json.RawMessage{}
+	for _, name := range names {
+		classes[name] = parameters[name]
+	}
+	for name := range parameters {
+		if _, ok := classes[name]; !ok {
+			return
+		}
+	}
+	written, err := json.Marshal(classes)
+	if err != nil {
+		return
+	}
+	c.Classes, c.Parameters = written, nil
 }
 
 // exponents are numbers such as 1e+21 at the end of a line, which to Ruby's YAML are texts

@@ -107,10 +107,16 @@ func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct{ format, text, want string }{
 		"Foreman":           {"yaml", foreman, `{"classes":{"ntp":{"servers":["0.pool.example.com"]},"motd":null},"parameters":{"foreman_domain":"example.com","yes_or_no":"yes","deep":{"a":[1,2.5,null,true]}},"environment":"production"}`},
 		"Puppet Enterprise": {"json", enterprise, `{"classes":{"apache":{"keepalive_timeout":30,"log_level":"notice"}},"parameters":{"site":"here"},"environment":"staging"}`},
-		"names":             {"yaml", "classes: [ntp, motd]", `{"classes":["ntp","motd"],"parameters":{}}`},
-		"nothing":           {"json", "{}", `{"classes":{},"parameters":{}}`},
-		"nulls":             {"json", `{"classes": null, "parameters": null}`, `{"classes":{},"parameters":{}}`},
-		"great numbers":     {"json", `{"parameters": {"a": 12345678901234567890, "b": 1e+21, "c": ["x 1e5"]}}`, `{"classes":{},"parameters":{"a":12345678901234567890,"b":1.0e+21,"c":["x 1e5"]}}`},
+		"Puppet Enterprise, the environment of the agent": {"json", `{"name": "a", "groups": [], "environment": "agent-specified", "classes": {"ntp": {}}, "parameters": {}}`, `{"classes":{"ntp":{}},"parameters":{}}`},
+		"Puppet Enterprise, as documented": {
+			"json", `{"groups": [{"id": "9c0c7d07", "name": "a group"}], "environment": "staging", "classes": ["apache", "motd"], "parameters": {"apache": {"log_level": "notice", "limits": {"a": 1e21}}}}`,
+			`{"classes":{"apache":{"log_level":"notice","limits":{"a":1.0e21}},"motd":null},"parameters":{},"environment":"staging"}`,
+		},
+		"Puppet Enterprise, names and variables": {"json", `{"groups": [], "classes": ["ntp"], "parameters": {"site": {"a": "b"}}}`, `{"classes":["ntp"],"parameters":{"site":{"a":"b"}}}`},
+		"names":                                  {"yaml", "classes: [ntp, motd]", `{"classes":["ntp","motd"],"parameters":{}}`},
+		"nothing":                                {"json", "{}", `{"classes":{},"parameters":{}}`},
+		"nulls":                                  {"json", `{"classes": null, "parameters": null}`, `{"classes":{},"parameters":{}}`},
+		"great numbers":                          {"json", `{"parameters": {"a": 12345678901234567890, "b": 1e+21, "c": ["x 1e5"]}}`, `{"classes":{},"parameters":{"a":12345678901234567890,"b":1.0e+21,"c":["x 1e5"]}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

@@ -31,9 +31,9 @@ type Applier struct {
 	Live   client.Reader
 	// Manager owns the fields that are written.
 	Manager string
-	// Former are the managers of an operator that went before: what they have set by updates
-	// Apply takes over, and takes away where it is not wanted. It does so once, when it first
-	// writes an object, since others may have these names, which are common ones.
+	// Former are the managers of an earlier operator. Apply takes over the fields that they set
+	// by updates, and removes unwanted ones. It does so once, at the first write of an object,
+	// because other clients may use these common names later.
 	Former []string
 
 	mutex sync.Mutex
@@ -41,7 +41,7 @@ type Applier struct {
 	wanted map[identity]version
 }
 
-// identity tells an object from another that has had its name.
+// identity distinguishes an object from an earlier object of the same name.
 type identity struct {
 	kind string
 	name types.NamespacedName
@@ -72,7 +72,7 @@ func ControlledBy(owner client.Object) Ours {
 	return func(object client.Object) bool { return metav1.IsControlledBy(object, owner) }
 }
 
-// Foreign is somebody else's object that stands where one of ours would.
+// Foreign is an object of another owner that has the name of one of ours.
 type Foreign struct {
 	Kind string
 	types.NamespacedName
@@ -102,8 +102,8 @@ func (a *Applier) Apply(ctx context.Context, ours Ours, want any, have client.Ob
 	return a.keep(ctx, ours, want, have, false)
 }
 
-// Replace is Apply for objects that are wanted wholly as they are built: what others add
-// to a spec or to data goes again. Their labels and annotations stay.
+// Replace is Apply for objects whose spec or data is exactly as built: fields that other clients
+// add there are removed. Their labels and annotations stay.
 func (a *Applier) Replace(ctx context.Context, ours Ours, want any, have client.Object) (changed bool, err error) {
 	return a.keep(ctx, ours, want, have, true)
 }
@@ -146,8 +146,8 @@ func (a *Applier) keep(ctx context.Context, ours Ours, want any, have client.Obj
 	return is.have != now.have, nil
 }
 
-// write has an object that is there be what is wanted. The uid keeps one that has taken
-// the name since from being touched.
+// write updates an existing object to the wanted state. The UID protects a new object that has
+// taken the name since the read.
 func (a *Applier) write(ctx context.Context, built *unstructured.Unstructured, have client.Object, whole bool) (err error) {
 	next, verb, write := built.DeepCopy(), "applying", a.apply
 	next.SetUID(have.GetUID())
@@ -201,8 +201,8 @@ func (a *Applier) create(ctx context.Context, built *unstructured.Unstructured, 
 	next := built.DeepCopy()
 	err := a.Client.Create(ctx, next, client.FieldOwner(a.Manager))
 	if err == nil && !whole {
-		// The API server itself writes some objects at once, such as CustomResourceDefinitions:
-		// then the next write takes the fields over.
+		// The API server itself writes some objects immediately, such as
+		// CustomResourceDefinitions. The next write then takes the fields over.
 		if err = a.own(ctx, next, a.Manager); apierrors.IsConflict(err) {
 			err = nil
 		}
@@ -213,8 +213,8 @@ func (a *Applier) create(ctx context.Context, built *unstructured.Unstructured, 
 	return convert(next, have)
 }
 
-// own has the fields that these managers have set, by creating an object or updating it, be
-// those of later applies, which would not take away what is not wanted any more otherwise.
+// own assigns the fields that these managers set, by creating or updating an object, to later
+// applies, which could not remove unwanted ones otherwise.
 func (a *Applier) own(ctx context.Context, object client.Object, managers ...string) error {
 	patch, err := csaupgrade.UpgradeManagedFieldsPatch(object, sets.New(managers...), a.Manager)
 	if err != nil || patch == nil {
@@ -244,8 +244,8 @@ func (a *Applier) hasApplied(object client.Object) bool {
 	})
 }
 
-// replace updates an object to what is wanted. The API server writes nothing where nothing
-// differs. Which version it replaces does not matter: nobody keeps it away by writing
+// replace updates an object to the wanted state. The API server writes nothing if nothing
+// differs. The update names no resourceVersion, so that no client can prevent it by writing
 // faster.
 func (a *Applier) replace(ctx context.Context, next *unstructured.Unstructured, have client.Object) error {
 	if next.GetKind() == "PodDisruptionBudget" { // which is updated by version only
@@ -270,8 +270,8 @@ func (a *Applier) replace(ctx context.Context, next *unstructured.Unstructured, 
 	return convert(next, have)
 }
 
-// renew deletes an object that cannot be made what is wanted, since a field of it is
-// immutable, and creates it anew.
+// renew deletes an object that cannot be updated to the wanted state, because a field is
+// immutable, and creates it again.
 func (a *Applier) renew(ctx context.Context, built *unstructured.Unstructured, have client.Object) error {
 	if kept := finalizersOfKubernetes(have); len(kept) < len(have.GetFinalizers()) {
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": have.GetUID(), "finalizers": kept}})
@@ -320,8 +320,8 @@ func (a *Applier) know(id identity, now version) {
 	a.wanted[id] = now
 }
 
-// digestOf tells apart what objects are: without their status, and without annotations
-// that nobody has asked for here, where others leave notes.
+// digestOf computes the digest of an object without its status, and without annotations that are
+// not wanted here, because other clients write notes there.
 func digestOf(built *unstructured.Unstructured, object client.Object) (out digest) {
 	whole, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -337,7 +337,7 @@ func digestOf(built *unstructured.Unstructured, object client.Object) (out diges
 	}
 	whole["metadata"] = []any{object.GetLabels(), annotations, object.GetOwnerReferences(), object.GetFinalizers(), object.GetDeletionTimestamp()}
 	if _, partial := object.(*metav1.PartialObjectMetadata); partial {
-		// What is not read here may be different in every version.
+		// The parts that are not read may differ in every version.
 		whole["version"] = object.GetResourceVersion()
 	}
 	text, err := json.Marshal(whole)
@@ -347,8 +347,8 @@ func digestOf(built *unstructured.Unstructured, object client.Object) (out diges
 	return sha256.Sum256(text)
 }
 
-// finalizersOfKubernetes are those that Kubernetes itself sets. Others would keep what
-// is deleted from coming back.
+// finalizersOfKubernetes are the finalizers that Kubernetes itself sets. Others would keep a
+// deleted object from being created again.
 func finalizersOfKubernetes(object client.Object) []string {
 	kept := []string{}
 	for _, name := range object.GetFinalizers() {

@@ -19,10 +19,10 @@ const maxUncontrolled = 64 << 10
 // reduced: those that Lintel and Kubernetes set are fewer.
 const maxKept = 32
 
-// Bounded is a cache's transform for kinds that are selected by a label, which every
-// user who creates an object can set. An object of more than 64 KiB without a controller of the API
-// group keeps its identity, its deletion and its controller, and loses the rest: whatever reads
-// it finds it to differ from what is wanted.
+// Bounded is a cache's transform for kinds that are selected by a label, which every user who
+// creates an object can set. An object of more than 64 KiB without a controller of the API group
+// keeps its identity, its deletion and its controller, and loses the rest. A reader then finds
+// that the object differs from the wanted state.
 func Bounded(group string) toolscache.TransformFunc {
 	return func(cached any) (any, error) {
 		object, ok := cached.(client.Object)

@@ -26,7 +26,7 @@ func (c Conditions) Set(kind string, value bool, reason, message string) {
 	c.SetStatus(kind, status, reason, message)
 }
 
-// SetStatus is Set for what may be unknown.
+// SetStatus is Set for a condition whose status may be Unknown.
 func (c Conditions) SetStatus(kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(c.List, metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: Shorten(message, maxMessage), ObservedGeneration: c.Generation,

@@ -8,7 +8,8 @@ import (
 	"k8s.io/client-go/tools/events"
 )
 
-// maxNote is what an Event holds, in bytes, less the ellipsis of what is cut.
+// maxNote is the maximum length of an Event's note, in bytes, without the ellipsis of a
+// truncated note.
 const maxNote = 1000
 
 // Event is what people are to hear of an object.

@@ -18,17 +18,17 @@ import (
 	"github.com/lintel-policy/lintel/controllers/tracing"
 )
 
-// RetryDelay is how long what passes by itself is given.
+// RetryDelay is the delay before a retry after an error that resolves itself.
 const RetryDelay = 100 * time.Millisecond
 
-// Passes says whether an error passes by itself, so that no status tells of it: the cache
-// was behind, or the namespace goes with all that is in it.
+// Passes reports whether an error resolves itself, so that it is not reported in status: the
+// cache was stale, or the namespace is being deleted.
 func Passes(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// Result has what failed tried again: after RetryDelay where that passes by itself, else
-// with the back-off of the queue. again is for what has not failed.
+// Result requests a retry of a failed reconcile: after RetryDelay if the error resolves itself,
+// otherwise with the backoff of the queue. again is the delay after a success.
 func Result(again time.Duration, err error) (reconcile.Result, error) {
 	if Passes(err) {
 		return reconcile.Result{RequeueAfter: RetryDelay}, nil
@@ -39,20 +39,20 @@ func Result(again time.Duration, err error) (reconcile.Result, error) {
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// settleDelay is when an object is reconciled again whose status was written. A reconcile in
-// between may have read the object from a cache that did not have that status yet, found its
-// own status there, and written nothing; many controllers do not watch statuses.
-// What is reconciled again within settled is left to that.
+// settleDelay is the delay before an object whose status was written is reconciled again. A
+// reconcile in between may have read the object from a stale cache, compared with the old
+// status, and written nothing; many controllers do not watch statuses. A reconcile that is
+// already requested within settled replaces this one.
 const (
 	settleDelay = time.Second
 	settled     = time.Minute
 )
 
-// Report is what has become of an object.
+// Report is the result of a reconcile.
 type Report[S any] struct {
 	// Status is the next one: nil where it stays.
 	Status *S
-	// Events are sent once the status is written, beside those for its conditions.
+	// Events are sent once the status is written, in addition to those for its conditions.
 	Events []Event
 	// Again is when the object is looked at again: 0 where only changes are a reason to.
 	Again time.Duration
@@ -75,12 +75,12 @@ type Reporter[T client.Object, S any] struct {
 	Update bool
 	// Finalizer keeps objects until Finalize takes it away.
 	Finalizer string
-	// Gone, unless it is nil, is called for an object that is none any more.
+	// Gone, unless it is nil, is called for an object that no longer exists.
 	Gone func(ctx context.Context, name client.ObjectKey) error
 }
 
-// Reconcile reads an object into one that is empty, has step carry it out, and reports.
-// step leaves the object's own status as it is.
+// Reconcile reads an object, runs step on it, and writes the report. step does not change the
+// status of the object itself.
 func (r Reporter[T, S]) Reconcile(ctx context.Context, request reconcile.Request, object T, step func(context.Context, T) (Report[S], error)) (_ reconcile.Result, err error) {
 	ctx, end := tracing.Step(ctx, "reconcile "+kindOf(r.Client, object), strings.TrimPrefix(request.String(), "/"))
 	defer func() { end(err) }()
@@ -105,8 +105,8 @@ func (r Reporter[T, S]) Reconcile(ctx context.Context, request reconcile.Request
 	return Result(report.Again, failure)
 }
 
-// Write writes a status where it differs, and sends Events. A status that somebody else
-// has written since it was read is a conflict, and nothing is sent.
+// Write writes a status if it differs, and sends Events. If another client wrote the status
+// since the read, Write returns the conflict and sends nothing.
 func (r Reporter[T, S]) Write(ctx context.Context, object T, report Report[S]) error {
 	_, err := r.report(ctx, object, report)
 	return err

@@ -27,8 +27,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// NewCluster has a cache of its own: a manager without a system watches none of its kinds,
-// which add has put into the scheme beside those of Kubernetes.
+// NewCluster creates a cluster with a cache of its own: a manager in which a system is disabled
+// watches none of the kinds of the system, which add registers in the scheme in addition to
+// those of Kubernetes.
 func NewCluster(config *rest.Config, add func(*runtime.Scheme) error, configure cluster.Option) (cluster.Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the API server's own fairness limits better: one edit may concern hundreds of objects
@@ -38,8 +39,8 @@ func NewCluster(config *rest.Config, add func(*runtime.Scheme) error, configure 
 	return cluster.New(config, func(o *cluster.Options) { o.Scheme = scheme }, configure)
 }
 
-// Only has a cache hold objects of these namespaces, beside those of none: all where there
-// are no names.
+// Only limits a cache to objects of these namespaces and cluster-scoped objects. Without names,
+// it includes all namespaces.
 func Only(namespaces []string) map[string]cache.Config {
 	if len(namespaces) == 0 {
 		return nil
@@ -85,7 +86,8 @@ func MetadataOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	return object
 }
 
-// IdentityOnly is a cache's transform that keeps of metadata what tells versions apart.
+// IdentityOnly is a cache's transform that retains only the metadata that distinguishes
+// versions.
 func IdentityOnly(object any) (any, error) {
 	if whole, ok := object.(*metav1.PartialObjectMetadata); ok {
 		whole.Labels, whole.Annotations, whole.ManagedFields, whole.OwnerReferences = nil, nil, nil, nil
@@ -93,8 +95,8 @@ func IdentityOnly(object any) (any, error) {
 	return object, nil
 }
 
-// Self follows the objects of a controller's own kind. Writing a status leads here again:
-// what was compared with a cache that was behind is compared once more.
+// Self watches the objects of a controller's own kind. A write of a status triggers another
+// reconcile, which repeats a comparison with a stale cache.
 func Self[T client.Object](c cluster.Cluster, kind T, predicates ...predicate.TypedPredicate[T]) source.Source {
 	return source.Kind(c.GetCache(), kind, &handler.TypedEnqueueRequestForObject[T]{}, predicates...)
 }

@@ -49,11 +49,11 @@ func Part() system.Part {
 }
 
 func (a *admitter) flags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&a.imageRegistries, "openclaw-image-registries", nil, "`prefixes` of the images that OpenClawInstances may name, such as registry.example.com/openclaw; none: no images")
-	flags.IntVar(&a.maxReplicas, "openclaw-max-replicas", 20, "`number` of gateways that an OpenClawInstance may have at most")
-	flags.StringSliceVar(&a.namespaces, "openclaw-namespaces", nil, "`namespaces` whose OpenClawInstances and PolicyBundles are judged and carried out, beside those of the root namespace, for which config/rbac/openclaw-namespace in each is enough; none: all")
-	flags.StringVar(&a.rootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
-	flags.DurationVar(&a.policyDeadline, "openclaw-policy-deadline", defaultPolicyDeadline, "longest `duration` for which gateways answer by other policies than the latest; those that do so for longer are deleted, even if no others can start")
+	flags.StringSliceVar(&a.imageRegistries, "openclaw-image-registries", nil, "`registries`, paths or repositories of the images that OpenClawInstances may name, such as registry.example.com/openclaw; without it, no images")
+	flags.IntVar(&a.maxReplicas, "openclaw-max-replicas", 20, "maximum `number` of gateways of an OpenClawInstance")
+	flags.StringSliceVar(&a.namespaces, "openclaw-namespaces", nil, "`namespaces` whose OpenClawInstances and PolicyBundles the manager reviews and reconciles, in addition to the root namespace; it then needs config/rbac/openclaw-namespace in each. Without it, all namespaces")
+	flags.StringVar(&a.rootNamespace, "openclaw-root-namespace", "", "`namespace` whose enterprise policies apply to the OpenClawInstances of every namespace")
+	flags.DurationVar(&a.policyDeadline, "openclaw-policy-deadline", defaultPolicyDeadline, "maximum `duration` for which gateways run policies other than the latest ones; after it, they are deleted, even if no others can start")
 }
 
 func (a *admitter) check() error {

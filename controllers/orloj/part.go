@@ -38,18 +38,18 @@ type settings struct {
 // addTo adds the flags. Those of Orloj's own product document have its environment
 // variables as defaults.
 func (o *settings) addTo(flags *pflag.FlagSet) {
-	flags.StringVar(&o.dsn, "orloj-postgres-dsn", "", "`connection` string of orlojd's database ($ORLOJ_POSTGRES_DSN)")
-	flags.StringVar(&o.key, "orloj-secret-encryption-key", "", "32-byte `key`, in hex or base64, of the values of Secrets: orlojd's ($ORLOJ_SECRET_ENCRYPTION_KEY)")
-	flags.BoolVar(&o.requireCrypt, "orloj-require-encryption", false, "store no Secrets without a key")
-	flags.StringVar(&o.mapping, "orloj-namespace-mapping", "", "`mode` of orloj.dev/target-namespace: Restricted (the default), which asks the Namespace, or Open ($ORLOJ_NAMESPACE_MAPPING)")
-	flags.StringVar(&o.cluster, "orloj-cluster-id", "", "`identity` of this cluster in the store, which several may share; the default is the uid of its namespace kube-system ($ORLOJ_CLUSTER_ID)")
-	flags.DurationVar(&o.statusInterval, "orloj-status-sync-interval", 5*time.Second, "`interval` at which the phases that orlojd gives are read")
-	flags.DurationVar(&o.driftInterval, "orloj-drift-interval", time.Minute, "`interval` at which all rows are compared with their objects")
-	flags.Int32Var(&o.connections, "orloj-max-connections", 10, "largest `number` of connections to the database")
-	flags.StringSliceVar(&o.namespaces, "orloj-namespaces", nil, "`namespaces` whose Orloj objects are judged and stored, for which config/rbac/orloj-namespace in each is enough; none: all")
-	flags.BoolVar(&o.createTables, "orloj-create-tables", false, "for development: make the tables where orlojd has never run")
-	flags.StringVar(&o.storageBackend, "orloj-storage-backend", "", "postgres, there is no other `backend` ($ORLOJ_STORAGE_BACKEND)")
-	flags.StringVar(&o.sqlDriver, "orloj-sql-driver", "", "pgx, there is no other `driver` ($ORLOJ_SQL_DRIVER)")
+	flags.StringVar(&o.dsn, "orloj-postgres-dsn", "", "`connection` string of the database of orlojd ($ORLOJ_POSTGRES_DSN)")
+	flags.StringVar(&o.key, "orloj-secret-encryption-key", "", "32-byte encryption `key` of orlojd for the values of Secrets, in hex or base64 ($ORLOJ_SECRET_ENCRYPTION_KEY)")
+	flags.BoolVar(&o.requireCrypt, "orloj-require-encryption", false, "refuse to store Secrets without a key")
+	flags.StringVar(&o.mapping, "orloj-namespace-mapping", "", "`mode` of orloj.dev/target-namespace: Restricted (the default), which requires a permission on the Namespace, or Open ($ORLOJ_NAMESPACE_MAPPING)")
+	flags.StringVar(&o.cluster, "orloj-cluster-id", "", "`identity` of this cluster in a database that several clusters share; the default is the UID of the namespace kube-system ($ORLOJ_CLUSTER_ID)")
+	flags.DurationVar(&o.statusInterval, "orloj-status-sync-interval", 5*time.Second, "`interval` at which the manager reads the phases that orlojd sets")
+	flags.DurationVar(&o.driftInterval, "orloj-drift-interval", time.Minute, "`interval` at which the manager compares all rows with their objects")
+	flags.Int32Var(&o.connections, "orloj-max-connections", 10, "maximum `number` of connections to the database")
+	flags.StringSliceVar(&o.namespaces, "orloj-namespaces", nil, "`namespaces` whose Orloj objects the manager reviews and stores; it then needs config/rbac/orloj-namespace in each. Without it, all namespaces")
+	flags.BoolVar(&o.createTables, "orloj-create-tables", false, "for development: create the tables if orlojd has never run")
+	flags.StringVar(&o.storageBackend, "orloj-storage-backend", "", "storage `backend`: postgres only ($ORLOJ_STORAGE_BACKEND)")
+	flags.StringVar(&o.sqlDriver, "orloj-sql-driver", "", "SQL `driver`: pgx only ($ORLOJ_SQL_DRIVER)")
 }
 
 // complete takes from the environment what no flag says, and checks it.

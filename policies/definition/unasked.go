@@ -124,7 +124,7 @@ func reviews(module *ast.Module) (found CompileErrors) {
 	ast.WalkRefs(module, func(ref ast.Ref) bool {
 		forBoth = forBoth || ref.HasPrefix(requestRef)
 		if ref.HasPrefix(reviewRef) && len(found) == 0 {
-			one := ErrorAt(ref[0].Location, "%s is nothing that policies are given; %s", reviewRef, InsteadOfReview)
+			one := ErrorAt(ref[0].Location, "%s is not available to policies; %s", reviewRef, InsteadOfReview)
 			one.Column = 0 // the compiler has taken the expression apart
 			found = append(found, one)
 		}

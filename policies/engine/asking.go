@@ -12,9 +12,9 @@ import (
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
-// sourceTime is how long all policies of one source below the enterprise may take
-// together for one review, so that whoever writes them slows nobody else's reviews by
-// much. The enterprise's own are only bounded one by one.
+// sourceTime bounds all policies of one source below the enterprise in one review, so that a
+// team cannot delay the reviews of others for long. Policies of the enterprise have only their
+// own limits.
 const sourceTime = 250 * time.Millisecond
 
 // question is a policy to ask about a review.

@@ -6,8 +6,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-// maxRemembered bounds what is remembered: the policies of all its lists, and the bytes
-// of the Namespaces they are for.
+// maxRemembered bounds the cache: the policies in all lists, and the bytes of the Namespaces
+// that they are for.
 const maxRemembered = 1 << 20
 
 // rememberedCandidates remembers which candidates are left by what reviews have in common: kind,
@@ -25,7 +25,8 @@ type reviewPlace struct {
 	object                            string // the Namespace in JSON, with its labels
 }
 
-// of are the candidates that may validate a review, by its place, in their order.
+// of returns the candidates for a review, looked up by its kind, operation and Namespace, in
+// evaluation order.
 func (c *rememberedCandidates) of(s *Snapshot, e *evaluation) []*compiledPolicy {
 	r := e.review
 	if r.IsNamespace() { // each is a place of its own

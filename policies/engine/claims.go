@@ -18,9 +18,8 @@ type claims struct {
 type claim struct {
 	path    []string
 	change  bool
-	appends bool // what is changed is the end of the list
-	// adds is the map that is put where there was nothing: of what is below it, only its
-	// own members are changed.
+	appends bool // the change is at the end of the list
+	// adds is the map that is added at a missing path: below it, only its own members change.
 	adds   map[string]any
 	member *member
 }
@@ -52,10 +51,10 @@ func (c *conflict) reason() string {
 
 func newClaims(root func() any) *claims { return &claims{root: root} }
 
-// claim takes the paths of a member, or tells which member has one of them. later
-// says that the member must wait: another does the very same, or appends to the same
-// list for another policy, or adds the map that it changes something in, and the next
-// round shows whether it is still wanted.
+// claim reserves the paths of a member, or returns the conflict with the member that has one of
+// them. later reports that the member must wait for the next round: another member makes the
+// same change, appends to the same list for another policy, or adds the map that this member
+// changes.
 func (c *claims) claim(m member) (found *conflict, later bool) {
 	var mine []claim
 	for _, op := range m.ops {
@@ -118,8 +117,8 @@ func (c *claims) places(op jsonpatch.Step, m *member) []claim {
 	}
 }
 
-// addition is what an add changes. One that appends moves no element that another
-// member could mean; where the list must be made first, nobody else may make it.
+// addition is the change of an add operation. An append moves no element that another member
+// could mean. If the list must be created first, no other member may create it.
 func (c *claims) addition(path []string, m *member) claim {
 	if path[len(path)-1] != "-" {
 		return claim{path: c.listOf(path), change: true, member: m}

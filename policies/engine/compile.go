@@ -29,12 +29,12 @@ type PolicySet struct {
 	scope      *ast.Term
 	policies   []*compiledPolicy
 	required   map[string]admission.GroupVersionKind // by their key in data.cluster
-	projection clusterdata.Projection                // of what is required
+	projection clusterdata.Projection                // of the required kinds
 	rules      int
 	compiled   int // how many units were, and not taken over
 	warnings   definition.CompileErrors
 	place      hierarchy.Place // once a snapshot has given it one
-	// anyEntry says that policies are asked in the entries of both failure policies.
+	// anyEntry reports that the policies are evaluated in the entries of both failure policies.
 	anyEntry bool
 	// readsRequest says that a policy can read input.csr.
 	readsRequest bool
@@ -109,8 +109,8 @@ func (s *PolicySet) Policies() int { return len(s.policies) }
 // Rules counts the rules of all packages.
 func (s *PolicySet) Rules() int { return s.rules }
 
-// Compiled counts the packages and templates that were compiled for this set: the others
-// were taken over from another.
+// Compiled counts the packages and templates that were compiled for this set. The others are
+// reused from an earlier set.
 func (s *PolicySet) Compiled() int { return s.compiled }
 
 // Warnings say what templates hold that is likely not meant.
@@ -195,7 +195,7 @@ func (s *PolicySet) readFiles() ([]*ast.Module, definition.CompileErrors) {
 	return byFile(slices.Collect(maps.Values(parsed))), errs
 }
 
-// sumFiles makes the sums by which a later set knows what has not changed.
+// sumFiles computes the sums by which a later set detects unchanged files.
 func (s *PolicySet) sumFiles() {
 	s.sums = map[string]string{}
 	var data strings.Builder
@@ -268,7 +268,7 @@ func (p *compiledPolicy) setDefaults() error {
 	return err
 }
 
-// ruleAt is the name of the rule that stands at a place: "" where none does.
+// ruleAt returns the name of the rule at a location, or "".
 func (p *compiledPolicy) ruleAt(loc definition.Location) string {
 	name := ""
 	for _, rule := range p.lines[loc.File] {

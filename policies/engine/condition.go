@@ -2,7 +2,7 @@ package engine
 
 import "github.com/lintel-policy/lintel/policies/admission"
 
-// condition is a part of what a policy is asked about.
+// condition is a part of the match of a policy.
 type condition int
 
 const (
@@ -16,8 +16,8 @@ const (
 	conditionNamespaceSelector
 )
 
-// unmet is the first condition that a review does not meet, of those that depend on it
-// alone. verb says whether the operation is one that the policy is asked about.
+// unmet returns the first condition that a review does not meet, of those that depend on the
+// review alone. verb reports whether the policy matches the operation.
 func (p *compiledPolicy) unmet(r *admission.Review, kind admission.GroupVersionKind, verb bool) condition {
 	if unmet := p.unmetAt(r, kind, verb); unmet != nothing {
 		return unmet

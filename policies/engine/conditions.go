@@ -44,7 +44,7 @@ type conditionedRule struct {
 	entry      string
 	rule       *ast.Rule
 	conditions []*ast.Expr
-	order      []int // of the conditions: their places among what is evaluated
+	order      []int // the positions of the conditions in the evaluation order
 }
 
 // readConditions finds the rules of the entry points in the modules as they were parsed,
@@ -81,8 +81,8 @@ func readConditions(parsed []*ast.Module, compiled map[string]*ast.Module, entry
 	return found
 }
 
-// isWritten says whether an expression is a condition that somebody wrote, and no body that
-// OPA adds to a rule without one, nor a declaration of variables.
+// isWritten reports whether an expression is a condition in the source text, not a body that OPA
+// adds to a rule without one, nor a declaration of variables.
 func isWritten(expr *ast.Expr) bool {
 	if declared, ok := expr.Terms.(*ast.SomeDecl); ok {
 		if _, isIn := declared.Symbols[0].Value.(ast.Call); !isIn {
@@ -92,8 +92,8 @@ func isWritten(expr *ast.Expr) bool {
 	return expr.Location != nil && len(expr.Location.Text) > 0 && string(expr.Location.Text) != "true"
 }
 
-// orderBy finds the body that the rule's was compiled to. A condition stands there where
-// the last of its parts does; one that has become nothing keeps its own place.
+// orderBy finds the compiled body of the rule. A condition is evaluated where the last of its
+// parts is. A condition without compiled parts keeps its own position.
 func (r *conditionedRule) orderBy(bodies []ast.Body) {
 	r.order = make([]int, len(r.conditions))
 	for i, condition := range r.conditions {
@@ -146,7 +146,7 @@ func (p *compiledPolicy) outcomesOf(coverage *eval.Coverage, entries ...string) 
 	return out
 }
 
-// coverageOf is what an evaluation of the policy is to tell: nil where nobody asks.
+// coverageOf returns the coverage that an evaluation of the policy records, or nil.
 func (e *evaluation) coverageOf(p *compiledPolicy) *eval.Coverage {
 	if e.covered == nil {
 		return e.options.Coverage

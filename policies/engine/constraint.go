@@ -14,7 +14,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// constraint is the form of a policy that was made from a template.
+// constraint is the form of a policy that is compiled from a template.
 type constraint struct{ definition.Constraint }
 
 func (c *constraint) foreign() bool { return true }
@@ -59,15 +59,15 @@ func (c *constraint) leavesOut(unmet condition) (name, reason string) {
 	return "", ""
 }
 
-// The groups whose objects make up what is in force.
+// The API groups of policy objects.
 const (
 	constraintSuffix = "constraints.gatekeeper.sh"
 	templateGroup    = "templates.gatekeeper.sh"
 )
 
-// spares says whether a request is one that a constraint judges only where it names the
-// group: those that bring policy in force, or take it away, so that no constraint can
-// keep its own repair out.
+// spares reports whether a request creates, changes or deletes policy objects, which a
+// constraint reviews only if it names their group. Otherwise a constraint could prevent its own
+// repair.
 func (p *compiledPolicy) spares(r *admission.Review) bool {
 	group := r.Resource.Group
 	switch group {
@@ -123,8 +123,8 @@ func (c *constraint) expansionsOf(workload admission.GroupVersionKind) []definit
 	return out
 }
 
-// imply names the expansion by which the constraint judged a template, once for each, and
-// gives its findings that expansion's enforcement.
+// imply names each expansion by which the constraint reviewed a template, and gives its findings
+// the enforcement of that expansion.
 func (c *constraint) imply(_ *compiledPolicy, workload admission.GroupVersionKind, found *Decision) {
 	said := *found
 	found.Denials, found.Warnings, found.Audits = nil, nil, nil

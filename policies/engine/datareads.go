@@ -168,7 +168,7 @@ var elsewhere = map[string]string{
 	"kubernetes": "kube-mgmt keeps objects of the cluster there: name the kinds under custom.requires and read data.cluster",
 }
 
-// describe says what is missing and what to write instead.
+// describe returns an error that names the missing data and the remedy.
 func (d *defined) describe(read dataRead) (err definition.CompileError, certain bool) {
 	n := 1 // the length of the part that is missing first
 	for n < len(read.path) && d.has(read.path[:n]) {

@@ -26,9 +26,9 @@ type Decision struct {
 // Allowed says whether the object is admitted.
 func (d *Decision) Allowed() bool { return len(d.Denials) == 0 }
 
-// Verdict tells verdicts from failures: the words of the policies that deny, or, where
-// none does, an error if a policy could not be asked to the end. It is for those who
-// enforce no failure policy; Allowed counts failures as denials.
+// Verdict separates verdicts from failures. It returns the messages of the policies that deny
+// or, if there are none, an error if the evaluation of a policy failed. It is for callers that
+// enforce no failure policy. Allowed counts failures as denials.
 func (d *Decision) Verdict() (denials []string, err error) {
 	for _, finding := range d.Denials {
 		if !finding.Error {

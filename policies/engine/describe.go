@@ -94,9 +94,9 @@ func (s *PolicySet) undefined(prefix ast.Ref, packages map[string]bool) string {
 // Defines says whether data files of the source have something at a path under data: a.b.
 func (s *PolicySet) Defines(path string) bool { return s.hasData(strings.Split(path, ".")) }
 
-// Unasked finds what compiles in Rego files, and what nobody will ever ask: rules with
-// nearly the name of an entry point, or Gatekeeper's, reads of Gatekeeper's review, and
-// tests outside of files for tests. It is in the order of the files.
+// Unasked finds parts of Rego files that compile and are never evaluated: rules whose names
+// resemble an entry point or one of Gatekeeper's, reads of Gatekeeper's review, and tests
+// outside of test files. The result is in the order of the files.
 func (s *PolicySet) Unasked() (found definition.CompileErrors) {
 	used := map[string]bool{}
 	for _, u := range s.units {

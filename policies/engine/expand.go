@@ -4,9 +4,9 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-// templateQuestions are about the Pod that a workload would create, to the policies
-// that ask for it. For those of Gatekeeper, the Pod has the operation of the workload's
-// review, as it has in Gatekeeper; for others, it is created, whatever happens to the workload.
+// templateQuestions are about the Pod that a workload would create, for the policies that
+// request expansion. For Gatekeeper's policies, the Pod has the operation of the workload's
+// review, as in Gatekeeper. For others, the operation is CREATE.
 func (s *Snapshot) templateQuestions(e *evaluation, unmatched bool) []question {
 	pod := admission.PodReview(e.review)
 	if pod == nil {
@@ -30,8 +30,8 @@ func (s *Snapshot) templateQuestions(e *evaluation, unmatched bool) []question {
 	return out
 }
 
-// implied is what was found, or what that implies for the workload where it was found in
-// its Pod template.
+// implied returns the findings or, if they are about the Pod template, the findings that they
+// imply for the workload.
 func (q question) implied(found *Decision) *Decision {
 	if q.evaluation.generated {
 		q.policy.form.imply(q.policy, q.workload, found)

@@ -30,7 +30,7 @@ const (
 	AnswerCannotBeAsked Answer = "cannot be asked"
 )
 
-// Explanation is what one policy made of one question about a review.
+// Explanation explains the evaluation of one question about a review by one policy.
 type Explanation struct {
 	Policy   PolicyInfo
 	Question Question
@@ -47,8 +47,8 @@ type Explanation struct {
 	Rules []RuleOutcome
 }
 
-// Explain asks the policies one by one what Validate asks them together, and says of
-// the others why they are not asked. It is in the order of Policies.
+// Explain evaluates the policies of Validate one by one, and explains why the others are not
+// evaluated. The result is in the order of Policies.
 func (s *Snapshot) Explain(ctx context.Context, review *admission.Review, options Options) []Explanation {
 	e := newEvaluation(review, options)
 	e.covered = map[*compiledPolicy]*eval.Coverage{}

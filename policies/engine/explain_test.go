@@ -138,7 +138,7 @@ func TestExplainAgreesWithValidateAndMutate(t *testing.T) {
 		}
 		e := newEvaluation(review, options)
 		if !review.OnlyRemovesFinalizers() && snapshot.Concerns(review) {
-			sum.add(snapshot.notConverged(t.Context(), e)) // of no one policy
+			sum.add(snapshot.notConverged(t.Context(), e)) // not of a single policy
 		}
 		require.Equal(t, decision.Policies, sum.Policies)
 		sum.sort()

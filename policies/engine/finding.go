@@ -67,10 +67,10 @@ func (f Finding) WarningText() string {
 	return cut(f.Text(), MaxWarningBytes)
 }
 
-// WarningTexts are the warnings of a response, at most MaxWarningsBytes together;
-// what does not fit is counted in a last line.
+// WarningTexts are the warnings of a response, at most MaxWarningsBytes together. A last line
+// counts the omitted ones.
 func WarningTexts(findings []Finding) []string {
-	const reserve = 64 // for the line that counts what was left out
+	const reserve = 64 // for the line that counts the omitted warnings
 	var texts []string
 	total := 0
 	for i, f := range findings {
@@ -105,7 +105,7 @@ func (f Finding) compare(other Finding) int {
 	return cmp.Compare(f.Text(), other.Text())
 }
 
-// sort orders the findings, and drops what is said twice.
+// sort orders the findings and removes duplicates.
 func (d *Decision) sort() {
 	for _, findings := range []*[]Finding{&d.Denials, &d.Warnings, &d.Audits} {
 		slices.SortStableFunc(*findings, Finding.compare)

@@ -15,7 +15,7 @@ import (
 type Live struct {
 	snapshot atomic.Pointer[Snapshot]
 
-	mu        sync.Mutex // over the fields below, held while a snapshot is made
+	mu        sync.Mutex // protects the fields below, held while a snapshot is created
 	published bool
 	resources *admission.Resources
 	sets      map[string]*PolicySet
@@ -106,8 +106,8 @@ func (l *Live) ofEach(value func(*PolicySet) string) map[string]string {
 	return values
 }
 
-// With is the snapshot there would be with a candidate in place of its source's
-// state: for judging it before it goes live.
+// With returns the snapshot in which a candidate replaces the set of its source, for evaluation
+// before the candidate becomes live.
 func (l *Live) With(candidate *PolicySet) *Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 // maxRounds bounds how often patches may follow from each other.
 const maxRounds = 10
 
-// member is what is applied or dropped as one: a member of a patch set, or all the
+// member is a unit that is applied or dropped as a whole: a member of a patch set, or all
 // defaults of one policy.
 type member struct {
 	policy *compiledPolicy
@@ -106,13 +106,13 @@ func (m *mutator) converge(e *evaluation) {
 	}
 }
 
-// members asks every policy that mutates, and keeps the members that are disjoint
-// from those of policies asked before (broader scopes first).
+// members evaluates every policy that mutates, and returns the members that are disjoint from
+// those of policies evaluated before (broader scopes first).
 func (m *mutator) members(e *evaluation) []member {
 	policies := m.policies(e)
 	if len(policies) == 0 {
 		m.result.Policies = 0
-		return nil // most reviews: the object need not be converted for nobody
+		return nil // most reviews: no policy needs the converted object
 	}
 	var members []member
 	root := sync.OnceValue(func() any { return toJSON(e.review.New.Value()) }) // most reviews: no member asks
@@ -142,7 +142,7 @@ func (m *mutator) members(e *evaluation) []member {
 	return slices.DeleteFunc(members, func(member member) bool { return m.left[member.policy] })
 }
 
-// mutationAnswer is what one policy says.
+// mutationAnswer is the result of one policy.
 type mutationAnswer struct {
 	policy  *compiledPolicy
 	found   Decision
@@ -161,7 +161,7 @@ func (m *mutator) policies(e *evaluation) []*compiledPolicy {
 	return policies
 }
 
-// ask asks policies for the members of their patches.
+// ask evaluates policies and returns the members of their patches.
 func (m *mutator) ask(policies []*compiledPolicy, e *evaluation, root func() any) []mutationAnswer {
 	questions := make([]question, len(policies))
 	for i, p := range policies {

@@ -60,7 +60,7 @@ func protectedBy(c claim, root any) protectedPlace {
 	return protectedPlace{c.path[:last], len(elements), nil, c.member}
 }
 
-// touches says whether a change of a place changes what is protected.
+// touches reports whether a change affects a protected path.
 func (p protectedPlace) touches(c claim) bool {
 	switch {
 	case p.from < 0 && (claim{path: p.path, adds: p.adds}).leaves(c.path):
@@ -141,8 +141,8 @@ func (m *mutator) parentsOf(e *evaluation, root func() any) *parents {
 	return &parents{m, e, root, map[string][]proposal{}}
 }
 
-// wouldSet says whether broader scopes set a place that is to be changed, or have set
-// it when the object was created, when an earlier call was made, or in what is around it.
+// wouldSet returns the conflict if broader scopes set the path of a change, or have set it when
+// the object was created, in an earlier call, or by a value around it.
 func (p *parents) wouldSet(own claim) *conflict {
 	for _, now := range p.proposals(nil) {
 		if now.above(own) && now.sets(own) {
@@ -173,7 +173,7 @@ func (p *parents) wanted(one proposal) bool {
 	})
 }
 
-// proposals asks about the object without what stands at a path.
+// proposals evaluates the broader scopes for the object without the value at a path.
 func (p *parents) proposals(at []string) []proposal {
 	key := jsonpatch.Pointer(at)
 	if known, ok := p.asked[key]; ok {
@@ -198,8 +198,8 @@ func (p *parents) proposals(at []string) []proposal {
 	return p.asked[key]
 }
 
-// without is the object without what stands at a path: an element of a list leaves an
-// empty one, so that the others stay where they are.
+// without is the object without the value at a path. An element of a list is replaced by an
+// empty one, so that the indexes of the others stay the same.
 func (p *parents) without(at []string) (*evaluation, func() any) {
 	if len(at) == 0 {
 		return p.e, p.root
@@ -221,8 +221,8 @@ func (p *parents) without(at []string) (*evaluation, func() any) {
 
 func (p proposal) above(own claim) bool { return p.member.policy.rank() < own.member.policy.rank() }
 
-// sets says whether it changes a place. Who does the very same changes nothing of it, and
-// several may append to a list.
+// sets reports whether the proposal changes the path of a claim. The same change is not a
+// conflict, and several proposals may append to a list.
 func (p proposal) sets(own claim) bool {
 	if jsonpatch.Same(p.member.ops, own.member.ops) {
 		return false
@@ -239,7 +239,8 @@ func (p proposal) sets(own claim) bool {
 	return false
 }
 
-// made says whether what stands at a path, around a place, is what it would put there.
+// made reports whether the value at a path around the claim is the value that the proposal would
+// put there.
 func (p proposal) made(own claim, at []string, present any) bool {
 	doc := &jsonpatch.Document{Root: runtime.DeepCopyJSONValue(p.root())}
 	for _, op := range p.member.ops {
@@ -255,7 +256,7 @@ func (p proposal) made(own claim, at []string, present any) bool {
 		case op.Path[last] == "-":
 			return jsonpatch.IsElement(present, at) && slices.Equal(at[:len(at)-1], op.Path[:last]) && jsonpatch.Holds(jsonpatch.ValueAt(present, at), doc.At(op.Path))
 		case slices.ContainsFunc(newClaims(p.root).places(op, p.member), func(c claim) bool { return c.leaves(own.path) }):
-			return false // it is beside what was put there
+			return false // it is next to the added value
 		default:
 			return jsonpatch.IsPrefix(op.Path, own.path) && jsonpatch.Holds(jsonpatch.ValueAt(present, op.Path), doc.At(op.Path))
 		}

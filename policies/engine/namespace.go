@@ -6,8 +6,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// readInput says whether one of some rules can read a field of input. What cannot be told
-// from the text counts as reading.
+// readInput reports whether a rule can read a field of input. If the text does not decide that,
+// the answer is true.
 func readInput(field string, rules map[*ast.Rule]bool) bool {
 	for rule := range rules {
 		if ruleReadsInput(field, rule) {

@@ -12,8 +12,8 @@ import (
 
 // form is what differs between Lintel's own policies and constraints of templates.
 type form interface {
-	// foreign says that the policy was written for another host: it judges objects in the
-	// version that they arrive in, and reads them whole.
+	// foreign reports that the policy was written for another host: it reviews objects in the
+	// version in which they arrive, and reads them whole.
 	foreign() bool
 	// matches says whether the policy is to be asked; reason is set where that, or the
 	// answer, depends on objects the caller does not have.
@@ -27,11 +27,11 @@ type form interface {
 	documents(p *compiledPolicy, e *evaluation) (input *ast.Term, data eval.Document)
 	// read reads a value of deny or warn. The error is an unreadableError.
 	read(p *compiledPolicy, value ast.Value, rule definition.Rule) ([]Finding, error)
-	// expandsFrom says whether a policy that judges Pod templates judges those of a kind.
+	// expandsFrom reports whether a policy that reviews Pod templates reviews those of a kind.
 	expandsFrom(workload admission.GroupVersionKind) bool
-	// imply makes what was found in a Pod template what is to be said of the workload.
+	// imply turns the findings about a Pod template into findings about the workload.
 	imply(p *compiledPolicy, workload admission.GroupVersionKind, found *Decision)
-	// howToExpand is what has such a policy judge Pod templates.
+	// howToExpand describes the setting by which such a policy reviews Pod templates.
 	howToExpand() string
 }
 

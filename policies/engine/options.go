@@ -17,7 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// Options are what a caller knows beside the review.
+// Options are the inputs of an evaluation in addition to the review.
 type Options struct {
 	// FailurePolicy asks only the policies of sources with that failure policy, as
 	// each webhook entry does; empty asks all.
@@ -46,8 +46,9 @@ type Options struct {
 	// Offline makes a policy that cannot be asked, because the caller lacks
 	// cluster objects, undecided instead of an error.
 	Offline bool
-	// Coverage is told what evaluations reach, which costs time, and Print takes what they
-	// print, where the source was compiled for that. They are for tests; nil is none.
+	// Coverage records the locations that evaluations reach, which takes time, and Print
+	// receives printed values if the source was compiled for that. Both are for tests; nil
+	// disables them.
 	Coverage *eval.Coverage
 	Print    print.Hook
 }

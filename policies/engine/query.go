@@ -25,7 +25,7 @@ const (
 // query is a prepared question to one policy, safe for concurrent use.
 type query struct {
 	program *eval.Program
-	// rules are asked in their order; nil where the policy has none.
+	// rules are evaluated in their order; nil if the policy has none.
 	rules []*eval.Rule
 	// lenient takes the failure of a function for undefined, as OPA does by default.
 	// That of a limit is a failure all the same.
@@ -39,9 +39,9 @@ type evalError struct {
 	limit    string              // steps, bytes, timeout or function where a limit was reached
 }
 
-// run evaluates the query. given are the values for each rule of the query; all of it is
-// nil after an error that ended the evaluation. Errors that did not (a function that failed
-// in one rule) come beside the values of the other rules.
+// run evaluates the query. given are the values for each rule of the query, or nil after an
+// error that ended the evaluation. Errors that did not end it (a function that failed in one
+// rule) are returned together with the values of the other rules.
 func (q *query) run(ctx context.Context, options eval.Options) (given [][]eval.Given, errs []evalError) {
 	_, report, err := q.program.Run(ctx, q.rules, options)
 	var limit *eval.LimitError

@@ -12,18 +12,16 @@ import (
 	"github.com/lintel-policy/lintel/policies/planning"
 )
 
-// Recompile is Compile of a source of which an earlier set is at hand, compiled with the
-// same dialects: a package or template that has not changed, and depends on nothing that
-// has, is taken over as it was compiled. The set is the same as Compile gives, and so are
-// the errors. before may be nil.
+// Recompile is Compile with an earlier set of the source, compiled with the same dialects. A
+// package or template that is unchanged, and depends only on unchanged ones, is reused. The set
+// and the errors are the same as Compile's. before may be nil.
 func Recompile(source definition.Source, before *PolicySet, dialects ...definition.Dialect) (*PolicySet, error) {
 	return newPolicySet(source).compileSince(before, dialects)
 }
 
-// Verify is Recompile for a process that only knows facts of the set before, and keeps
-// what the compiler found. Nothing can be asked of the set: its policies are those that
-// were compiled, and its Compiler has them and what they need. known may be nil, and then
-// the set is complete.
+// Verify is Recompile for a process that has only facts of the earlier set. It keeps the
+// compiler's results. The set cannot be evaluated: it has only the policies that were compiled,
+// and its Compiler has them and their dependencies. If known is nil, the set is complete.
 func Verify(source definition.Source, known *Known, dialects ...definition.Dialect) (*PolicySet, error) {
 	s := newPolicySet(source)
 	s.analysed = true
@@ -74,8 +72,8 @@ func (s *PolicySet) recompile(before *PolicySet, dialects []definition.Dialect) 
 // change is how a set differs from another.
 type change struct {
 	set, before *PolicySet
-	// next are the units there are now, and gone those of before that have changed or are
-	// not there any more.
+	// next are the current units, and gone are those of the earlier set that changed or were
+	// removed.
 	next []*nextUnit
 	gone []*UnitFacts
 }
@@ -194,8 +192,8 @@ func (s *PolicySet) conflicts(before *PolicySet, u *unit) bool {
 	return s.dataSum != before.dataSum && slices.ContainsFunc(u.Packages, s.hasData)
 }
 
-// spread drafts what depends on what has changed or is gone, and what that needs to be
-// compiled.
+// spread drafts the units that depend on changed or removed units, and the dependencies that are
+// needed to compile them.
 func (c *change) spread(templates []definition.Template) (ok bool) {
 	facts := make([]*UnitFacts, len(c.next))
 	var changed []int
@@ -244,7 +242,7 @@ func (c *change) again(old *unit, templates map[string]*definition.Template) *dr
 	return c.draft(old.Files, nil)
 }
 
-// compile compiles what was drafted, and puts the set together.
+// compile compiles the drafted units and assembles the set.
 func (c *change) compile(templates []definition.Template) (ok bool) {
 	s := c.set
 	var drafts []*draft
@@ -289,8 +287,8 @@ func (c *change) compile(templates []definition.Template) (ok bool) {
 // spareUnits is how many units a set may keep beyond twice its own.
 const spareUnits = 16
 
-// withinBounds says whether the batches of a set are together within what is bounded for a
-// source, and whether not too much of what is kept is of no use any more.
+// withinBounds reports whether the batches of a set are together within the bounds of a source,
+// and whether the unused part of the batches is small enough.
 func withinBounds(batches map[*batch]bool, units int) bool {
 	var all BatchFacts
 	for p := range batches {

@@ -25,7 +25,7 @@ func (s *PolicySet) require(kinds []admission.GroupVersionKind) {
 	}
 }
 
-// Projection are the kinds that the policies require, with what they read of them.
+// Projection returns the kinds that the policies require, with the fields that they read.
 func (s *PolicySet) Projection() clusterdata.Projection { return s.projection }
 
 // findReads puts together what the compiled rules of all units can read of the cluster

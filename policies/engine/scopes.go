@@ -43,7 +43,7 @@ func scopesOf(sets []*PolicySet) (scopes []ScopeInfo) {
 			continue
 		}
 		scopes[i].Namespaces = append(scopes[i].Namespaces, own...)
-		// Sources of one scope differ in what is above them only while they disagree.
+		// Sources of one scope differ in the scopes above them only while they disagree.
 		scopes[i].Above = slices.DeleteFunc(slices.Clone(scopes[i].Above), func(list []string) bool {
 			return !slices.ContainsFunc(above, func(other []string) bool { return slices.Equal(list, other) })
 		})

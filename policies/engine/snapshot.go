@@ -33,8 +33,8 @@ type PolicyInfo struct {
 	// Grants are what all scopes above let a policy use that is of a scope below the
 	// enterprise.
 	Grants hierarchy.Grants
-	// AnyVersion says that the policy judges objects in the version that they arrive in,
-	// and has no say in which that is.
+	// AnyVersion reports that the policy reviews objects in the version in which they arrive,
+	// and does not influence that version.
 	AnyVersion bool
 	// Requires, Clock and Timeout are what its METADATA say.
 	Requires []admission.GroupVersionKind
@@ -61,8 +61,8 @@ type Snapshot struct {
 	digest     string
 }
 
-// NewSnapshot combines compiled sources; it is cheap. Policies are asked in the
-// order of scope (broadest first), source and package.
+// NewSnapshot combines compiled sources; it is cheap. Policies are evaluated in the order of
+// scope (broadest first), source and package.
 func NewSnapshot(resources *admission.Resources, sets ...*PolicySet) *Snapshot {
 	s := &Snapshot{resources: resources, byKind: map[admission.GroupVersionKind][]*compiledPolicy{}}
 	for _, set := range arrange(sets) {
@@ -140,7 +140,7 @@ func (p *compiledPolicy) kindOf(s *Snapshot, r *admission.Review) admission.Grou
 // Digest identifies the policies and settings: equal digests decide alike.
 func (s *Snapshot) Digest() string { return s.digest }
 
-// Resources is the table of kinds the snapshot was made with.
+// Resources returns the table of kinds of the snapshot.
 func (s *Snapshot) Resources() *admission.Resources { return s.resources }
 
 // Policies lists the policies by scope, source and package.

@@ -8,8 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// startSpan begins the span of a policy that is asked an entry, where the review has one
-// that is recorded. end ends it, with what could not be evaluated.
+// startSpan begins the span of a policy whose entry is evaluated, if the span of the review is
+// recorded. end ends it, with the errors of the evaluation.
 func (p *compiledPolicy) startSpan(ctx context.Context, entry string) (_ context.Context, end func([]evalError)) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {

@@ -9,8 +9,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
-// forbids is why a policy must not be asked where it stands: its scope may not use, or
-// not any more, what it reads.
+// forbids returns the reason why a policy must not be evaluated: its scope is not, or is no
+// longer, permitted to use the data that it reads.
 func (p *compiledPolicy) forbids(resources *admission.Resources) error {
 	if !p.set.place.Below {
 		return nil
@@ -57,9 +57,8 @@ func (s *PolicySet) inScope(r *admission.Review) bool {
 	return len(globs) == 0 || slices.Contains(globs, "*") || r.InNamespaces(globs)
 }
 
-// isExempt reports whether the request is one of Kubernetes' own, or of Lintel's, that
-// policies of scopes below the enterprise must not hold up, such as the deletion of a
-// namespace.
+// isExempt reports whether policies of scopes below the enterprise must not delay the request,
+// because Kubernetes (the deletion of a namespace, for example) or Lintel itself makes it.
 func (e *evaluation) isExempt(set *PolicySet) bool {
 	return set.place.Below && (e.original.IsMaintenance() || e.options.Own != nil && e.options.Own(e.original))
 }
@@ -82,8 +81,8 @@ func arrange(sets []*PolicySet) []*PolicySet {
 	return arranged
 }
 
-// at is the set at a place. A parent that cannot decide denies, or what it guards
-// against would pass.
+// at returns the set of a scope. If the set of a parent cannot decide, it denies: otherwise the
+// requests that the parent forbids would pass.
 func (s *PolicySet) at(place hierarchy.Place) *PolicySet {
 	own := *s
 	own.place = place

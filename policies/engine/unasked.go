@@ -13,7 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// unasked says why the policy is not asked a question that it has an answer to.
+// unasked explains why the policy is not evaluated for a question.
 func (p *compiledPolicy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
 	one := Explanation{Policy: p.info(), Question: q, Answer: AnswerNotMatched}
 	r, kind := e.review, p.kindOf(s, e.review)

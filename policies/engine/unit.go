@@ -17,8 +17,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
-// UnitFacts are what has to be known of a unit, the modules of one package or of one
-// template, to tell whether it has to be compiled again. They come from its text alone.
+// UnitFacts are the facts about a unit, the modules of one package or of one template, that
+// decide whether it must be compiled again. They depend on its text alone.
 type UnitFacts struct {
 	// Name is the package without "data.", or "template " and the name of the template.
 	Name string `json:"name"`
@@ -33,11 +33,12 @@ type UnitFacts struct {
 	// and KindsRead the names by which its modules read some.
 	Requires  []admission.GroupVersionKind `json:"requires,omitempty"`
 	KindsRead []string                     `json:"reads,omitempty"`
-	// Batch is the index in Known.Batches of what it was compiled in.
+	// Batch is the index in Known.Batches of the batch in which the unit was compiled.
 	Batch int `json:"batch"`
 }
 
-// BatchFacts are what is bounded for a source as a whole, of what was compiled together.
+// BatchFacts are the sizes of units that were compiled together, which are bounded for a source
+// as a whole.
 type BatchFacts struct {
 	Work bounds.Work `json:"work"`
 	// Repeated is how many terms are planned again.
@@ -54,14 +55,14 @@ type Known struct {
 	Data string `json:"data"`
 }
 
-// batch is what was compiled together.
+// batch is a group of units that were compiled together.
 type batch struct {
 	BatchFacts
 	program *eval.Program // nil where only the facts are known
 }
 
-// unit is a unit that compiles. It is immutable, and shared by all sets of a source in
-// which neither it nor what it depends on has changed.
+// unit is a compiled unit. It is immutable, and shared by all sets of a source in which neither
+// the unit nor its dependencies changed.
 type unit struct {
 	UnitFacts
 	batch *batch
@@ -69,7 +70,7 @@ type unit struct {
 	// set yet.
 	policy   *compiledPolicy
 	template *compiledTemplate
-	clusters map[string]*clusterdata.Fields // what is read of cluster objects, by their key: "" for any
+	clusters map[string]*clusterdata.Fields // the fields that are read of cluster objects, by key; "" for any
 	data     []ast.Ref                      // that the modules read, see PolicySet.UndefinedData
 	request  bool                           // can read input.csr
 	unasked  []definition.Unused
@@ -90,7 +91,7 @@ func sumOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Known is what is known of the set.
+// Known returns the facts of the set.
 func (s *PolicySet) Known() Known {
 	known := Known{Data: s.dataSum}
 	indices := map[*batch]int{}
@@ -184,8 +185,8 @@ func (d *draft) survey() {
 	}
 }
 
-// constantPath is what is constant of a reference below data. It does not hold the text
-// that the reference is a part of.
+// constantPath is the constant prefix of a reference below data. It does not retain the text of
+// the reference.
 func constantPath(ref ast.Ref) []string {
 	path := []string{}
 	for _, element := range ref[1:] {
@@ -198,9 +199,9 @@ func constantPath(ref ast.Ref) []string {
 	return path
 }
 
-// connections are, for each unit, those on which it depends: at, above or below what it
-// refers to, or its own packages. Two packages of which one is above the other depend on
-// each other: their rules may conflict.
+// connections are, for each unit, the units on which it depends: those at, above or below its
+// references, and those of its own packages. If one package is above another, they depend on
+// each other, because their rules may conflict.
 func connections(units []*UnitFacts) [][]int {
 	at, below := map[string][]int{}, map[string][]int{} // by path: the units there, and there or below
 	for i, u := range units {

@@ -20,8 +20,7 @@ func (s *Snapshot) Validate(ctx context.Context, review *admission.Review, optio
 	return decision
 }
 
-// Ask is Validate with all that was found, in the order of the policies: what is said
-// twice is there twice.
+// Ask is Validate with all findings in the order of the policies, duplicates included.
 func (s *Snapshot) Ask(ctx context.Context, review *admission.Review, options Options) *Decision {
 	decision := &Decision{}
 	if !s.Concerns(review) || review.OnlyRemovesFinalizers() {
@@ -61,7 +60,7 @@ func (s *Snapshot) questions(e *evaluation, unmatched bool) []question {
 	return append(out, s.templateQuestions(e, unmatched)...)
 }
 
-// validate asks questions, and gives what was found in their order.
+// validate evaluates questions and returns the decisions in their order.
 func validate(ctx context.Context, questions []question) []*Decision {
 	return askEach(questions, func(q question) *Decision {
 		found := &Decision{}
@@ -74,7 +73,7 @@ func validate(ctx context.Context, questions []question) []*Decision {
 	})
 }
 
-// asked says whether the caller asks policies of this scope with this failure policy.
+// asked reports whether the caller evaluates policies of this scope with this failure policy.
 func (p *compiledPolicy) asked(options Options) bool {
 	if options.Scopes != nil && !options.Scopes(p.set.source.Scope.Key()) {
 		return false
@@ -82,7 +81,7 @@ func (p *compiledPolicy) asked(options Options) bool {
 	return options.FailurePolicy == "" || options.FailurePolicy == p.set.source.FailurePolicy || p.set.anyEntry
 }
 
-// validateOne asks one policy and adds what it says to the decision.
+// validateOne evaluates one policy and adds its findings to the decision.
 func (p *compiledPolicy) validateOne(ctx context.Context, q question, decision *Decision) {
 	e := q.evaluation
 	switch {
@@ -160,7 +159,7 @@ func (p *compiledPolicy) warn(decision *Decision, finding Finding) {
 	decision.Warnings = append(decision.Warnings, finding)
 }
 
-// unreadableError is why a value that a rule gave is no finding.
+// unreadableError explains why a value of a rule is not a valid finding.
 type unreadableError struct{ message, limit string }
 
 func (e *unreadableError) Error() string { return e.message }
@@ -193,7 +192,7 @@ func wrongType(rule definition.Rule, value ast.Value) error {
 	return &unreadableError{message: fmt.Sprintf("%s gave %s, not a message or an object with msg", rule.Entry, what)}
 }
 
-// unreadable is what is said of a value that cannot be read.
+// unreadable is the finding for an invalid value.
 func (p *compiledPolicy) unreadable(rule definition.Rule, err error) Finding {
 	finding := p.finding(rule.Entry, rule.Location)
 	finding.Error = true
@@ -216,8 +215,8 @@ func (p *compiledPolicy) finding(rule string, location definition.Location) Find
 	}
 }
 
-// errorFinding names the rule that stands where the error arose; where that is
-// unknown, the entry point that was asked and the package.
+// errorFinding names the rule in which the error occurred or, if the rule is unknown, the entry
+// point and the package.
 func (p *compiledPolicy) errorFinding(entry string, err evalError) Finding {
 	finding := p.finding(entry, p.location)
 	if err.location.File != "" {

@@ -67,6 +67,15 @@ func TestAnalyze(t *testing.T) {
 		"a parent whose helper contradicts itself": {
 			[]layer{{"enterprise", "allow if not h\nh := 1 if input.a\nh := 2 if input.b"}}, "", "allow if {\n\tinput.a\n\tinput.b\n}", Counterexample, "", "",
 		},
+		"the first of joined arrays": {
+			[]layer{{"enterprise", "allow if input.l[0] == \"x\"\nallow if count(input.l) == 0"}}, "", "allow if array.concat(input.l, [\"x\"])[0] == \"x\"", Proved, "", "",
+		},
+		"an element behind those that are written": {
+			[]layer{{"enterprise", "allow if input.l[1] == \"x\""}}, "", "allow if array.concat([1, 2], input.l)[3] == \"x\"", Proved, "", "",
+		},
+		"another of joined arrays": {
+			[]layer{{"enterprise", "allow if input.l[1] == \"x\""}}, "", "allow if array.concat(input.l, [\"x\"])[1] == \"x\"", Counterexample, "", "",
+		},
 		"a grant that is not exactly true": {
 			[]layer{{"enterprise", `allow := "yes" if input.a`}}, "", "allow if input.a", Counterexample, "", "",
 		},

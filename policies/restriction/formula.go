@@ -143,7 +143,7 @@ var definedAs = map[string][]string{
 	"startswith": {"is_string"}, "endswith": {"is_string"}, "contains": {"is_string"},
 	"plus": {"is_number"}, "mul": {"is_number"}, "abs": {"is_number"},
 	"round": {"is_number"}, "ceil": {"is_number"}, "floor": {"is_number"},
-	"count":   {"is_string", "is_array", "is_object", "is_set"},
+	"count": {"is_string", "is_array", "is_object", "is_set"}, "array.concat": {"is_array"}, "sort": {"is_array", "is_set"},
 	"is_null": {}, "is_boolean": {}, "is_number": {}, "is_string": {}, "is_array": {}, "is_object": {}, "is_set": {},
 }
 

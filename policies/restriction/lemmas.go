@@ -174,6 +174,9 @@ func (p *problem) lemmasOfTwo(a, b grounded) {
 		size, isCall := b.left.(application)
 		if isMember && isCall && size.function == "count" && size.operands[0].key() == m.of.key() && b.right.key() == "0" {
 			p.solver.Add(-a.variable, -b.variable)
+			if m.at.key() == "0" && ofInput(m.of) { // an array without a first element is empty
+				p.solver.Add(a.variable, b.variable, -p.literal(isOf("is_array", m.of), true))
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package restriction
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -275,7 +276,13 @@ func (t *translation) at(from, key term, location *ast.Location, then withValue)
 		}
 		return t.iterate(from, location, func(at, value term) formula { return and(equal(at, key), then(value)) })
 	case application, opaque:
-		if call, ok := from.(application); ok && resultOf[call.function] == "is_array" {
+		call, ok := from.(application)
+		if ok && call.function == ast.ArrayConcat.Name {
+			if f, known := t.atJoined(call, key, location, then); known {
+				return f
+			}
+		}
+		if ok && resultOf[call.function] == "is_array" {
 			break
 		}
 		// What a function gives may be a set, whose members are their own keys.
@@ -287,6 +294,33 @@ func (t *translation) at(from, key term, location *ast.Location, then withValue)
 	}
 	found := memberTerm(from, key)
 	return and(defined(found), then(found))
+}
+
+// atJoined is at for two arrays that are joined, of which the first is written out, or of the
+// input and the first element of both is asked for: an array without one is empty. Both are
+// arrays.
+func (t *translation) atJoined(call application, key term, location *ast.Location, then withValue) (formula, bool) {
+	at, isConstant := key.(constant)
+	if !isConstant {
+		return nil, false
+	}
+	index, isNumber := at.value.(ast.Number)
+	n, isInteger := index.Int()
+	if !isNumber || !isInteger || n < 0 || strconv.Itoa(n) != string(index) { // OPA reads -0 and 0.0, too
+		return nil, false
+	}
+	first, second := call.operands[0], call.operands[1]
+	if elements, ok := written(first); ok {
+		if n < len(elements) {
+			return then(elements[n]), true
+		}
+		return t.at(second, constantTerm(ast.Number(strconv.Itoa(n-len(elements)))), location, then), true
+	}
+	if n != 0 || !ofInput(first) {
+		return nil, false
+	}
+	found := memberTerm(first, key)
+	return or(and(defined(found), then(found)), and(not(defined(found)), t.at(second, key, location, then))), true
 }
 
 // iterate is the formula that then holds of one of the elements of a value.

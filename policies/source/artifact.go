@@ -20,8 +20,8 @@ const (
 	MaxArtifactBytes = 64 << 20
 )
 
-// gzipWriters are used again: each has tables of 800 KiB, and an artifact is packed
-// whenever something about its source changes, to compare it with what is stored.
+// gzipWriters are reused: each has tables of 800 KiB, and an artifact is packed whenever its
+// source changes, for the comparison with the stored one.
 var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
 
 // Pack compresses the files of a revision into chunks of at most ChunkBytes. The

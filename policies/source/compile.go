@@ -38,14 +38,14 @@ const (
 	maxScopedSet = 16 << 20
 )
 
-// Compiler compiles sources, first in a child process: OPA's compiler can be made to
-// run for hours and cannot be stopped, and a process can. What the child has
-// compiled in time, this process can compile, too.
+// Compiler compiles sources, first in a child process, because OPA's compiler can run for hours
+// and cannot be interrupted. A source that the child compiles in time is then compiled in this
+// process, too.
 //
-// A source that is asked for again while it is on its way from the webhook through
-// the gate to the loader is compiled once: results are kept by the identity of the
-// source, in this process alone. Of a source that has changed, both processes compile
-// what has, and what depends on that, where the set before is at hand.
+// A source that is requested again on its way from the webhook through the gate to the loader is
+// compiled once: this process caches results by the identity of the source. If the earlier set
+// of a changed source is available, both processes compile only the changed packages and their
+// dependents.
 type Compiler struct {
 	program string
 	timeout time.Duration
@@ -58,8 +58,8 @@ type Compiler struct {
 	clean     *lru.Cache // checkedPackages by the identity of the set
 	// compiling has room for one: where two compile in this process, requests wait.
 	compiling chan struct{}
-	// freeMemory gives back the memory that compiling took, once nobody has compiled for a
-	// while: without requests, it would be minutes before anything is collected.
+	// freeMemory returns the memory of compilations to the system after an idle period. Without
+	// requests, the next garbage collection would be minutes away.
 	freeMemory *time.Timer
 }
 
@@ -85,8 +85,8 @@ func CompileToExplain(source definition.Source) (*engine.PolicySet, error) {
 	return engine.CompileForTest(source, gatekeeper.Dialect)
 }
 
-// Compile is the function Compile within the limits. An error that is no
-// definition.CompileErrors says nothing about the source.
+// Compile is the function Compile within the limits. An error that is not a
+// definition.CompileErrors is not about the source.
 func (c *Compiler) Compile(ctx context.Context, source definition.Source) (*engine.PolicySet, error) {
 	return c.results.get(ctx, source, func() (*engine.PolicySet, error) {
 		var here sync.WaitGroup
@@ -151,7 +151,7 @@ func (c *Compiler) compileHere(ctx context.Context, source definition.Source, be
 func (c *Compiler) compileApart(ctx context.Context, source definition.Source, before *engine.PolicySet, compiled func()) error {
 	child := c.child(bytesFor(source, maxCompileBytes))
 	done := false
-	var wrong error // what is wrong with the source
+	var wrong error // the errors of the source
 	err := child.Converse(ctx, func(ctx context.Context, ask *json.Encoder, answers *json.Decoder) error {
 		var answer compileAnswer
 		if err := process.Exchange(ask, answers, requestFor(source, before), &answer); err != nil {
@@ -197,8 +197,8 @@ func (c *Compiler) child(memoryBytes int) process.Child {
 	}
 }
 
-// checkReferences has a child check the references of what it has compiled, and of what
-// it has not where that was not checked against the same schemas before.
+// checkReferences checks, in the child, the references of the compiled packages, and of reused
+// packages that were not checked against the same schemas before.
 func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answers *json.Decoder, source definition.Source, before *engine.PolicySet, answer compileAnswer) (definition.CompileErrors, error) {
 	if c.Schemas == nil {
 		return nil, nil
@@ -219,7 +219,7 @@ func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answe
 			return nil, err
 		}
 		if len(found.Errors) > 0 && !request.Whole && len(answer.TakenOver) > 0 {
-			// What is wrong for a package alone may be right for others that use the same.
+			// An error of one package may be right for other packages that use the same rule.
 			request, clean = referenceRequest{Checks: checks, Clean: known.keys(), Whole: true}, checkedPackages{}
 			continue
 		}
@@ -303,7 +303,7 @@ type compileAnswer struct {
 	TakenOver []string `json:"takenOver"`
 }
 
-// heapInUse is what is left once the garbage is gone.
+// heapInUse returns the size of the heap after a garbage collection, in bytes.
 func heapInUse() int64 {
 	var stats runtime.MemStats
 	runtime.GC()

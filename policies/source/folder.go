@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// ReadFolder reads the files of a folder and those below that are wanted, by their
-// slash-separated paths in it; together they have at most limit bytes. What is hidden
-// is skipped. Links that leave the folder, and links to folders, are errors: half of
-// a policy is worse than none.
+// ReadFolder reads the wanted files below a folder, by their slash-separated paths in it;
+// together they have at most limit bytes. Hidden files are skipped. Links that leave the folder,
+// and links to folders, are errors: an incomplete policy is worse than none.
 func ReadFolder(folder string, wanted func(name string) bool, limit int64) (map[string]string, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

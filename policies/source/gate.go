@@ -16,7 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/suite"
 )
 
-// The reasons for which the gate refuses a revision, beside those of policies/scope.
+// The reasons for which the gate refuses a revision, in addition to those of policies/scope.
 const (
 	ReasonCompileFailed   = "CompileFailed"
 	ReasonVersionConflict = "VersionConflict"
@@ -28,14 +28,14 @@ const (
 type Verdict struct {
 	// Set is the compiled revision: nil where it is refused.
 	Set *engine.PolicySet
-	// Reason and Message say why it is refused.
+	// Reason and Message explain the refusal.
 	Reason, Message string
 	// Errors are the places, where there are any.
 	Errors definition.CompileErrors
 	// OutsideScope says that the revision reaches beyond its scope. One that passed
 	// before, and does so since a scope above was narrowed, is not refused for it.
 	OutsideScope bool
-	// Warnings say what is likely not meant.
+	// Warnings are likely mistakes.
 	Warnings definition.CompileErrors
 	// wrongReferences says that it is refused by what the schemas of kinds say now.
 	wrongReferences bool
@@ -50,31 +50,26 @@ func (v Verdict) WarningTexts() []string {
 	return out
 }
 
-// Gate judges revisions before they go live. Its fields are the parts that come from
-// elsewhere.
+// Gate reviews revisions before they become live. Its fields are the parts that other packages
+// provide.
 type Gate struct {
-	// Compile compiles a source within limits. An error that is no
-	// definition.CompileErrors says nothing about the source.
+	// Compile compiles a source within limits. An error that is not a definition.CompileErrors
+	// is not about the source.
 	Compile func(context.Context, definition.Source) (*engine.PolicySet, error)
-	// Test runs the tests that a source brings with it, within limits. An error that is
-	// no definition.CompileErrors says nothing about the source.
+	// Test runs the tests of a source, within limits. An error that is not a
+	// definition.CompileErrors is not about the source.
 	Test func(context.Context, definition.Source) (suite.Results, error)
 	// Registrable says whether the policies of a snapshot can be registered together.
 	Registrable func(policies []engine.PolicyInfo, resources *admission.Resources) error
 }
 
-// Judge judges a revision beside the other sources that are live; Lintel's webhook
-// asks it, too. It does not ask whether the kinds that policies require may be read:
-// the permission may come after the source. An error means that it found no verdict.
+// Judge reviews a revision against the other live sources; Lintel's webhook uses it, too. It
+// does not check whether the required kinds may be read, because the permission may be granted
+// after the source is created. An error means that there is no verdict.
 func (g Gate) Judge(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
 	if set, ok := live.Get(candidate.Name); ok && set.CompiledFrom(candidate) {
-		// What is above may have narrowed since, and an older source may claim a package: two that
-		// claim one at the same time do not see each other before both are live.
-		verdict := g.JudgeScope(candidate, live)
-		if violations := scope.CheckPackages(set, others(live, candidate.Name)); verdict.Reason == "" && len(violations) > 0 {
-			verdict = beyondScope(violations)
-		}
-		verdict.Set, verdict.Warnings = set, warnings(set, live.Resources())
+		verdict := g.judgeLive(set, candidate, live)
+		verdict.Warnings = warnings(set, live.Resources())
 		return verdict, nil
 	}
 	set, err := g.Compile(ctx, candidate)
@@ -135,7 +130,19 @@ func testsFailed(results suite.Results) Verdict {
 	return verdict
 }
 
-// JudgeScope judges a source whose files are not at hand yet.
+// judgeLive reviews a live revision against the other live sources: a broader scope may have
+// narrowed since, and an older source may claim a package. Two sources that claim one at the
+// same time do not see each other before both are live.
+func (g Gate) judgeLive(set *engine.PolicySet, candidate definition.Source, live *engine.Live) Verdict {
+	verdict := g.JudgeScope(candidate, live)
+	if violations := scope.CheckPackages(set, others(live, candidate.Name)); verdict.Reason == "" && len(violations) > 0 {
+		verdict = beyondScope(violations)
+	}
+	verdict.Set = set
+	return verdict
+}
+
+// JudgeScope reviews a source whose files are not available yet.
 func (g Gate) JudgeScope(candidate definition.Source, live *engine.Live) Verdict {
 	var scopes []hierarchy.Scope
 	for _, other := range others(live, candidate.Name) {
@@ -164,9 +171,9 @@ func beyondScope(violations []scope.Violation) Verdict {
 	return verdict
 }
 
-// Mistakes are what compiles and is surely not meant: rules and kinds that are nearly
-// others, reads and conditions that are always undefined or never hold, and what the source
-// holds that nobody enforces.
+// Mistakes are certain mistakes in policies that compile: misspelled rules and kinds, reads and
+// conditions that are always undefined or never hold, and parts of the source that are never
+// enforced.
 func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
 	_, missing := set.MissingData()
 	found := slices.Concat(set.Unasked(), PassedOver(set.Files()), missing, set.Inert(resources))
@@ -178,7 +185,7 @@ func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.
 	return found
 }
 
-// warnings are about the policies of a set, and about what its source holds beside them.
+// warnings are about the policies of a set, and about other files of its source.
 func warnings(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
 	_, missing := set.MissingData()
 	out := slices.Concat(set.Unasked(), PassedOver(set.Files()), missing, set.Inert(resources), set.Warnings())
@@ -197,7 +204,7 @@ func warnings(set *engine.PolicySet, resources *admission.Resources) definition.
 	return out
 }
 
-// unknownKind is a kind that a policy names and nobody serves.
+// unknownKind is a kind that a policy names and that the API server does not serve.
 type unknownKind struct {
 	definition.CompileError
 	suggestion string

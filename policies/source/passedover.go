@@ -56,8 +56,8 @@ func mayBePassedOver(text string) bool {
 		})
 }
 
-// isKustomization says whether kustomize takes a file for one by its name, whatever kind it
-// says it is.
+// isKustomization reports whether kustomize reads a file as a kustomization because of its name,
+// whatever its kind.
 func isKustomization(file string) bool {
 	base := path.Base(file)
 	return base == "kustomization.yaml" || base == "kustomization.yml"

@@ -108,7 +108,7 @@ func union(known map[admission.GroupVersionKind]*schema.Schema, kinds []admissio
 
 var requestSchema = schema.OfType(reflect.TypeFor[admissionv1.AdmissionRequest]())
 
-// input is the schema of the input whose object is given.
+// input is the schema of the input for the schema of its object.
 func input(object *schema.Schema) *schema.Schema {
 	request := maps.Clone(requestSchema.Fields)
 	request["object"], request["oldObject"] = object, object
@@ -120,7 +120,7 @@ func input(object *schema.Schema) *schema.Schema {
 	return schema.Of(fields)
 }
 
-// keptClean is of how many sets it is kept what was checked.
+// keptClean is the number of sets whose checked packages are cached.
 const keptClean = 128
 
 // checkedPackages are the packages of a set that refer to nothing wrong.
@@ -138,8 +138,8 @@ func (p checkedPackages) keys() (keys []string) {
 	return keys
 }
 
-// left are the checks without those packages that were taken over, and were checked with
-// the same input before: they are clean.
+// left are the checks without the reused packages that were checked with the same input before:
+// they are clean.
 func (p checkedPackages) left(checks []ReferenceCheck, taken []string) (left []ReferenceCheck, clean checkedPackages) {
 	clean = checkedPackages{}
 	for _, check := range checks {

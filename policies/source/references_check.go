@@ -19,14 +19,14 @@ import (
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
-// maxTogether is how many packages are checked together: what they need is compiled
-// at once, and takes its memory.
+// maxTogether is the number of packages that are checked together: their dependencies are
+// compiled together, which takes memory.
 const maxTogether = 64
 
-// referenceRequest is what is to be checked of a compiled source.
+// referenceRequest names the checks of a compiled source.
 type referenceRequest struct {
 	Checks []ReferenceCheck `json:"checks"`
-	// Clean are the keys of what was checked before.
+	// Clean are the keys of earlier checks.
 	Clean []string `json:"clean"`
 	// Whole says that all packages have to be at hand, and not only those that are named.
 	Whole bool `json:"whole"`
@@ -44,9 +44,9 @@ func (r referenceRequest) names(packages []string) bool {
 	return false
 }
 
-// referenceAnswer is what was found. Clean are the keys of the packages that, by
-// themselves, refer to nothing wrong: as long as nothing changes that they come to, they
-// need not be looked at again.
+// referenceAnswer is the result of the checks. Clean are the keys of the packages that, by
+// themselves, have no wrong reference: they need no further check while their dependencies do
+// not change.
 type referenceAnswer struct {
 	Errors definition.CompileErrors `json:"errors"`
 	Clean  []cleanPackage           `json:"clean"`
@@ -58,12 +58,11 @@ type cleanPackage struct {
 	Key     string `json:"key"`
 }
 
-// checkReferences finds the references that nothing a policy matches can have. Policies
-// that no check names are not checked, nor are the rules that they come to.
+// checkReferences finds the references that no matched object can have. Policies that no check
+// names are not checked, nor are the rules that only they use.
 //
-// Rules are checked by OPA's own type checker, once for each check, so that variables
-// are followed to what they stand for. A rule that several policies come to is wrong
-// where it is wrong for all of them.
+// OPA's own type checker checks the rules, once for each check, and so follows variables to
+// their values. A rule that several policies use is wrong if it is wrong for all of them.
 func checkReferences(set *engine.PolicySet, policies []matched, request referenceRequest) (referenceAnswer, error) {
 	graph := newRuleGraph(set)
 	unchecked := graph.replaced()
@@ -181,10 +180,9 @@ type failure struct {
 	place
 	at   *ast.Location
 	rule *ast.Rule
-	// parent and key are what is referred to, as the author wrote it.
+	// parent and key are the reference as the author wrote it.
 	parent, key string
-	// scalar and list say what the parent is, where it is no object; fields are those
-	// of an object.
+	// scalar and list describe the parent if it is not an object; fields are those of an object.
 	scalar, list bool
 	fields       []string
 	// envelope says that the parent is part of neither object.
@@ -252,8 +250,8 @@ func (g *ruleGraph) typeErrors(extents []*extent, input json.RawMessage) ([]fail
 	return out, nil
 }
 
-// readFailure reads an error of a key that is text: an index of another type is no
-// name that somebody misspelled.
+// readFailure reads an error about a key that is text. An index of another type is not a
+// misspelled name.
 func readFailure(err *ast.Error) (failure, bool) {
 	if err.Location == nil {
 		return failure{}, false
@@ -300,17 +298,17 @@ func outsideObjects(ref ast.Ref, position int) bool {
 func (s *suspect) error(checks []ReferenceCheck) definition.CompileError {
 	err := definition.CompileError{File: s.at.File, Line: s.at.Row, Column: s.at.Col}
 	whole := s.parent + "." + s.key
-	if strings.Contains(s.parent, "__local") { // OPA's own name for what has none
+	if strings.Contains(s.parent, "__local") { // OPA's own name for an unnamed value
 		whole = s.key
 	}
 	where := s.kinds(checks)
 	switch {
 	case s.envelope:
-		err.Message = fmt.Sprintf("%s is nothing that policies are given; %s", whole, s.instead())
+		err.Message = fmt.Sprintf("%s is not available to policies; %s", whole, s.instead())
 	case s.list:
 		err.Message = fmt.Sprintf("%s is in none of the kinds %s: %s is a list; take its elements, with %s[_] or `some element in %s`", whole, where, s.parent, s.parent, s.parent)
 	case s.scalar:
-		err.Message = fmt.Sprintf("%s is in none of the kinds %s: what it is looked for in is a single value without fields; remove .%s", whole, where, s.key)
+		err.Message = fmt.Sprintf("%s is in none of the kinds %s: its parent is a single value without fields; remove .%s", whole, where, s.key)
 	default:
 		err.Message = fmt.Sprintf("%s is in none of the kinds %s; %s", whole, where, s.instead())
 	}
@@ -423,7 +421,7 @@ func (g *ruleGraph) files(rules map[*ast.Rule]bool) []string {
 	return slices.Sorted(maps.Keys(known))
 }
 
-// ruleAt is the rule that stands at a place.
+// ruleAt returns the rule at a location.
 func (g *ruleGraph) ruleAt(at *ast.Location) *ast.Rule {
 	var found *ast.Rule
 	for _, rule := range g.byFile[at.File] {

@@ -141,10 +141,10 @@ func TestWrongReferences(t *testing.T) {
 		"else":              {"Pod", "f if { false } else if { input.request.object.spec.containter }\ndeny contains \"x\" if f", "spec.containter is in none"},
 		"a list":            {"Pod", `deny contains "x" if input.request.object.spec.containers.image`, "is a list; take its elements"},
 		"below a string":    {"Pod", `deny contains "x" if input.request.object.metadata.name.first`, "is a single value without fields; remove .first"},
-		"envelope":          {"Pod", `deny contains "x" if input.reqest.object.spec`, "input.reqest is nothing that policies are given; did you mean request?"},
-		"review":            {"Pod", `deny contains "x" if input.review.object.spec`, "input.review is nothing that policies are given"},
+		"envelope":          {"Pod", `deny contains "x" if input.reqest.object.spec`, "input.reqest is not available to policies; did you mean request?"},
+		"review":            {"Pod", `deny contains "x" if input.review.object.spec`, "input.review is not available to policies"},
 		"review, too":       {"Pod", "object := input.review.object if input.review.object\nobject := input.request.object if not input.review\ndeny contains \"x\" if object.spec.hostPID", ""},
-		"request":           {"Pod", `deny contains "x" if input.request.objet.spec`, "input.request.objet is nothing that policies are given; did you mean object?"},
+		"request":           {"Pod", `deny contains "x" if input.request.objet.spec`, "input.request.objet is not available to policies; did you mean object?"},
 		"user":              {"Pod", `deny contains "x" if input.request.userInfo.usernme`, "did you mean username?"},
 		"two rules":         {"Pod", "deny contains \"x\" if input.request.object.spec.containter\ndeny contains \"y\" if input.request.object.spec.containter", "p.rego:7:22"},
 
@@ -248,13 +248,13 @@ func TestTheShapeOfInputIsAlwaysChecked(t *testing.T) {
 		rego string
 		want string // empty: nothing is wrong
 	}{
-		"conftest's":          {`deny contains "x" if not input.spec.template.spec.securityContext.runAsNonRoot`, "input.spec is nothing that policies are given; input is the AdmissionReview, and the object itself in conftest only: write input.request.object.spec"},
+		"conftest's":          {`deny contains "x" if not input.spec.template.spec.securityContext.runAsNonRoot`, "input.spec is not available to policies; input is the AdmissionReview, and the object itself in conftest only: write input.request.object.spec"},
 		"its metadata":        {"name := input.metadata.name\ndeny contains name if input.request", "write input.request.object.metadata"},
 		"in a function":       {"f(x) if x == input.data.a\ndeny contains \"x\" if f(1)", "write input.request.object.data"},
 		"Gatekeeper's":        {`deny contains "x" if input.review.object.spec.hostPID`, "that is Gatekeeper's form"},
 		"the request":         {`deny contains "x" if input.reqest.object.spec`, "did you mean request?"},
 		"its object":          {`deny contains "x" if input.request.objet.spec`, "did you mean object?"},
-		"its operation":       {`deny contains "x" if input.request.operation.name`, "input.request.operation.name is nothing that policies are given"},
+		"its operation":       {`deny contains "x" if input.request.operation.name`, "input.request.operation.name is not available to policies"},
 		"a user":              {`deny contains "x" if input.request.userInfo.usernme == "x"`, "did you mean username?"},
 		"the kind":            {`deny contains "x" if input.request.kind.knd == "x"`, "did you mean kind?"},
 		"by an alias":         {`deny contains "x" if { r := input.request; r.operatoin == "CREATE" }`, "did you mean operation?"},

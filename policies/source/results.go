@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// keptResults bounds how many results are kept, of all sources together.
+	// keptResults bounds the number of cached results of all sources together.
 	keptResults = 32
 	// keptOfOne is how many of one source: one is on its way, the next is written.
 	keptOfOne = 2
@@ -26,7 +26,7 @@ var errUnfinished = errors.New("compiling has not finished")
 type results struct {
 	mu   sync.Mutex // over list and live
 	list []*result  // the newest last
-	// live are the sets that went live last, as long as somebody else holds them.
+	// live are the sets that became live last, as long as another holder references them.
 	live map[string]weak.Pointer[engine.PolicySet]
 }
 
@@ -43,14 +43,14 @@ func (r *result) shared() bool {
 	return r.err == nil || errors.As(r.err, new(definition.CompileErrors))
 }
 
-// kept says whether it holds for those who ask later, too: what reached a limit today
-// may stay below it tomorrow, and a field that no kind has may be added to one.
+// kept reports whether the result is valid for later requests: a source that reached a limit may
+// stay below it later, and a field that no kind has may be added to one.
 func (r *result) kept() bool {
 	return r.shared() && !errors.As(r.err, new(limitError)) && !errors.As(r.err, new(referenceErrors))
 }
 
-// get is what compile gave for this source, or gives now. An attempt of somebody else
-// that says nothing about the source is made again.
+// get returns the cached result for this source, or compiles it. A concurrent attempt whose
+// error is not about the source is repeated.
 func (r *results) get(ctx context.Context, source definition.Source, compile func() (*engine.PolicySet, error)) (*engine.PolicySet, error) {
 	identity := source.Identity()
 	for {
@@ -70,7 +70,7 @@ func (r *results) get(ctx context.Context, source definition.Source, compile fun
 	}
 }
 
-// make fills in a result, even if compile panics: somebody may wait for it.
+// make computes a result, even if compile panics, because other goroutines may wait for it.
 func (r *results) make(one *result, compile func() (*engine.PolicySet, error)) {
 	one.err = errUnfinished
 	defer func() {
@@ -98,8 +98,8 @@ func (r *results) find(name, identity string) (found *result, mine bool) {
 	return found, true
 }
 
-// limit drops the oldest results beyond the bounds; r.mu is held. Who waits for one
-// of them still gets it.
+// limit drops the oldest results beyond the bounds; r.mu is held. Goroutines that wait for one
+// of them still receive it.
 func (r *results) limit(name string) {
 	var ofOne []int
 	for i, one := range r.list {

@@ -23,11 +23,11 @@ const (
 	maxTestBytes = 512 << 20
 )
 
-// Tester runs the tests of sources in child processes under limits: a test may run
-// for ever or eat memory, and is not to be trusted with the webhook's.
+// Tester runs the tests of sources in child processes under limits: a test may run forever or
+// use much memory, and must not affect the webhook.
 //
-// Results are kept by the identity of the source: the webhook and the gate ask for the
-// same, and a revision that failed is not tested again at each look.
+// Results are cached by the identity of the source: the webhook and the gate request the same
+// tests, and a failed revision is not tested again at each resync.
 type Tester struct {
 	program string
 	timeout time.Duration
@@ -41,8 +41,8 @@ type testKey struct {
 	options  suite.Options
 }
 
-// keptTests is how many results are kept, and passedExpiry how long those without a
-// failure. Others may have failed for want of time on a busy machine.
+// keptTests is the number of cached results, and passedExpiry the time for which those without a
+// failure are cached. Others may have failed because the machine was busy.
 const (
 	keptTests    = 64
 	passedExpiry = 365 * 24 * time.Hour
@@ -54,9 +54,9 @@ func NewTester(program string, timeout time.Duration) *Tester {
 	return &Tester{program: program, timeout: timeout, bytes: maxTestBytes, kept: cache.NewLRUExpireCache(keptTests)}
 }
 
-// Test is suite.Run within the limits. Tests that reach one have failed: the results
-// then have one case, which says so. An error that is no definition.CompileErrors says
-// nothing about the source.
+// Test is suite.Run within the limits. Tests that reach a limit have failed: the results then
+// have one case that reports the limit. An error that is not a definition.CompileErrors is not
+// about the source.
 func (t *Tester) Test(ctx context.Context, source definition.Source, options suite.Options) (suite.Results, error) {
 	if !suite.Has(source) {
 		return suite.Results{}, nil

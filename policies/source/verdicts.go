@@ -12,38 +12,38 @@ import (
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
-// verdictExpiry is how long a verdict is kept: what reached a limit on a busy machine
+// verdictExpiry is the lifetime of a verdict: a source that reached a limit on a busy machine
 // may stay below it later.
 const verdictExpiry = 10 * time.Minute
 
-// referenceExpiry is how long a verdict is kept that the schemas of kinds gave: a field may
-// be added to one, of which nothing tells.
+// referenceExpiry is the lifetime of a verdict that depends on the schemas of kinds: a field may
+// be added to a kind without notice.
 const referenceExpiry = 10 * time.Second
 
-// scopedAtATime is how many sources below the enterprise are judged at a time, so that
-// tests which never end hold up no revision of the enterprise's.
+// scopedAtATime is the number of sources below the enterprise that are reviewed at a time, so
+// that endless tests delay no revision of the enterprise.
 const scopedAtATime = 2
 
-// ErrBusy says that other sources below the enterprise are being judged: ask again soon.
-var ErrBusy = errors.New("other sources below the enterprise are being judged")
+// ErrBusy reports that other sources below the enterprise are being reviewed: retry soon.
+var ErrBusy = errors.New("other sources below the enterprise are being reviewed")
 
-// Verdicts keeps the last verdict of the gate about each source, so that a revision
-// that nobody has changed is not judged again whenever somebody looks at it.
+// Verdicts caches the last verdict of the gate about each source, so that an unchanged revision
+// is not reviewed again at each reconcile.
 type Verdicts struct {
 	gate   Gate
 	scoped chan struct{}
 	last   sync.Map // keptVerdict by the name of its source
 }
 
-// keptVerdict is a verdict and what it was about.
+// keptVerdict is a verdict and its inputs.
 type keptVerdict struct {
 	identity  string
 	resources *admission.Resources
-	// beside is the digest of what was live.
+	// beside is the digest of the other live sets.
 	beside string
-	// scoped says that the source is of a scope below the enterprise, of which what
-	// others declare decides what it has, and live that the revision is live, so that the
-	// gate need not compile it.
+	// scoped reports that the source is of a scope below the enterprise, whose permissions
+	// depend on the declarations of others, and live that the revision is live, so that the gate
+	// need not compile it.
 	scoped  bool
 	live    bool
 	expires time.Time
@@ -55,18 +55,26 @@ func NewVerdicts(gate Gate) *Verdicts {
 	return &Verdicts{gate: gate, scoped: make(chan struct{}, scopedAtATime)}
 }
 
-// Judge is Gate.Judge, asked once for the same source beside the same kinds. The error is
-// ErrBusy where it could not be asked yet.
+// Judge is Gate.Judge, called once for the same source and the same kinds. The error is ErrBusy
+// if the gate has no capacity yet.
 func (v *Verdicts) Judge(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
 	now := keptVerdict{scoped: candidate.Scope.Key().Level != hierarchy.Enterprise, identity: candidate.Identity(), resources: live.Resources(), expires: time.Now().Add(verdictExpiry)}
 	if snapshot := live.Snapshot(); snapshot != nil {
 		now.beside = snapshot.Digest()
 	}
-	if set, ok := live.Get(candidate.Name); ok {
-		now.live = set.CompiledFrom(candidate)
-	}
-	if last, ok := v.last.Load(candidate.Name); ok && last.(keptVerdict).holds(now) {
-		return last.(keptVerdict).verdict, nil
+	set, ok := live.Get(candidate.Name)
+	now.live = ok && set.CompiledFrom(candidate)
+	if last, ok := v.last.Load(candidate.Name); ok {
+		last := last.(keptVerdict)
+		switch {
+		case last.holds(now):
+			return last.verdict, nil
+		case now.live && last.isAbout(now) && last.verdict.Set != nil: // something else has changed
+			now.expires, now.verdict = last.expires, v.gate.judgeLive(set, candidate, live)
+			now.verdict.Warnings = last.verdict.Warnings
+			v.last.Store(candidate.Name, now)
+			return now.verdict, nil
+		}
 	}
 	if now.scoped && !now.live {
 		select {
@@ -91,13 +99,18 @@ func (v *Verdicts) Judge(ctx context.Context, candidate definition.Source, live 
 // Forget drops the verdict about a source that is gone.
 func (v *Verdicts) Forget(name string) { v.last.Delete(name) }
 
-// holds says whether a verdict is still good for what is asked now.
+// holds reports whether a verdict is still valid for a request.
 func (k keptVerdict) holds(now keptVerdict) bool {
 	switch {
-	case k.identity != now.identity, k.resources != now.resources, time.Now().After(k.expires):
+	case !k.isAbout(now):
 		return false
 	case k.verdict.Reason == ReasonVersionConflict || k.verdict.OutsideScope || k.scoped || now.live:
 		return k.beside == now.beside
 	}
 	return true
+}
+
+// isAbout says whether a verdict is about the same revision and kinds, and is not too old.
+func (k keptVerdict) isAbout(now keptVerdict) bool {
+	return k.identity == now.identity && k.resources == now.resources && !time.Now().After(k.expires)
 }

@@ -84,6 +84,7 @@ spec:
   javaArgs: -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
   resources: {limits: {memory: 1Gi}}
   networkPolicy: {enabled: true}
+  securityContext: {runAsUser: 1000660000, fsGroup: 1000660000}
 ---
 apiVersion: openvox.voxpupuli.org/v1alpha1
 kind: Certificate

@@ -47,6 +47,7 @@ spec:
   ca: true
   server: false
   poolRefs: [puppet-ca]
+  securityContext: {runAsUser: 1000660000} # not that of the setup Job
   javaArgs: -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
   resources: {limits: {memory: 1Gi}}
 ---
@@ -69,6 +70,7 @@ spec:
   certificateRef: canary
   image: {tag: ` + canary + `}
   poolRefs: [puppet]
+  securityContext: {runAsUser: 1000660000}
   javaArgs: -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
   resources: {limits: {memory: 1500Mi}}
 ---

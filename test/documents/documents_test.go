@@ -123,6 +123,23 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// continued are generated pages that the page before leads to.
+var continued = regexp.MustCompile(`-\d+\.md$`)
+
+// TestIndexes: the first page of a folder links to each other page, so that a reader finds it,
+// and so that the navigation of the site has an order.
+func TestIndexes(t *testing.T) {
+	pages := sources(t, ".md")
+	for _, page := range pages {
+		index := filepath.Join(filepath.Dir(page), "index.md")
+		if !strings.HasPrefix(page, "docs/") || page == index || !slices.Contains(pages, index) || continued.MatchString(page) {
+			continue
+		}
+		linked := regexp.MustCompile(`\]\(` + regexp.QuoteMeta(filepath.Base(page)) + `[)#]`)
+		assert.True(t, linked.MatchString(read(t, index)), "%s has no link to %s: add one", index, filepath.Base(page))
+	}
+}
+
 // TestRooms compares the list of docs/development/packages.md with the packages there are.
 func TestRooms(t *testing.T) {
 	page := read(t, "docs/development/packages.md")

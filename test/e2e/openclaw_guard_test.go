@@ -81,7 +81,7 @@ func attackByWrites(t *testing.T) {
 		return ok && strings.TrimSpace(output) == "" || strings.Contains(output, "NotFound")
 	}, "no owner to be left, or nothing")
 	tenant("delete", "configmap/enterprise-opa-policies", "--ignore-not-found")
-	mustKubectl(t, "", "delete", "namespace", namespace, "--timeout=60s")
+	mustKubectl(t, "", "delete", "namespace", namespace, "--timeout=150s")
 }
 
 // attackByPolicies: a PolicySource of a team denies the writes of its users to instances and to

@@ -44,7 +44,7 @@ func pinned(t *testing.T) string {
 var examples = map[string]struct{ bad, good []string }{
 	"WhatIs": {
 		[]string{"It stores what is read.", "Delete what it could not store.", "What is missing is created.", "What they have stays."},
-		[]string{"It stores the data that it reads.", "What is a policy?", "See what the policy reads."},
+		[]string{"It stores the data that it reads.", "What is a policy?", "Which policies match, and what do they decide?", "See what the policy reads."},
 	},
 	"Nobody": {
 		[]string{"Nobody may call it.", "Ask somebody else.", "Whoever signs it is trusted.", "It is nobody's."},

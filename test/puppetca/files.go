@@ -123,7 +123,7 @@ func (ca *CA) takeRendered(o Options) error {
 		"8140", strconv.Itoa(ca.port),
 		"/etc/puppetlabs/lintel", ca.path("lintel"),
 	)...)
-	places := map[string]string{"webserver.conf": "", "ca-disabled.cfg": "", "webserver-ca.conf": "conf.d/webserver.conf", "lintel.rb": "lintel/ruby/puppet/reports/lintel.rb"}
+	places := map[string]string{"webserver.conf": "", "ca-disabled.cfg": "", "auth.conf": "", "webserver-ca.conf": "conf.d/webserver.conf", "auth-ca.conf": "conf.d/auth.conf", "lintel.rb": "lintel/ruby/puppet/reports/lintel.rb"}
 	for name, text := range o.Rendered {
 		place, ok := places[name]
 		if !ok {

@@ -152,7 +152,7 @@ func ofOtherSystems(system string) (prefixes []string) {
 			prefixes = append(prefixes, "test/e2e/"+other+"_", "test/"+other+"/")
 		}
 	}
-	return append(prefixes, "test/certificates/", "test/gitserver/", "test/opa/", "test/opaserver/", "test/orlojd/", "test/puppetca/", "test/artifact/", "test/properties/")
+	return append(prefixes, "test/certificates/", "test/gitserver/", "test/opa/", "test/opaserver/", "test/orlojd/", "test/docpage/", "test/puppetca/", "test/artifact/", "test/properties/")
 }
 
 // filesOf are the files of the checkout that the test programs of a step are built of.

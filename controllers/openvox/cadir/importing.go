@@ -29,13 +29,13 @@ const (
 
 // The reasons of an ImportError.
 const (
-	ImportInvalid         = "ImportInvalid"         // something cannot be read
-	ImportKeyMismatch     = "ImportKeyMismatch"     // the key is not that of the certificate
-	ImportNotACA          = "ImportNotACA"          // a certificate is not a CA's
-	ImportExpired         = "ImportExpired"         // a certificate has expired
-	ImportChainIncomplete = "ImportChainIncomplete" // the chain does not end at a root
-	ImportCRLMismatch     = "ImportCRLMismatch"     // a CRL is missing, or is another CA's
-	ImportSerialRequired  = "ImportSerialRequired"  // the serials in use are not known
+	ImportInvalid         = "ImportInvalid"         // a file of the imported CA cannot be read; the message names it
+	ImportKeyMismatch     = "ImportKeyMismatch"     // the key does not belong to the first certificate
+	ImportNotACA          = "ImportNotACA"          // a certificate is not a CA certificate
+	ImportExpired         = "ImportExpired"         // a certificate of the imported CA has expired
+	ImportChainIncomplete = "ImportChainIncomplete" // a certificate is not signed by the next one, or the last one is not a root
+	ImportCRLMismatch     = "ImportCRLMismatch"     // the CRL of a certificate is missing, or belongs to another CA
+	ImportSerialRequired  = "ImportSerialRequired"  // the CRL has entries, and both serial and inventory.txt are missing
 )
 
 // ImportError is a CA that cannot be imported.

@@ -17,7 +17,7 @@ import (
 const (
 	reasonPermitted    = "SigningPolicyMatches"
 	reasonNotPermitted = "NoSigningPolicyMatches"
-	// reasonForbidden is of decisions that Lintel may not write.
+	// reasonForbidden means that Lintel has no permission to approve or deny the request.
 	reasonForbidden = "ApprovalForbidden"
 )
 

@@ -33,7 +33,7 @@ const (
 	defaultRefresh = 5 * time.Minute
 
 	conditionCRLCurrent = "CRLCurrent"
-	// conditionCertificateCurrent is whether the CA's own certificate counts, and for long.
+	// conditionCertificateCurrent reports whether the CA's own certificate is valid for at least 180 days.
 	conditionCertificateCurrent = "CertificateCurrent"
 	reasonCAEndsSoon            = "EndsSoon"
 	reasonCAEnded               = "Ended"

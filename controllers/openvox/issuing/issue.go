@@ -35,9 +35,11 @@ const (
 	reasonTaken         = "CertnameTaken"
 	reasonNoAuthority   = "WaitingForAuthority"
 	reasonNotYetValid   = "NotYetValid"
-	// reasonWaitingForSigner is of a certificate that nothing else could sign the successor of.
+	// reasonWaitingForSigner means that a certificate that signs is not replaced yet, because no
+	// other certificate can sign its successor.
 	reasonWaitingForSigner = "WaitingForSigner"
-	// reasonMounted is of the CA's server's, while others run with it.
+	// reasonMounted means that Pods of another object have the Secret of the Certificate of the CA's
+	// server. The message names the object.
 	reasonMounted = "MountedElsewhere"
 )
 

@@ -16,7 +16,7 @@ import (
 	signingrules "github.com/lintel-policy/lintel/policies/rules/openvox/signing"
 )
 
-// reasonPolicyDenied is of a Certificate that no SigningPolicy matches.
+// reasonPolicyDenied means that no SigningPolicy matches.
 const reasonPolicyDenied = "PolicyDenied"
 
 // refusals are why no SigningPolicy permits a Certificate: none if its CertificateAuthority needs

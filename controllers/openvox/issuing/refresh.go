@@ -28,7 +28,7 @@ const (
 	believeAfter = 3 * time.Second
 )
 
-// reasonCRLRefused is of CRLs that are not taken.
+// reasonCRLRefused means that the CA returned a CRL that is not stored. The message has the cause.
 const reasonCRLRefused = "CRLRefused"
 
 // refreshed is what an attempt to read a CRL has come to.

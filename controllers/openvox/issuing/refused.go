@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// reasonRequestsRefused is of the Event about requests that the signing policies refuse.
+	// reasonRequestsRefused means that requests wait at the CA because no SigningPolicy permits them.
 	reasonRequestsRefused = "RequestsRefused"
 
 	// lookAfter is the shortest time between two looks at the requests of a CA, and reportAfter

@@ -18,15 +18,17 @@ import (
 )
 
 const (
-	// reasonIncomplete is of CRLs that lack a certificate that was revoked from here more than
-	// pendingTime ago, and reasonPending of those that lack only later ones.
+	// reasonIncomplete means that the CRL lacks certificates that Lintel has revoked. The message
+	// names them.
 	reasonIncomplete = "Incomplete"
 	reasonPending    = "RevocationPending"
-	// reasonUnconfirmed is of a revocation that the CRL does not show.
+	// reasonUnconfirmed means that the CRL does not list a revoked certificate.
 	reasonUnconfirmed = "RevocationUnconfirmed"
-	// reasonUnreadable is of a record of revocations that cannot be read.
+	// reasonUnreadable means that the Secret with the record of revocations cannot be read.
 	reasonUnreadable = "RecordUnreadable"
 
+	// pendingTime is how long after a revocation reasonPending is reported, and reasonIncomplete
+	// afterwards.
 	pendingTime = 15 * time.Second
 	// maxMissing bounds the certificates that a status names, and maxNamed those that a message
 	// does.

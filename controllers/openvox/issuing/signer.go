@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	// reasonDenied is of requests that policies do not permit any more.
+	// reasonDenied means that the policies no longer permit a request.
 	reasonDenied = "PolicyDenied"
-	// reasonRefused is of requests that the CA does not sign.
+	// reasonRefused means that the CA rejects the request.
 	reasonRefused = "RefusedByAuthority"
-	// reasonNameInUse is of requests that wait for another one with their certname.
+	// reasonNameInUse means that another request for the certname is being signed.
 	reasonNameInUse = "WaitingForAnotherRequest"
-	// reasonReissued tells that one certificate has made way for another.
+	// reasonReissued means that a certificate was revoked and issued again.
 	reasonReissued = "CertificateReissued"
 
 	// retryNameInUse is how long they wait at a time.

@@ -46,7 +46,7 @@ func (b *bundle) add(compressed io.Reader) error {
 		header, err := files.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			// What is behind counts for the digest of the layer.
+			// The data after the end of the archive counts for the digest of the layer.
 			_, err := io.Copy(io.Discard, b.unpacked.reader(unzipped))
 			if err != nil {
 				return b.failed(err)

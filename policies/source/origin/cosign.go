@@ -90,7 +90,7 @@ func (a *artifacts) verifySignature(ctx context.Context, layer ocispec.Descripto
 		} `json:"critical"`
 	}
 	if err := json.Unmarshal(text, &payload); err != nil {
-		return "", fmt.Errorf("what was signed cannot be read: %w", err)
+		return "", fmt.Errorf("reading the signed payload: %w", err)
 	}
 	if payload.Critical.Image.Digest != signed.String() {
 		return "", fmt.Errorf("its signature is for %q", payload.Critical.Image.Digest)
@@ -111,7 +111,7 @@ func readCosignKeys(entries map[string][]byte) ([]cosignKey, error) {
 		}
 		key, err := x509.ParsePKIXPublicKey(block.Bytes)
 		if err != nil {
-			return nil, refuse(ReasonCredentialsInvalid, "entry %s of the Secret with keys is no public key: %v", name, err)
+			return nil, refuse(ReasonCredentialsInvalid, "entry %s of the Secret with keys is not a public key: %v", name, err)
 		}
 		keys = append(keys, cosignKey{name, key})
 	}

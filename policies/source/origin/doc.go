@@ -1,7 +1,6 @@
-// Package origin fetches policy from where it is kept: Git repositories and OCI
-// registries.
+// Package origin fetches policies from Git repositories and OCI registries.
 //
-// A server is not trusted. Whatever it sends, a fetch takes no more time, memory and
-// traffic than its limits, because it happens in a process of its own; and content
-// without the signature that was asked for never leaves that process.
+// A server is not trusted. A fetch takes no more time, memory and traffic than its limits,
+// because it runs in a child process, and content without the required signature never leaves
+// that process.
 package origin

@@ -62,12 +62,12 @@ func fetchGit(ctx context.Context, request Request) (*Answer, error) {
 	return answer, nil
 }
 
-// CheckGitURL refuses a URL that cannot be fetched, or that holds a password: whoever
-// may read a PolicySource could read it.
+// CheckGitURL refuses a URL that cannot be fetched, or that contains a password: every reader of
+// the PolicySource could read it.
 func CheckGitURL(text string) error {
 	parsed, err := url.Parse(text)
 	if err != nil {
-		return refuse(ReasonFetchFailed, "spec.git.url is no URL: correct it")
+		return refuse(ReasonFetchFailed, "spec.git.url is not a valid URL: correct it")
 	}
 	switch parsed.Scheme {
 	case "http", "https":
@@ -95,7 +95,7 @@ func CheckGitURL(text string) error {
 // found is what a repository has for a ref, before its content is read.
 type found struct {
 	wanted
-	// objects reads at least the target and what it holds.
+	// objects reads at least the target and the objects that it refers to.
 	objects func(context.Context) (storer.EncodedObjectStorer, error)
 	close   func()
 }
@@ -194,7 +194,7 @@ func download(ctx context.Context, session transport.UploadPackSession, advertis
 	return objects, errors.Join(err, response.Close())
 }
 
-// packOf is the pack in an answer that may carry other messages beside it.
+// packOf returns the pack of an answer that may contain other messages, too.
 func packOf(capabilities *capability.List, answer io.Reader) io.Reader {
 	switch {
 	case capabilities.Supports(capability.Sideband64k):

@@ -191,7 +191,7 @@ func TestTrees(t *testing.T) {
 		"a link to a folder":    {files: map[string]string{"lib/a.rego": module}, prepare: link("lib", "other"), reason: ReasonContentRefused, message: "other is a link to a folder"},
 		"a link of no policy":   {files: map[string]string{"a.rego": module}, prepare: link("/etc/passwd", "README"), want: []string{"a.rego"}},
 		"a submodule":           {files: map[string]string{"a.rego": module}, prepare: addSubmodule, reason: ReasonContentRefused, message: "libs is a submodule"},
-		"an LFS pointer":        {files: map[string]string{"data.json": lfsHeader + "v1\noid sha256:1\nsize 1\n"}, reason: ReasonContentRefused, message: "data.json is kept in Git LFS"},
+		"an LFS pointer":        {files: map[string]string{"data.json": lfsHeader + "v1\noid sha256:1\nsize 1\n"}, reason: ReasonContentRefused, message: "data.json is stored in Git LFS"},
 		"no text":               {files: map[string]string{"a.rego": "\xff\xfe"}, reason: ReasonContentRefused, message: "a.rego is not UTF-8"},
 		"one large file":        {files: map[string]string{"a.rego": strings.Repeat("#", 101)}, limits: func(l *Limits) { l.FileBytes = 100 }, reason: ReasonTooLarge, message: "a.rego has more than 100 bytes"},
 		"large together":        {files: map[string]string{"a.rego": strings.Repeat("#", 60), "b.rego": strings.Repeat("#", 60)}, limits: func(l *Limits) { l.TotalBytes = 100 }, reason: ReasonTooLarge, message: "more than 100 bytes together"},
@@ -264,7 +264,7 @@ func TestEmptyAndMissingRepositories(t *testing.T) {
 	requireRefused(t, err, ReasonNotFound, "is empty: push a commit")
 	r.url = strings.Replace(r.url, "policies.git", "nothing.git", 1)
 	_, err = fetchApart(t, r.request())
-	requireRefused(t, err, ReasonNotFound, "is no repository")
+	requireRefused(t, err, ReasonNotFound, "is not a repository")
 	_, err = fetchApart(t, Request{Git: &v1alpha1.GitOrigin{URL: "file://" + t.TempDir()}})
 	requireRefused(t, err, ReasonNotFound, "opening the repository")
 	_, err = fetchApart(t, Request{Git: &v1alpha1.GitOrigin{URL: "file://" + r.Bare}})

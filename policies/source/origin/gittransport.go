@@ -51,8 +51,8 @@ func newSession(request Request, budget *budget) (transport.UploadPackSession, e
 	return githttp.NewClient(client).NewUploadPackSession(endpoint, authentication)
 }
 
-// httpClient trusts a Secret's ca.crt beside the system's authorities, and reads no
-// more than the budget.
+// httpClient trusts a Secret's ca.crt in addition to the system's authorities, and reads no more
+// than the budget.
 func httpClient(credentials map[string][]byte, budget *budget) (*http.Client, error) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	if authority := credentials[authorityKey]; len(authority) > 0 {
@@ -94,7 +94,7 @@ func newSSHSession(endpoint *transport.Endpoint, credentials map[string][]byte) 
 	endpoint.User = cmp.Or(endpoint.User, "git")
 	authentication, err := gitssh.NewPublicKeys(endpoint.User, credentials[identityKey], string(credentials[passwordKey]))
 	if err != nil {
-		return nil, refuse(ReasonCredentialsInvalid, "identity in the Secret is no private key that can be read (with password as its passphrase, if it has one): %v", err)
+		return nil, refuse(ReasonCredentialsInvalid, "identity in the Secret is not a readable private key (with password as its passphrase, if it has one): %v", err)
 	}
 	hosts, err := knownHosts(credentials[knownHostsKey])
 	if err != nil {
@@ -188,11 +188,11 @@ func describe(err error, request Request, budget *budget) error {
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed), strings.Contains(err.Error(), "ssh: unable to authenticate"):
 		return refuse(ReasonAuthenticationFailed, "%s refuses the credentials (%v): correct the Secret that secretRef names", address, err)
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return refuse(ReasonNotFound, "%s is no repository, or not for these credentials to see: correct the url, or the Secret that secretRef names", address)
+		return refuse(ReasonNotFound, "%s is not a repository, or these credentials have no access to it: correct the url, or the Secret that secretRef names", address)
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return refuse(ReasonNotFound, "%s is empty: push a commit", address)
 	case knownhosts.IsHostKeyChanged(err):
-		return refuse(ReasonHostKeyChanged, "%s shows another host key than known_hosts has: somebody may be between; if the server was given a new key, check it and put it into the Secret", address)
+		return refuse(ReasonHostKeyChanged, "%s shows another host key than known_hosts has: the connection may be intercepted; if the server has a new key, verify it and add it to the Secret", address)
 	case knownhosts.IsHostUnknown(err):
 		return refuse(ReasonHostKeyUnknown, "known_hosts in the Secret has no key of %s: check its key and add it", address)
 	case errors.As(err, &authority):
@@ -205,7 +205,8 @@ func describe(err error, request Request, budget *budget) error {
 // another each time: a status that named it would change with every try.
 var ownAddress = regexp.MustCompile(`\S+:\d+->`)
 
-// addressOf is the origin for messages, without what may be secret in a URL.
+// addressOf is the address of the origin for messages, without the parts of a URL that may be
+// secret.
 func addressOf(request Request) string {
 	text := ""
 	if request.Git != nil {

@@ -53,7 +53,7 @@ func verifyGit(origin *v1alpha1.GitOrigin, tag *object.Tag, commit *object.Commi
 		case tag == nil:
 			return "", refuse(ReasonVerificationFailed, "tag %s is a lightweight tag, which holds no signature: sign it with git tag -s", origin.Ref.Tag)
 		case tag.Name != origin.Ref.Tag:
-			return "", refuse(ReasonVerificationFailed, "the tag object of %s says that it is tag %s: somebody may have moved a signature; tag and sign again", origin.Ref.Tag, tag.Name)
+			return "", refuse(ReasonVerificationFailed, "the tag object of %s says that it is tag %s: the signature may have been moved; tag and sign again", origin.Ref.Tag, tag.Name)
 		}
 		signer, err := trusted.verify("tag "+tag.Name, tag.PGPSignature, tag)
 		if err != nil {
@@ -71,14 +71,14 @@ func verifyGit(origin *v1alpha1.GitOrigin, tag *object.Tag, commit *object.Commi
 	return strings.Join(signatures, "; "), nil
 }
 
-// readKeys tells OpenPGP keys from SSH keys by their first line.
+// readKeys distinguishes OpenPGP keys from SSH keys by their first line.
 func readKeys(entries map[string][]byte) (*trustedKeys, error) {
 	trusted := &trustedKeys{}
 	for name, text := range entries {
 		if bytes.Contains(text, []byte("-----BEGIN PGP PUBLIC KEY BLOCK-----")) {
 			keys, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(text))
 			if err != nil {
-				return nil, refuse(ReasonCredentialsInvalid, "entry %s of the Secret with keys is no OpenPGP key: %v", name, err)
+				return nil, refuse(ReasonCredentialsInvalid, "entry %s of the Secret with keys is not an OpenPGP key: %v", name, err)
 			}
 			trusted.pgp = append(trusted.pgp, keys...)
 			continue
@@ -167,7 +167,7 @@ func readSSHTime(text string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time such as 20270131Z", text)
+	return time.Time{}, fmt.Errorf("%q is not a time such as 20270131Z", text)
 }
 
 // signed is a commit or a tag.
@@ -185,11 +185,11 @@ func (t *trustedKeys) verify(what, signature string, object signed) (string, err
 	}
 	encoded := &plumbing.MemoryObject{}
 	if err := object.EncodeWithoutSignature(encoded); err != nil {
-		return "", refuse(ReasonVerificationFailed, "reading what was signed of %s: %v", what, err)
+		return "", refuse(ReasonVerificationFailed, "reading the signed content of %s: %v", what, err)
 	}
 	reader, err := encoded.Reader()
 	if err != nil {
-		return "", refuse(ReasonVerificationFailed, "reading what was signed of %s: %v", what, err)
+		return "", refuse(ReasonVerificationFailed, "reading the signed content of %s: %v", what, err)
 	}
 	defer reader.Close()
 	switch {
@@ -216,7 +216,7 @@ func (t *trustedKeys) verifySSH(what, text string, content io.Reader, now time.T
 		return "", refuse(ReasonVerificationFailed, "%s is signed by the SSH key %s, %v", what, fingerprint, err)
 	}
 	if err := sshsig.Verify(content, signature, key.key, signature.HashAlgorithm, sshNamespace); err != nil {
-		return "", refuse(ReasonVerificationFailed, "the SSH signature of %s is wrong (%v): it was made for something else, or the content was changed", what, err)
+		return "", refuse(ReasonVerificationFailed, "the SSH signature of %s is wrong (%v): it signs other content, or the content was changed", what, err)
 	}
 	return strings.TrimSpace(fmt.Sprintf("SSH key %s %s", fingerprint, key.name)), nil
 }

@@ -236,7 +236,7 @@ func TestPGPSignatures(t *testing.T) {
 		"revoked":   {signer: revoked, trusted: revoked, revoke: true, message: "key that was revoked"},
 		"changed":   {signer: ada, trusted: ada, change: func(text string) string { return text + "More.\n" }, message: "is wrong"},
 		"its age":   {signer: ada, trusted: ada, config: &packet.Config{Time: hourAgo, SigLifetimeSecs: 60}, message: "expired"},
-		"of no key": {signer: ada, trusted: nil, message: "no OpenPGP key"},
+		"of no key": {signer: ada, trusted: nil, message: "is not an OpenPGP key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, nil)

@@ -124,7 +124,7 @@ func (a *artifacts) manifest(ctx context.Context, found ocispec.Descriptor) (*oc
 	return manifest, nil
 }
 
-// read reads what is small, and checks its digest.
+// read reads a small object and checks its digest.
 func (a *artifacts) read(ctx context.Context, wanted ocispec.Descriptor) ([]byte, error) {
 	if wanted.Size > maxManifest {
 		return nil, refuse(ReasonTooLarge, "%s has %d bytes, more than %d", wanted.Digest, wanted.Size, maxManifest)

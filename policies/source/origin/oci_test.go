@@ -345,7 +345,7 @@ func TestCosign(t *testing.T) {
 		"another key":         {key: eve, trusted: map[string]string{"ada.pub": publicKey(t, ada)}, reason: ReasonVerificationFailed, message: "none of the trusted keys fits"},
 		"no signature":        {trusted: map[string]string{"ada.pub": publicKey(t, ada)}, reason: ReasonVerificationFailed, message: "is not signed: there is no tag sha256-"},
 		"of another artifact": {key: ada, of: other, trusted: map[string]string{"ada.pub": publicKey(t, ada)}, reason: ReasonVerificationFailed, message: "its signature is for \"" + other.String()},
-		"of something else":   {key: ada, payload: "hello", trusted: map[string]string{"ada.pub": publicKey(t, ada)}, reason: ReasonVerificationFailed, message: "cannot be read"},
+		"of something else":   {key: ada, payload: "hello", trusted: map[string]string{"ada.pub": publicKey(t, ada)}, reason: ReasonVerificationFailed, message: "reading the signed payload"},
 		"no key":              {key: ada, trusted: map[string]string{"ada": publicKey(t, ada)}, reason: ReasonCredentialsInvalid, message: "no entry that ends in .pub"},
 		"a broken key":        {key: ada, trusted: map[string]string{"ada.pub": "x"}, reason: ReasonCredentialsInvalid, message: "ada.pub"},
 	} {

@@ -19,7 +19,7 @@ type Request struct {
 	// Known is the revision that the caller has: it is not fetched again. The caller
 	// has it from the same origin with the same keys.
 	Known string `json:"known,omitempty"`
-	// Limits bound what is fetched. The zero value stands for DefaultLimits.
+	// Limits bound the fetch. The zero value means DefaultLimits.
 	Limits Limits `json:"limits,omitzero"`
 }
 
@@ -31,7 +31,7 @@ type Answer struct {
 	// Files are the policy files by their slash-separated paths below the origin's
 	// path: nil where Revision is the one that is known.
 	Files map[string]string `json:"files"`
-	// Signature says what was verified: empty where nothing had to be.
+	// Signature describes the verified signature; empty if none is required.
 	Signature string `json:"signature,omitempty"`
 }
 
@@ -39,7 +39,7 @@ type Answer struct {
 type Limits struct {
 	// Time is for all of it.
 	Time time.Duration `json:"time"`
-	// TransferBytes is what may be read from the network.
+	// TransferBytes bounds the bytes that are read from the network.
 	TransferBytes int64 `json:"transferBytes"`
 	// MemoryBytes is what the process that fetches may hold.
 	MemoryBytes int64 `json:"memoryBytes"`
@@ -90,7 +90,7 @@ const (
 type Error struct {
 	// Reason is one of those above.
 	Reason string `json:"reason"`
-	// Message says what is wrong, where, and what to do.
+	// Message contains the problem, its location and the remedy.
 	Message string `json:"message"`
 }
 

@@ -118,7 +118,7 @@ func TestSSH(t *testing.T) {
 		"a stranger's identity": {map[string]string{"identity": string(stranger), "known_hosts": known}, ReasonAuthenticationFailed, "refuses the credentials"},
 		"no known hosts":        {map[string]string{"identity": string(identity)}, ReasonCredentialsInvalid, "known_hosts is missing"},
 		"no identity":           {map[string]string{"known_hosts": known}, ReasonCredentialsInvalid, "identity is missing"},
-		"a broken identity":     {map[string]string{"identity": "x", "known_hosts": known}, ReasonCredentialsInvalid, "no private key"},
+		"a broken identity":     {map[string]string{"identity": "x", "known_hosts": known}, ReasonCredentialsInvalid, "is not a readable private key"},
 		"broken known hosts":    {map[string]string{"identity": string(identity), "known_hosts": "x"}, ReasonCredentialsInvalid, "known_hosts in the Secret cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,6 +137,6 @@ func TestSSH(t *testing.T) {
 		missing := Request{Git: &v1alpha1.GitOrigin{URL: "ssh://git@" + server.address + "/nothing.git"}}
 		missing.Credentials = secretData(map[string]string{"identity": string(identity), "known_hosts": known})
 		_, err := fetch(t.Context(), withLimits(missing))
-		requireRefused(t, err, ReasonNotFound, "is no repository")
+		requireRefused(t, err, ReasonNotFound, "is not a repository")
 	})
 }

@@ -42,7 +42,7 @@ func readTree(commit *object.Commit, folder string, limits Limits) (map[string]s
 	return t.read()
 }
 
-// tree is what is below a folder of a commit, by path.
+// tree is the content of a folder of a commit, by path.
 type tree struct {
 	limits  Limits
 	entries map[string]object.TreeEntry
@@ -50,7 +50,7 @@ type tree struct {
 	blobs   *object.Tree
 }
 
-// list lists what is not hidden. Folders may share their content, so that a small
+// list lists the entries that are not hidden. Folders may share their content, so that a small
 // repository can have more entries than any disk: their number is bounded here.
 func (t *tree) list(folder *object.Tree, prefix string, depth int) error {
 	if depth > maxDepth {
@@ -125,8 +125,8 @@ func (t *tree) blob(name string, hash plumbing.Hash) (*object.Blob, error) {
 	return &file.Blob, nil
 }
 
-// follow is the file that a link leads to. Where the link is no policy file and leads
-// to none, nobody would miss it.
+// follow returns the file that a link points to. A link that is neither a policy file nor points
+// to one is ignored.
 func (t *tree) follow(name string) (object.TreeEntry, error) {
 	at := name
 	for range maxLinks {
@@ -214,7 +214,7 @@ func (c *collection) add(name string, size int64, content io.Reader) error {
 	case !utf8.Valid(text):
 		return refuse(ReasonContentRefused, "%s is not UTF-8 text: save it as UTF-8", name)
 	case strings.HasPrefix(string(text), lfsHeader):
-		return refuse(ReasonContentRefused, "%s is kept in Git LFS, which is not fetched: put the file itself into the repository", name)
+		return refuse(ReasonContentRefused, "%s is stored in Git LFS, which Lintel does not fetch: put the file itself into the repository", name)
 	}
 	if c.total += int64(len(text)); c.total > c.limits.TotalBytes {
 		return refuse(ReasonTooLarge, "the policy files have more than %d bytes together: name a smaller folder as path, or keep data elsewhere", c.limits.TotalBytes)

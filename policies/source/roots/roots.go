@@ -8,7 +8,7 @@ import (
 	mozilla "golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// System are the system's authorities, or else Mozilla's.
+// System returns the system's certificate authorities or, if there are none, Mozilla's.
 func System() (*x509.CertPool, error) {
 	system, err := x509.SystemCertPool()
 	if err == nil && !system.Equal(x509.NewCertPool()) {

@@ -70,8 +70,8 @@ func (k types) make(t reflect.Type) *Schema {
 	}
 }
 
-// addFields adds the fields of a struct and of those within it that have no name of
-// their own. It says whether all are known.
+// addFields adds the fields of a struct and those of embedded structs. It reports whether all
+// are known.
 func (k types) addFields(fields map[string]*Schema, t reflect.Type) bool {
 	for i := range t.NumField() {
 		field := t.Field(i)

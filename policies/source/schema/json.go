@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// JSON is the schema as a JSON Schema that OPA's type checker reads: what is shared
-// is written once. The same schema has the same JSON each time.
+// JSON is the schema as a JSON Schema that OPA's type checker reads. Shared parts are written
+// once. The same schema always has the same JSON.
 func (s *Schema) JSON() json.RawMessage {
 	w := &writer{names: map[*Schema]string{}, definitions: map[string]any{}}
 	root := w.write(s)

@@ -8,8 +8,8 @@ import (
 
 var text = &Schema{Type: Text}
 
-// envelope are the fields that the objects of every kind have, whatever their schema
-// says of metadata: the API server sees to them.
+// envelope are the fields that the objects of every kind have, whatever their schema of
+// metadata: the API server sets them.
 var envelope = map[string]*Schema{
 	"apiVersion": text,
 	"kind":       text,

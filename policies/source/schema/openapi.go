@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// OpenAPI is a schema as OpenAPI v3 documents and CustomResourceDefinitions write it,
-// as far as it says which fields there are.
+// OpenAPI is a schema as OpenAPI v3 documents and CustomResourceDefinitions write it, limited to
+// the parts that define fields.
 type OpenAPI struct {
 	Ref                  string              `json:"$ref"`
 	Type                 string              `json:"type"`
@@ -80,7 +80,7 @@ func (c *converter) schema(in *OpenAPI) *Schema {
 			return anything
 		}
 		return c.component(name)
-	case in.Type == "" && len(in.AllOf) == 1: // a reference with a default beside it
+	case in.Type == "" && len(in.AllOf) == 1: // a reference with a default
 		return c.schema(in.AllOf[0])
 	}
 	switch in.Type {

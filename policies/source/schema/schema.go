@@ -1,16 +1,16 @@
-// Package schema says which fields the objects of a kind have, from Go types, from
-// CustomResourceDefinitions or from the OpenAPI documents of a cluster.
+// Package schema describes the fields of objects of a kind, from Go types,
+// CustomResourceDefinitions or the OpenAPI documents of a cluster.
 //
-// It errs on one side only: what is not known for certain is Any. Whoever looks for a
-// field that does not exist never finds one missing that does.
+// Invariant: a field of uncertain type is Any. A check for missing fields therefore never
+// reports a field that exists.
 package schema
 
 import (
 	"maps"
 )
 
-// Schema is what a value may look like. It is immutable once made, and shared: a
-// schema may stand in many places of others.
+// Schema describes a value. It is immutable after its creation, and shared: a schema may be part
+// of many others.
 type Schema struct {
 	// Type is one of those below.
 	Type Type
@@ -24,7 +24,7 @@ type Schema struct {
 type Type int
 
 const (
-	// Any may be anything: a map, an open object, or what is not known.
+	// Any may be any value: a map, an open object, or a value of unknown type.
 	Any Type = iota
 	// Object has no fields but those that are listed.
 	Object
@@ -60,7 +60,7 @@ func Union(schemas ...*Schema) *Schema {
 	return out
 }
 
-// merger keeps the unions of pairs, so that what is shared is merged once.
+// merger caches the unions of pairs, so that shared schemas are merged once.
 type merger map[[2]*Schema]*Schema
 
 func (m merger) union(a, b *Schema) *Schema {

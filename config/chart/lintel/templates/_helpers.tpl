@@ -62,10 +62,10 @@ as kubectl apply -k config/default, for the release's namespace and values.
 {{/* lintel.goMemoryLimit: 45 % of a memory limit in Mi or Gi. */}}
 {{- define "lintel.goMemoryLimit" -}}
 {{- $match := regexFind "^[0-9]+[MG]i$" (toString .) -}}
-{{- if not $match -}}{{- fail (printf "resources.limits.memory is %q: say it in whole Mi or Gi, as 1Gi" (toString .)) -}}{{- end -}}
+{{- if not $match -}}{{- fail (printf "resources.limits.memory: invalid value %q: must be a whole number of Mi or Gi, such as 1Gi" (toString .)) -}}{{- end -}}
 {{- $mebibytes := int (trimSuffix "Mi" (trimSuffix "Gi" $match)) -}}
 {{- if hasSuffix "Gi" $match -}}{{- $mebibytes = mul $mebibytes 1024 -}}{{- end -}}
-{{- if lt $mebibytes 256 -}}{{- fail (printf "resources.limits.memory is %s: the manager needs 256Mi at least" $match) -}}{{- end -}}
+{{- if lt $mebibytes 256 -}}{{- fail (printf "resources.limits.memory: invalid value %s: must be at least 256Mi" $match) -}}{{- end -}}
 {{ div (mul $mebibytes 45) 100 }}MiB
 {{- end -}}
 
