@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -188,4 +189,37 @@ func TestAnOutageThatIsReportedIsLookedAtAgain(t *testing.T) {
 		require.Positive(t, result.RequeueAfter)
 		require.LessOrEqual(t, result.RequeueAfter, s.options.interval)
 	}
+}
+
+// TestACacheThatIsBehind: it still has the status from before an outage was reported. That status
+// is not taken for the one that was written.
+func TestACacheThatIsBehind(t *testing.T) {
+	s := newSite(t)
+	dev := ozgroup("dev", "Developers")
+	s.apply(dev)
+	s.settle()
+	s.requireReconciled(dev)
+	before := get(s, dev).DeepCopy()
+	s.clock = s.clock.Add(staleIntervals * s.options.interval)
+	look := func() time.Duration {
+		for _, c := range s.all {
+			if c.of() == "OZGroup" {
+				result, err := c.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(dev)})
+				require.NoError(t, err)
+				return result.RequeueAfter
+			}
+		}
+		return 0
+	}
+	look()
+	require.Equal(t, v1.ReasonServerUnavailable, s.ready(dev).Reason)
+	for _, tenant := range s.tenants.All() {
+		_, err := tenant.Refresh(t.Context())
+		require.NoError(t, err)
+	}
+	s.behind = before
+	require.Positive(t, look(), "it waits for the cache")
+	s.behind = nil
+	look()
+	s.requireReconciled(dev)
 }

@@ -88,13 +88,48 @@ type reconciler[T v1.Object, S any] struct {
 	watched []func(cluster.Cluster) source.Source
 	// homes are the tenants of objects.
 	homes sync.Map // *management.Tenant by types.NamespacedName
+	// replaced are the resource versions of objects that this process has written since. A cache
+	// that returns one of them is behind: its status would look as if it had been written already.
+	replaced sync.Map // []string by types.NamespacedName
 	// linked is since when objects that are deleted are known to be in use at the server.
 	linked sync.Map // time.Time by types.UID
 }
 
 // Reconcile implements reconcile.Reconciler.
 func (r *reconciler[T, S]) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, r.empty(), r.carryOut)
+	return r.reporter().Reconcile(ctx, request, r.empty(), func(ctx context.Context, of T) (object.Report[S], error) {
+		if r.isBehind(of) {
+			return object.Report[S]{Again: object.RetryDelay}, nil
+		}
+		report, err := r.carryOut(ctx, of)
+		report.Written = r.noteWrites(of)
+		return report, err
+	})
+}
+
+// isBehind reports whether an object was read from a cache that lacks a write of this process.
+func (r *reconciler[T, S]) isBehind(of T) bool {
+	name := client.ObjectKeyFromObject(of)
+	replaced, known := r.replaced.Load(name)
+	if known && slices.Contains(replaced.([]string), of.GetResourceVersion()) {
+		return true
+	}
+	r.replaced.Delete(name)
+	return false
+}
+
+// noteWrites returns a function that notes the present version of an object as replaced if the
+// object has another one by then.
+func (r *reconciler[T, S]) noteWrites(of T) func() {
+	name, version := client.ObjectKeyFromObject(of), of.GetResourceVersion()
+	return func() {
+		if version == of.GetResourceVersion() {
+			return
+		}
+		replaced, _ := r.replaced.Load(name)
+		known, _ := replaced.([]string)
+		r.replaced.Store(name, append(slices.Clone(known), version))
+	}
 }
 
 func (r *reconciler[T, S]) of() string { return r.kind }
@@ -185,6 +220,7 @@ func (r *reconciler[T, S]) unsettle(name types.NamespacedName) {
 // leave forgets an object that is gone.
 func (r *reconciler[T, S]) leave(name types.NamespacedName) {
 	r.unsettle(name)
+	r.replaced.Delete(name)
 	r.metrics.says(r.kind, name, false)
 }
 
@@ -206,7 +242,7 @@ func (r *reconciler[T, S]) task(of T, tenant *management.Tenant, by credentials)
 	t := &task[T]{Tenant: tenant, by: by, object: of, next: copyOf(of), events: r.events}
 	t.save = func(ctx context.Context) error {
 		status := r.status(copyOf(t.next))
-		err := r.reporter().Write(ctx, of, object.Report[S]{Status: status})
+		err := r.reporter().Write(ctx, of, object.Report[S]{Status: status, Written: r.noteWrites(of)})
 		t.next.SetResourceVersion(of.GetResourceVersion())
 		return err
 	}
@@ -245,9 +281,11 @@ func (r *reconciler[T, S]) without(ctx context.Context, of T, by credentials, er
 // begin carries out an object that is there to stay.
 func (r *reconciler[T, S]) begin(ctx context.Context, of T, tenant *management.Tenant, by credentials) (object.Report[S], error) {
 	// Before anything is made, so that nothing is ever left behind.
+	note := r.noteWrites(of)
 	if err := r.reporter().SetFinalizer(ctx, of, controllerutil.AddFinalizer); err != nil {
 		return object.Report[S]{}, err
 	}
+	note()
 	t := r.task(of, tenant, by)
 	if outage := tenant.Outage(); outage != nil {
 		return r.settled(t, outage)

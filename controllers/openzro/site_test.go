@@ -47,8 +47,10 @@ type site struct {
 	// broken to writing Secrets.
 	statuses atomic.Int64
 	refused  func(client.Object) error
-	broken   error
-	denied   string
+	// behind is the answer of a cache that is behind: nil for none.
+	behind *v1.OZGroup
+	broken error
+	denied string
 	// stale is what the keeper knows from one look to the next.
 	stale map[*management.Tenant]bool
 }
@@ -85,6 +87,13 @@ func newSite(t *testing.T) *site {
 			}
 			s.statuses.Add(1)
 			return c.SubResource(sub).Patch(ctx, o, p, options...)
+		},
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+			if group, is := o.(*v1.OZGroup); is && s.behind != nil {
+				s.behind.DeepCopyInto(group)
+				return nil
+			}
+			return c.Get(ctx, key, o, options...)
 		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
 			if o.GetUID() == "" {
