@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -91,7 +90,7 @@ func (p *problem) state(f formula) stated {
 	case existence:
 		return stated{formula: f, text: p.writer.formula("", f)}
 	case atom:
-		return stated{formula: f, text: strconv.Quote(f.key())}
+		return stated{formula: f, text: measured(f.key())}
 	}
 	return stated{formula: f, text: fmt.Sprint(f)}
 }
@@ -115,6 +114,8 @@ func (p *problem) literal(f formula, positive bool) int {
 	switch f := f.(type) {
 	case bool, atom:
 		return p.newLiteral(stated{formula: f}, positive)
+	case negation:
+		return p.literal(f.of, !positive)
 	}
 	return p.literalOf(p.state(f), positive)
 }

@@ -60,8 +60,11 @@ func (w *writer) write(b *strings.Builder, f formula) {
 		at := witness{named{fmt.Sprintf("%s%d", w.prefix, w.depth)}}
 		w.depth++
 		defer func() { w.depth-- }()
-		all("some "+strconv.Quote(f.in.key()), f.body(at, memberTerm(f.in, at)))
+		all("some "+measured(f.in.key()), f.body(at, memberTerm(f.in, at)))
 	case atom:
-		b.WriteString(strconv.Quote(f.key()))
+		b.WriteString(measured(f.key()))
 	}
 }
+
+// measured is a text with its length before it, so that it shows where the text ends.
+func measured(text string) string { return strconv.Itoa(len(text)) + ":" + text }
