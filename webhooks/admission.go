@@ -121,7 +121,7 @@ func undecided(policy definition.FailurePolicy, failure error) *answer {
 	a := &answer{
 		code: http.StatusInternalServerError, reason: metav1.StatusReasonInternalError, failure: failure,
 	}
-	text := "Lintel could not judge this request: " + failure.Error()
+	text := "Lintel could not review this request: " + failure.Error()
 	if errors.Is(failure, errNotLoaded) {
 		a.code, a.reason = http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable
 		text = "Lintel has not loaded its policies yet; retry"

@@ -245,7 +245,7 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 	if err != nil {
 		return review, unreadable(&admission.ReviewError{
 			UID: review.UID, Code: http.StatusTooManyRequests,
-			Message: "Lintel is judging as many reviews as it can; retry",
+			Message: "Lintel is at its limit of concurrent reviews; retry",
 		})
 	}
 	defer leave()
@@ -262,7 +262,7 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 		return review, unreadable(&admission.ReviewError{UID: review.UID, Code: http.StatusTooManyRequests, Message: err.Error()})
 	}
 	if err != nil {
-		h.options.Logger.ErrorContext(ctx, "review not judged", "entry", served.name, "uid", review.UID, "error", err)
+		h.options.Logger.ErrorContext(ctx, "review failed", "entry", served.name, "uid", review.UID, "error", err)
 		a = undecided(served.failurePolicy, err)
 	}
 	return review, a

@@ -92,7 +92,7 @@ func (b *bodyReader) read(ctx context.Context, w http.ResponseWriter, r *http.Re
 	case int64(len(body)) > b.limit:
 		return nil, release, &admission.ReviewError{
 			UID: uidIn(body), Code: http.StatusRequestEntityTooLarge,
-			Message: fmt.Sprintf("the AdmissionReview is larger than %d bytes, the limit of what Lintel judges", b.limit),
+			Message: fmt.Sprintf("the AdmissionReview is larger than %d bytes, the limit of Lintel", b.limit),
 		}
 	}
 	return body, release, nil
@@ -105,7 +105,7 @@ func (b *bodyReader) overloaded(w http.ResponseWriter, r *http.Request) error {
 	prefix, _ := io.ReadAll(io.LimitReader(r.Body, uidPrefixBytes))
 	return &admission.ReviewError{
 		UID: uidIn(prefix), Code: http.StatusTooManyRequests,
-		Message: fmt.Sprintf("Lintel is judging reviews of %d bytes together, its limit; retry", b.total),
+		Message: fmt.Sprintf("Lintel is reviewing %d bytes together, its limit; retry", b.total),
 	}
 }
 

@@ -47,13 +47,13 @@ func TestCheckAsksTheRulesOfOrloj(t *testing.T) {
 		says      []string
 	}{
 		"good":                {manifests: goodAgent, code: exitAllowed, says: []string{"Agent gitops/a: admitted", `add /spec/limits`, "1 object: 1 admitted, 1 patched"}},
-		"bad":                 {manifests: strings.Replace(goodAgent, "model_ref: m", "limits: {timeout: soon}", 1), code: exitDenied, says: []string{`spec.limits.timeout: "soon" is no duration such as 30s or 1m30s`, "field spec.limits.timeout", "spec.model_ref: a value is needed"}},
+		"bad":                 {manifests: strings.Replace(goodAgent, "model_ref: m", "limits: {timeout: soon}", 1), code: exitDenied, says: []string{`spec.limits.timeout: "soon" is not a duration such as 30s or 1m30s`, "field spec.limits.timeout", "spec.model_ref: a value is needed"}},
 		"namespace at hand":   {manifests: mappedAgent + namespaceOf, code: exitAllowed},
 		"namespace forbids":   {manifests: mappedAgent + strings.Replace(namespaceOf, "prod*", "test", 1), code: exitDenied, says: []string{"kubectl annotate --overwrite namespace gitops 'orloj.dev/allowed-target-namespaces=test,production'"}},
 		"namespace not given": {manifests: mappedAgent, code: exitError, says: []string{"Agent gitops/a: undecided", `policy orloj.mapping: it reads input.namespace, and namespace "gitops" is not at hand`}},
 		"open":                {manifests: mappedAgent + strings.Replace(namespaceOf, "prod*", "test", 1), flags: []string{"--orloj-namespace-mapping=open"}, code: exitAllowed},
 		"open, no namespace":  {manifests: mappedAgent, flags: []string{"--orloj-namespace-mapping=Open"}, code: exitAllowed},
-		"no such mode":        {manifests: goodAgent, flags: []string{"--orloj-namespace-mapping=closed"}, code: exitError, says: []string{`--orloj-namespace-mapping: "closed" is none of Restricted, Open`}},
+		"no such mode":        {manifests: goodAgent, flags: []string{"--orloj-namespace-mapping=closed"}, code: exitError, says: []string{`--orloj-namespace-mapping: "closed" is not one of Restricted, Open`}},
 		"one key twice": {
 			manifests: mappedAgent + namespaceOf + "---\n" + strings.Replace(goodAgent, "gitops", "production", 1), code: exitDenied,
 			says: []string{"Agent gitops/a: admitted", "the store key production/a belongs to Agent gitops/a"},
@@ -78,7 +78,7 @@ func TestOrlojGuardIsStarted(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"--upstream", "orlojd:8080"}, `--upstream "orlojd:8080" is no URL such as http://orlojd.orloj.svc:8080`},
+		{[]string{"--upstream", "orlojd:8080"}, `--upstream "orlojd:8080" is not a URL such as http://orlojd.orloj.svc:8080`},
 		{[]string{"http://x"}, "stands alone"},
 		{[]string{"--upstream", "http://x", "--listen", "nowhere:1:2"}, "listening on nowhere:1:2"},
 	} {

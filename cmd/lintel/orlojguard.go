@@ -45,7 +45,7 @@ ORLOJ_CRD_CONFLICT_POLICY says it; what is unknown is warn.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			address, err := url.Parse(upstream)
 			if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
-				return usage.Errorf(cmd, "--upstream %q is no URL such as http://orlojd.orloj.svc:8080", upstream)
+				return usage.Errorf(cmd, "--upstream %q is not a URL such as http://orlojd.orloj.svc:8080", upstream)
 			}
 			if !cmd.Flags().Changed("crd-conflict-policy") {
 				policy = os.Getenv("ORLOJ_CRD_CONFLICT_POLICY")

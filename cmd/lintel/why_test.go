@@ -104,7 +104,7 @@ func TestWhyOfAConstraint(t *testing.T) {
 	dir := folder(t, map[string]string{"names.yaml": namesTemplate + "spec: {match: {kinds: [{apiGroups: [\"\"], kinds: [Pod]}]}}\n"})
 	found := lintel(t, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n", "why", "-p", dir, "-f", "-")
 	require.Zero(t, found.code, found.stderr)
-	require.Contains(t, found.stdout, "Deployment.apps is not one of Pod; an ExpansionTemplate for the kind, in the same source, would have it judge the Pod template\n")
+	require.Contains(t, found.stdout, "Deployment.apps is not one of Pod; an ExpansionTemplate for the kind, in the same source, would make it review the Pod template\n")
 }
 
 func TestWhyUsage(t *testing.T) {

@@ -60,7 +60,7 @@ func run(args []string, stdout io.Writer, warn func(string)) error {
 	}
 	certname := flags.Arg(0)
 	if len(certname) > maxCertname || !certnames.MatchString(certname) {
-		return fmt.Errorf("%.300q is no certname", certname)
+		return fmt.Errorf("%.300q is not a certname", certname)
 	}
 	text, err := os.ReadFile(*config)
 	if err != nil {

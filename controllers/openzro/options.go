@@ -52,7 +52,7 @@ func (o *settings) addTo(flags *pflag.FlagSet) {
 // check says what is wrong with the flags.
 func (o *settings) check() error {
 	if where, err := url.Parse(o.managementURL); err != nil || where.Scheme != "https" && where.Scheme != "http" || where.Host == "" || where.User != nil {
-		return fmt.Errorf("--openzro-management-url: %q is no URL such as https://openzro.example.com", o.managementURL)
+		return fmt.Errorf("--openzro-management-url: %q is not a URL such as https://openzro.example.com", o.managementURL)
 	}
 	for _, glob := range o.sidecarProfiles {
 		if glob == "" || strings.Trim(glob, "abcdefghijklmnopqrstuvwxyz0123456789-*?") != "" {
@@ -62,7 +62,7 @@ func (o *settings) check() error {
 	for flag, globs := range map[string][]string{"openzro-default-namespaces": o.defaultNamespaces, "openzro-pod-templates": o.podTemplates} {
 		for _, glob := range globs {
 			if _, err := path.Match(glob, ""); err != nil {
-				return fmt.Errorf("--%s: %q is no name of a namespace and no glob such as team-*", flag, glob)
+				return fmt.Errorf("--%s: %q is not a name of a namespace and no glob such as team-*", flag, glob)
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func (o *settings) check() error {
 	case len(validation.IsDNS1123Label(o.clusterName)) > 0:
 		return fmt.Errorf("--openzro-cluster-name: %q is no DNS label such as kubernetes", o.clusterName)
 	case len(validation.IsDNS1123Subdomain(o.clusterDNS)) > 0:
-		return fmt.Errorf("--openzro-cluster-dns: %q is no domain such as svc.cluster.local", o.clusterDNS)
+		return fmt.Errorf("--openzro-cluster-dns: %q is not a domain such as svc.cluster.local", o.clusterDNS)
 	}
 	return system.CheckNamespaces("openzro-namespaces", o.namespaces)
 }

@@ -39,9 +39,9 @@ func TestSettings(t *testing.T) {
 	_, err = check("--openzro-management-url=http://openzro.openzro.svc:80/", "--openzro-default-namespaces=team-*,shop", "--openzro-namespaces=a,b", "--openzro-auto-groups=team-*=Servers, and more")
 	require.NoError(t, err)
 	for arg, says := range map[string]string{
-		"--openzro-management-url=api.openzro.io": `--openzro-management-url: "api.openzro.io" is no URL such as https://openzro.example.com`,
-		"--openzro-management-url=https://u:p@x":  `--openzro-management-url: "https://u:p@x" is no URL such as https://openzro.example.com`,
-		"--openzro-default-namespaces=[":          `--openzro-default-namespaces: "[" is no name of a namespace and no glob such as team-*`,
+		"--openzro-management-url=api.openzro.io": `--openzro-management-url: "api.openzro.io" is not a URL such as https://openzro.example.com`,
+		"--openzro-management-url=https://u:p@x":  `--openzro-management-url: "https://u:p@x" is not a URL such as https://openzro.example.com`,
+		"--openzro-default-namespaces=[":          `--openzro-default-namespaces: "[" is not a name of a namespace and no glob such as team-*`,
 		"--openzro-auto-groups=team":              `--openzro-auto-groups: Invalid value "team": must be NAMESPACE=NAME`,
 		"--openzro-sidecar-profiles=a[b]":         `--openzro-sidecar-profiles: Invalid value "a[b]"`,
 		"--openzro-pod-templates=[":               "--openzro-pod-templates",
@@ -49,7 +49,7 @@ func TestSettings(t *testing.T) {
 		"--openzro-client-image=":                 "--openzro-client-image is empty: name the image of the client, such as openzro/openzro:latest",
 		"--openzro-interval=10ms":                 "--openzro-interval is 10ms: at least 1s is between two looks at the server",
 		"--openzro-cluster-name=My Cluster":       `--openzro-cluster-name: "My Cluster" is no DNS label such as kubernetes`,
-		"--openzro-cluster-dns=":                  `--openzro-cluster-dns: "" is no domain such as svc.cluster.local`,
+		"--openzro-cluster-dns=":                  `--openzro-cluster-dns: "" is not a domain such as svc.cluster.local`,
 		"--openzro-namespaces=A":                  `--openzro-namespaces: Invalid value "A"`,
 	} {
 		_, err := check(arg)

@@ -24,7 +24,7 @@ func TestSettings(t *testing.T) {
 		{nil, "--orloj-postgres-dsn is missing: give the connection string of orlojd's database, there or in ORLOJ_POSTGRES_DSN"},
 		{[]string{"--orloj-postgres-dsn=x", "--orloj-storage-backend=memory"}, `--orloj-storage-backend is "memory", and there is postgres alone`},
 		{[]string{"--orloj-postgres-dsn=x", "--orloj-sql-driver=pq"}, `--orloj-sql-driver is "pq", and there is pgx alone`},
-		{[]string{"--orloj-postgres-dsn=x", "--orloj-namespace-mapping=closed"}, `--orloj-namespace-mapping: "closed" is none of Restricted, Open`},
+		{[]string{"--orloj-postgres-dsn=x", "--orloj-namespace-mapping=closed"}, `--orloj-namespace-mapping: "closed" is not one of Restricted, Open`},
 		{[]string{"--orloj-postgres-dsn=x", "--orloj-drift-interval=0s"}, "--orloj-status-sync-interval and --orloj-drift-interval are above 0"},
 	} {
 		_, _, err := complete(c.args...)

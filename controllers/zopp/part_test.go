@@ -25,7 +25,7 @@ func TestBadSettings(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"--zopp-namespace-mapping=closed"}, `--zopp-namespace-mapping: "closed" is none of Restricted, Open`},
+		{[]string{"--zopp-namespace-mapping=closed"}, `--zopp-namespace-mapping: "closed" is not one of Restricted, Open`},
 		{[]string{"--zopp-poll-interval=0s"}, "--zopp-poll-interval is above 0"},
 	} {
 		s, err := parse(t, c.args...)

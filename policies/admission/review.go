@@ -82,7 +82,7 @@ func DecodeReview(body []byte) (*Review, error) {
 	}
 	switch {
 	case root == nil:
-		return fail("the body is no AdmissionReview: it is not a JSON object")
+		return fail("the body is not an AdmissionReview: it is not a JSON object")
 	case terms.Text(root, "kind") != "AdmissionReview":
 		return fail("the body is of kind %q, not AdmissionReview", terms.Text(root, "kind"))
 	case terms.Text(root, "apiVersion") != "admission.k8s.io/v1":

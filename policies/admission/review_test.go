@@ -105,7 +105,7 @@ func TestCertificateRequestsOfReviews(t *testing.T) {
 		want     string // in what policies read, empty where that is nothing
 	}{
 		"no PEM":           {signing, `{"spec":{"request":"` + encoded + `"}}`, `"error": "`},
-		"no base64":        {signing, `{"spec":{"request":"!"}}`, "spec.request is no base64"},
+		"no base64":        {signing, `{"spec":{"request":"!"}}`, "spec.request is not base64"},
 		"no request":       {signing, `{"spec":{}}`, ""},
 		"another resource": {GroupVersionResource{Version: "v1", Resource: "pods"}, `{"spec":{"request":"!"}}`, ""},
 	} {

@@ -46,7 +46,7 @@ func (r *Request) readSubject(der []byte) error {
 		}
 		value, ok := content.(string)
 		if !ok {
-			return fmt.Errorf("%s is no text", name)
+			return fmt.Errorf("%s is not a text", name)
 		}
 		if err := clean(value); err != nil {
 			return fmt.Errorf("%s %w", name, err)

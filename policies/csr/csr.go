@@ -131,7 +131,7 @@ func parse(text []byte) (*Request, error) {
 	}
 	var outer certificationRequest
 	if err := unmarshalExact(der, &outer, "the certificate request"); err != nil {
-		return nil, fmt.Errorf("it is no PKCS#10 certificate request: %w", err)
+		return nil, fmt.Errorf("it is not a PKCS#10 certificate request: %w", err)
 	}
 	r := empty()
 	if err := r.readSubject(outer.Info.Subject.FullBytes); err != nil {

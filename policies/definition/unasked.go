@@ -86,7 +86,7 @@ func UnreadTests(source Source) (found CompileErrors, err error) {
 	return found, err
 }
 
-// unreadTests names the tests of a module that is none of tests, in one line.
+// unreadTests names the tests of a module that is not one of tests, in one line.
 func unreadTests(module *ast.Module) CompileErrors {
 	var names []string
 	var first *ast.Rule

@@ -39,7 +39,7 @@ type conflict struct {
 
 func (c *conflict) reason() string {
 	if c.other == nil {
-		return fmt.Sprintf("it %s being %s; set only what is absent", c.mine, c.path)
+		return fmt.Sprintf("it %s being %s; set absent fields only", c.mine, c.path)
 	}
 	other, too := c.other, ""
 	if c.mine == c.theirs {

@@ -76,7 +76,7 @@ func withoutValues(message string) string {
 	if slices.Contains(valueFree, detail) {
 		return message
 	}
-	return function + " cannot use the value that it was given (not shown: it may be secret)"
+	return function + " cannot use its operand (not shown: it may be secret)"
 }
 
 // failure is the error of an evaluation, or of one function in it.

@@ -32,7 +32,7 @@ func (p *compiledPolicy) unasked(s *Snapshot, e *evaluation, q Question) Explana
 	}
 	unmet := p.unmet(r, kind, verb)
 	if e.isExempt(p.set) && verb && p.set.inScope(r) {
-		one.Condition, one.Reason = "scope", fmt.Sprintf("%s of %s is a request by which Kubernetes itself deletes objects, or Lintel writes what it controls: policies below the enterprise are not evaluated for it", r.Operation, cmp.Or(r.Username, "this user"))
+		one.Condition, one.Reason = "scope", fmt.Sprintf("%s of %s is a request by which Kubernetes itself deletes objects, or Lintel writes objects that it controls: policies below the enterprise are not evaluated for it", r.Operation, cmp.Or(r.Username, "this user"))
 		return one
 	}
 	if !p.matcher.NamesKind(kind) { // it says most, and hides all else
@@ -62,11 +62,11 @@ func (p *compiledPolicy) describe(unmet condition, e *evaluation, kind admission
 		}
 		reason := fmt.Sprintf("%s is not one of %s", kind, kindNames(match.Kinds))
 		if _, workload := admission.PodTemplatePath(kind); workload && q == QuestionValidate && p.matcher.MatchesKind(admission.PodKind) && match.Expand == definition.ExpandNone {
-			reason += "; " + p.form.howToExpand() + " would have it judge the Pod template"
+			reason += "; " + p.form.howToExpand() + " would make it review the Pod template"
 		}
 		return "kinds", reason
 	case conditionNamespaces:
-		return "namespaces", fmt.Sprintf("%s is none of %s", whereOf(r), strings.Join(match.Namespaces, ", "))
+		return "namespaces", fmt.Sprintf("%s is not one of %s", whereOf(r), strings.Join(match.Namespaces, ", "))
 	case conditionExcludedNamespaces:
 		i := slices.IndexFunc(match.ExcludedNamespaces, func(glob string) bool { return r.InNamespaces([]string{glob}) })
 		return "excludedNamespaces", fmt.Sprintf("%s is excluded by %s", whereOf(r), match.ExcludedNamespaces[i])
@@ -115,7 +115,7 @@ func whereOf(r *admission.Review) string {
 	case r.IsNamespace():
 		return fmt.Sprintf("namespace %q", r.DisplayName())
 	case r.Namespace == "":
-		return "what is in no namespace"
+		return "an object without a namespace"
 	default:
 		return fmt.Sprintf("namespace %q", r.Namespace)
 	}

@@ -75,7 +75,7 @@ func TestEntryPointsSayWhatTheyMean(t *testing.T) {
 			rego: "package p\nhelp := to_number(input.request.object.metadata.name)\ndeny contains \"no\" if true\ndeny contains \"x\" if help > 1",
 			denials: []string{
 				"no|deny|3",
-				"policy p cannot be evaluated: to_number cannot use the value that it was given (not shown: it may be secret)|help|2",
+				"policy p cannot be evaluated: to_number cannot use its operand (not shown: it may be secret)|help|2",
 			},
 		},
 		"input": {
@@ -298,6 +298,6 @@ func TestErrorsQuoteNoValues(t *testing.T) {
 		require.Len(t, decision.Denials, 1, body)
 		require.True(t, decision.Denials[0].Error, body)
 		require.NotContains(t, decision.Denials[0].Text(), "HUNTER2VALUE")
-		require.Contains(t, decision.Denials[0].Text(), "cannot use the value that it was given", body)
+		require.Contains(t, decision.Denials[0].Text(), "cannot use its operand", body)
 	}
 }

@@ -150,7 +150,7 @@ func (c *candidateCheck) match(policy engine.PolicyInfo) []Violation {
 			report("matches outside its scope: %s is cluster-scoped, so that no %s is in a namespace of %s; take the kind out of match.kinds", kind, kind.Kind, c.scope.Key())
 		}
 		if kind.Version != "" && kind.Version != "*" {
-			report("names version %s of %s: which version everybody's policies are given is not for a scope below the enterprise to say; leave version out", kind.Version, kind)
+			report("names version %s of %s: a scope below the enterprise cannot choose the version that all policies receive; remove version", kind.Version, kind)
 		}
 	}
 	return out
@@ -226,7 +226,7 @@ func (c *candidateCheck) redeclares(parent *engine.PolicySet) []Violation {
 		for _, own := range c.packages() {
 			if overlaps(own.name, policy.Package) {
 				out = append(out, Violation{ReasonRedeclares, own.location.Errorf(
-					"package %s stands in the place of policy %s of source %s, which is of a scope above: it would not change that policy, which is evaluated on its own; give it another name", own.name, policy.Package, parent.Name())})
+					"package %s has the path of policy %s of source %s, which is of a scope above: it would not change that policy, which is evaluated on its own; give it another name", own.name, policy.Package, parent.Name())})
 			}
 		}
 	}

@@ -121,7 +121,7 @@ func TestOpenClawInstancesAreJudged(t *testing.T) {
 	namespace := newNamespace(t)
 	output, ok := apply(t, instance(namespace, "fax", nil, map[string]any{"integrations": []any{map[string]any{"type": "fax"}}}))
 	require.False(t, ok)
-	require.Contains(t, output, `spec.integrations[0].type: "fax" is no connector; there are gcal, gdrive, github, gmail, jira`)
+	require.Contains(t, output, `spec.integrations[0].type: "fax" is not a connector; there are gcal, gdrive, github, gmail, jira`)
 	output, ok = apply(t, instance(namespace, "evil", nil, map[string]any{"images": map[string]any{"opa": "evil.example.com/opa:1.4.2"}}))
 	require.False(t, ok)
 	require.Contains(t, output, "is from no registry that is permitted here")

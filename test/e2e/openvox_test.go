@@ -180,7 +180,7 @@ func TestOpenVoxKinds(t *testing.T) {
 	}
 	const aSize = "a volume's size is a quantity above 0, such as 1Gi"
 	for _, c := range [][3]string{
-		{"SigningPolicy", `{"certificateAuthorityRef":"main","pattern":{"allow":["web["]}}`, `spec.pattern.allow[0]: "web[" is no glob`},
+		{"SigningPolicy", `{"certificateAuthorityRef":"main","pattern":{"allow":["web["]}}`, `spec.pattern.allow[0]: "web[" is not a glob`},
 		{"SigningPolicy", `{"certificateAuthorityRef":"main","pattern":{"allow":[]}}`, "spec.pattern.allow"},
 		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_role"}]}`, "give exactly one of value and valueFrom"},
 		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_role","value":"a","valueFrom":{"secretKeyRef":{"name":"b","key":"c"}}}]}`, "give exactly one of value and valueFrom"},
@@ -240,7 +240,7 @@ func TestOpenVoxKinds(t *testing.T) {
 		{"Server", `{"configRef":"c","certificateRef":"s","ca":true,"replicas":2}`, "there is one server of a CA, and not 2"},
 		{"Server", `{"configRef":"c","certificateRef":"s","javaArgs":"-Xmx2g","resources":{"limits":{"memory":"1Gi"}}}`, "does not fit into the memory limit"},
 		{"Pool", `{"route":{"enabled":true,"hostname":"*.example.com","gatewayRef":{"name":"g"}}}`, "spec.route.hostname"},
-		{"Config", `{"image":{},"logging":{"loggers":{"${env.HOME}":"INFO"}}}`, "is no name of a class or package"},
+		{"Config", `{"image":{},"logging":{"loggers":{"${env.HOME}":"INFO"}}}`, "is not a name of a class or package"},
 	} {
 		output, ok := apply(t, object(c[0], c[1]))
 		require.False(t, ok, c[1])

@@ -285,7 +285,7 @@ func TestOrlojDefaultsAndDenies(t *testing.T) {
 	require.False(t, ok)
 	for _, words := range []string{
 		`admission webhook "objects.orloj.dev" denied the request`, "spec.cli.command: a value is needed, since spec.type is cli",
-		`spec.risk_level: "extreme" is none of critical, high, low, medium`,
+		`spec.risk_level: "extreme" is not one of critical, high, low, medium`,
 	} {
 		require.Contains(t, output, words)
 	}

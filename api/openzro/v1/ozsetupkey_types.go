@@ -231,7 +231,7 @@ func (s OZSetupKeySpec) Expiry() (total time.Duration, err error) {
 	for rest := s.ExpiresIn; rest != ""; {
 		part := expiryPart.FindStringSubmatch(rest)
 		if part == nil {
-			return 0, fmt.Errorf("spec.expiresIn: %q is no duration such as 30d, 12h or 1h30m", s.ExpiresIn)
+			return 0, fmt.Errorf("spec.expiresIn: %q is not a duration such as 30d, 12h or 1h30m", s.ExpiresIn)
 		}
 		amount, unit := int64(0), expiryUnits[part[2]]
 		if amount, err = strconv.ParseInt(part[1], 10, 64); err != nil || amount > int64((math.MaxInt64-total)/unit) {

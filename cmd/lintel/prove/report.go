@@ -53,7 +53,7 @@ func (p *proof) allWarnings() []string {
 	warnings := slices.Clone(p.warnings)
 	for _, c := range p.conflicts {
 		if c.Helper && c.Outcome == restriction.Counterexample {
-			warnings = append(warnings, fmt.Sprintf("%s of %s and of %s, which are of one scope, differ on input %s: gateways that ask for it are told nothing there",
+			warnings = append(warnings, fmt.Sprintf("%s of %s and of %s, which are of one scope, differ on input %s: gateways get no answer there",
 				c.Decision, p.child.Name, c.ParentPolicy, c.InputText()))
 		}
 	}

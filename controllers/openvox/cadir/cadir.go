@@ -132,7 +132,7 @@ func (f Folder) keep(ca files) error {
 // the CA itself ends.
 func (f Folder) Issue(certname string, names []string, ttl time.Duration) (Pair, error) {
 	if !isCertname(certname) {
-		return Pair{}, fmt.Errorf("%q is no certname: lower-case letters, digits, and . _ - within", certname)
+		return Pair{}, fmt.Errorf("%q is not a certname: lower-case letters, digits, and . _ - within", certname)
 	}
 	ca, err := f.read()
 	if err != nil {

@@ -96,7 +96,7 @@ func TestCertnamesAreNoPaths(t *testing.T) {
 	f := newFolder(t)
 	for _, certname := range []string{"", "../../up", "a/b", ".a", "-x", "a..b", "a b", "$(id)", "A", "a\x00"} {
 		_, err := f.Issue(certname, nil, time.Hour)
-		require.ErrorContains(t, err, "is no certname", certname)
+		require.ErrorContains(t, err, "is not a certname", certname)
 	}
 }
 

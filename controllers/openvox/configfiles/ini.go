@@ -40,7 +40,7 @@ func (f *ini) set(name, value string) {
 	switch {
 	case f.err != nil:
 	case !settingName.MatchString(name):
-		f.err = fmt.Errorf("%q is no name of a setting", name)
+		f.err = fmt.Errorf("%q is not a name of a setting", name)
 	case strings.ContainsFunc(value, isControl):
 		f.err = fmt.Errorf("the value of %s has more than one line, or a control character", name)
 	case f.seen[name]:
@@ -168,7 +168,7 @@ func (in Input) puppetdbConf() (string, error) {
 		for _, text := range urls {
 			server, err := url.Parse(text)
 			if err != nil || server.Host == "" || server.Scheme != "https" && server.Scheme != "http" || strings.ContainsAny(text, ", \t") {
-				return "", fmt.Errorf("puppetdb.conf: %q is no URL of a PuppetDB, such as https://puppetdb:8081", text)
+				return "", fmt.Errorf("puppetdb.conf: %q is not a URL of a PuppetDB, such as https://puppetdb:8081", text)
 			}
 		}
 		f.set("server_urls", strings.Join(urls, ","))

@@ -47,7 +47,7 @@ func (in Input) logback() (string, error) {
 	file.Appender.Pattern = `%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %-5p [%t] [%c{2}] %m%n`
 	for _, name := range slices.Sorted(maps.Keys(spec.Loggers)) {
 		if !loggerName.MatchString(name) {
-			return "", fmt.Errorf("logback.xml: %q is no name of a logger, such as puppetlabs.puppetserver", name)
+			return "", fmt.Errorf("logback.xml: %q is not a name of a logger, such as puppetlabs.puppetserver", name)
 		}
 		written, err := level(spec.Loggers[name])
 		if err != nil {

@@ -168,9 +168,9 @@ func (c Classifier) Check() error {
 	case !strings.HasPrefix(c.Path, "/"):
 		return fmt.Errorf("path %q does not begin with /", c.Path)
 	case c.sendsFacts() && !strings.HasPrefix(c.FactsDirectory, "/"):
-		return fmt.Errorf("factsDirectory %q is no absolute path", c.FactsDirectory)
+		return fmt.Errorf("factsDirectory %q is not an absolute path", c.FactsDirectory)
 	case c.Cache.Enabled && !strings.HasPrefix(c.Cache.Directory, "/"):
-		return fmt.Errorf("cache.directory %q is no absolute path", c.Cache.Directory)
+		return fmt.Errorf("cache.directory %q is not an absolute path", c.Cache.Directory)
 	}
 	_, err := c.Target("certname")
 	return err
@@ -183,7 +183,7 @@ func (c Classifier) Target(certname string) (*url.URL, error) {
 	whole := strings.TrimSuffix(c.URL, "/") + strings.ReplaceAll(c.Path, "{certname}", url.PathEscape(certname))
 	target, err := url.Parse(whole)
 	if err != nil || strings.ContainsFunc(whole, unicode.IsSpace) {
-		return nil, fmt.Errorf("path %q is none of a URL", c.Path)
+		return nil, fmt.Errorf("path %q is not the path of a URL", c.Path)
 	}
 	return target, nil
 }
@@ -259,7 +259,7 @@ var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 func checkHeader(name, value string) error {
 	switch {
 	case !headerName.MatchString(name):
-		return fmt.Errorf("%q is no name of a header", name)
+		return fmt.Errorf("%q is not a name of a header", name)
 	case slices.ContainsFunc(owned, func(o string) bool { return strings.EqualFold(o, name) }):
 		return fmt.Errorf("the header %s is not to be set: each request has its own", name)
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):

@@ -128,7 +128,7 @@ func TestSetupScriptTakesNoPaths(t *testing.T) {
 		command.Env = append(os.Environ(), "SETUP_PROGRAM=", "WORK_DIR="+folder, "CA_DIR="+folder, "CERTNAME="+certname, "DNS_ALT_NAMES=", "CA_TTL=1")
 		output, err := command.CombinedOutput()
 		require.Error(t, err, certname)
-		require.Contains(t, string(output), "is no certname", certname)
+		require.Contains(t, string(output), "is not a certname", certname)
 	}
 }
 
@@ -899,7 +899,7 @@ func TestServerCertificate(t *testing.T) {
 	require.False(t, s.Get("main-server", &v1alpha1.Certificate{}), "one is named")
 	server := certificates.MakeCertificate("server", "../../x").Obj()
 	require.NoError(t, s.Client.Create(t.Context(), server))
-	s.Denied = `spec.certname: "../../x" is no certname`
+	s.Denied = `spec.certname: "../../x" is not a certname`
 	object = s.reconcile()
 	require.Contains(t, state(object, v1alpha1.ConditionInitialized), `False ServerCertificateNotAdmitted Certificate server of the CA's server is not admitted: spec.certname: "../../x"`)
 	require.Equal(t, v1alpha1.CertificateAuthorityError, object.Status.Phase)

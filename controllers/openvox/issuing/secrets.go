@@ -190,7 +190,7 @@ func (s secrets) intermediate(ctx context.Context, ca *v1alpha1.CertificateAutho
 	case secret == nil:
 		return cadir.Authority{}, fmt.Sprintf("there is no Secret %s", name), nil
 	case secret.Annotations[rules.IntermediateAnnotation] != ca.Name:
-		return cadir.Authority{}, fmt.Sprintf("the Secret %s is not marked for this CertificateAuthority; whoever owns it sets its annotation %s to %q", name, rules.IntermediateAnnotation, ca.Name), nil
+		return cadir.Authority{}, fmt.Sprintf("the Secret %s is not marked for this CertificateAuthority; its owner must set the annotation %s to %q", name, rules.IntermediateAnnotation, ca.Name), nil
 	}
 	for _, key := range intermediateKeys {
 		if len(secret.Data[key]) == 0 {

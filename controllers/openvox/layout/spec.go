@@ -27,7 +27,7 @@ func Duration(text v1alpha1.Duration, fallback time.Duration) (time.Duration, er
 	}
 	value, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || value < 0 {
-		return 0, fmt.Errorf("%q is no duration such as 90d", text)
+		return 0, fmt.Errorf("%q is not a duration such as 90d", text)
 	}
 	const longest = int64(1<<63-1) / int64(time.Second)
 	if value > longest/unit {

@@ -142,13 +142,13 @@ func notJSON(answer *http.Response, quoted bool) string {
 		return "redirects elsewhere, which is not followed; give the address that it leads to as managementURL"
 	}
 	if !quoted {
-		return "the answer is none of a management server; check managementURL"
+		return "the answer is not that of a management server; check managementURL"
 	}
 	kind := answer.Header.Get("Content-Type")
 	if kind == "" {
 		kind = "no content type"
 	}
-	return fmt.Sprintf("the answer (%s) is none of a management server; check managementURL", kind)
+	return fmt.Sprintf("the answer (%s) is not that of a management server; check managementURL", kind)
 }
 
 // without is a text with no key in it, shortened after: what is cut off a key leaves the

@@ -181,7 +181,7 @@ func identity(document any, method string) (namespace, name string, err error) {
 	for _, key := range []string{"namespace", "name"} {
 		text, isText := metadata[key].(string)
 		if !isText && metadata[key] != nil {
-			return "", "", ambiguous("metadata.%s is no text", key)
+			return "", "", ambiguous("metadata.%s is not a text", key)
 		}
 		texts[key] = strings.TrimSpace(text)
 	}

@@ -64,7 +64,7 @@ func parseServer(server string) (address string, secure bool, err error) {
 	at, err := url.Parse(server)
 	switch {
 	case err != nil:
-		return "", false, fmt.Errorf("the address of the zopp server is no URL; %s", addressForm)
+		return "", false, fmt.Errorf("the address of the zopp server is not a URL; %s", addressForm)
 	case at.Scheme != "http" && at.Scheme != "https":
 		return "", false, fmt.Errorf("the address of the zopp server begins with %q; %s", at.Scheme+"://", addressForm)
 	case at.User != nil || at.RawQuery != "" || at.Fragment != "" || at.Path != "" && at.Path != "/":

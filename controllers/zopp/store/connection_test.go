@@ -27,7 +27,7 @@ func TestAddresses(t *testing.T) {
 		"":                              {err: `the address of the zopp server has no scheme; write it as http://zopp-server:50051, or https:// with TLS`},
 		"grpc://zopp-server:50051":      {err: `the address of the zopp server begins with "grpc://"; write it as http://zopp-server:50051, or https:// with TLS`},
 		"http://":                       {err: "the address of the zopp server names no host; write it as http://zopp-server:50051, or https:// with TLS"},
-		"http://zopp:port":              {err: "the address of the zopp server is no URL; write it as http://zopp-server:50051, or https:// with TLS"},
+		"http://zopp:port":              {err: "the address of the zopp server is not a URL; write it as http://zopp-server:50051, or https:// with TLS"},
 		"http://:50051":                 {err: "the address of the zopp server names no host; write it as http://zopp-server:50051, or https:// with TLS"},
 		"http://zopp-server:50051/path": {err: "the address of the zopp server has more than a scheme, a host and a port; write it as http://zopp-server:50051, or https:// with TLS"},
 		"http://a:secret@zopp:50051":    {err: "the address of the zopp server has more than a scheme, a host and a port; write it as http://zopp-server:50051, or https:// with TLS"},

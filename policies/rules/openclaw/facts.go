@@ -186,7 +186,7 @@ type peer struct {
 func (f *Facts) agree(ctx context.Context, p, other *sidecar.Policy, parents []*sidecar.Policy, before func(decision string) bool) {
 	for _, conflict := range restriction.Conflicts(ctx, p, []*sidecar.Policy{other}, parents) {
 		if conflict.Outcome == restriction.Counterexample && (conflict.Helper || before(conflict.Decision)) {
-			f.Unordered = append(f.Unordered, fmt.Sprintf("%s of %s and of %s, which are of one scope, differ on input %s: gateways that ask for it are told nothing there",
+			f.Unordered = append(f.Unordered, fmt.Sprintf("%s of %s and of %s, which are of one scope, differ on input %s: gateways get no answer there",
 				conflict.Decision, p.Name, other.Name, conflict.InputText()))
 			continue
 		}

@@ -16,7 +16,7 @@ deny contains {"msg": msg, "field": field} if {
 	some i, integration in instance.spec.integrations
 	not integration.type in connectors
 	field := sprintf("spec.integrations[%d].type", [i])
-	msg := sprintf("%s: %q is no connector; there are %s", [field, integration.type, concat(", ", sort(connectors))])
+	msg := sprintf("%s: %q is not a connector; there are %s", [field, integration.type, concat(", ", sort(connectors))])
 }
 
 deny contains {"msg": msg, "field": field} if {
@@ -25,7 +25,7 @@ deny contains {"msg": msg, "field": field} if {
 	j < i
 	other.type == integration.type
 	field := sprintf("spec.integrations[%d].type", [i])
-	msg := sprintf("%s: connector %q stands at spec.integrations[%d] already; a gateway has one of each", [field, integration.type, j])
+	msg := sprintf("%s: connector %q duplicates spec.integrations[%d]; a gateway has one of each", [field, integration.type, j])
 }
 
 # The enforcer must come from where the administrators say.

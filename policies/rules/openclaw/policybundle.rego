@@ -110,7 +110,7 @@ warn contains msg if {
 	some comparison in input.facts.comparisons
 	comparison.verdict == "unknown"
 	comparison.conflict
-	msg := sprintf("%s; it is admitted, and where they differ gateways are told nothing", [comparison.text])
+	msg := sprintf("%s; it is admitted, and gateways get no answer where they differ", [comparison.text])
 }
 
 warn contains msg if {

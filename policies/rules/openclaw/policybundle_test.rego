@@ -61,6 +61,6 @@ test_comparisons if {
 	unknown := object.union(found, {"verdict": "unknown", "text": "who knows"})
 	count(policybundle.deny) == 0 with input as review([good], {"comparisons": [unknown]})
 	policybundle.warn == {"who knows; it is admitted, since at run time it cannot"} with input as review([good], {"comparisons": [unknown]})
-	policybundle.warn == {"who knows; it is admitted, and where they differ gateways are told nothing"} with input as review([good], {"comparisons": [object.union(unknown, {"conflict": true})]})
+	policybundle.warn == {"who knows; it is admitted, and gateways get no answer where they differ"} with input as review([good], {"comparisons": [object.union(unknown, {"conflict": true})]})
 	count(policybundle.warn) == 2 with input as review([good], {"tightened": [found], "unordered": ["no effect"]})
 }

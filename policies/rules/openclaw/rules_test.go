@@ -107,8 +107,8 @@ func TestInstance(t *testing.T) {
 	facts := map[string]any{"registries": []string{"registry.example.com/openclaw"}}
 	for spec, want := range map[string]string{
 		`{"integrations":[{"type":"gmail"},{"type":"jira"}]}`:                          "",
-		`{"integrations":[{"type":"fax"}]}`:                                            `spec.integrations[0].type: "fax" is no connector; there are gcal, gdrive, github, gmail, jira`,
-		`{"integrations":[{"type":"jira"},{"type":"jira"}]}`:                           `spec.integrations[1].type: connector "jira" stands at spec.integrations[0] already`,
+		`{"integrations":[{"type":"fax"}]}`:                                            `spec.integrations[0].type: "fax" is not a connector; there are gcal, gdrive, github, gmail, jira`,
+		`{"integrations":[{"type":"jira"},{"type":"jira"}]}`:                           `spec.integrations[1].type: connector "jira" duplicates spec.integrations[0]`,
 		`{"images":{"gateway":"registry.example.com/openclaw/gateway:1"}}`:             "",
 		`{"images":{"opa":"registry.example.com/openclawish/opa:1"}}`:                  `spec.images.opa: "registry.example.com/openclawish/opa:1" is from no registry that is permitted here; permitted are registry.example.com/openclaw`,
 		`{"images":{"opa":"evil.example.com/opa"},"integrations":[{"type":"github"}]}`: "is from no registry",

@@ -17,7 +17,7 @@ certname := object.get(spec, "certname", "puppet")
 
 deny contains {"msg": msg, "field": "spec.certname"} if {
 	not signing.storable(certname)
-	msg := sprintf("spec.certname: %q is no certname; it has at most 253 of a-z, 0-9, dot, hyphen and underscore", [certname])
+	msg := sprintf("spec.certname: %q is not a certname; it has at most 253 of a-z, 0-9, dot, hyphen and underscore", [certname])
 }
 
 # Who has this certificate administers the CA. A plain name in a CA's auth.conf also lets in
@@ -116,7 +116,7 @@ deny contains {"msg": msg, "field": field} if {
 	some name, _ in spec.csrExtensions.customExtensions
 	not requestable(name)
 	field := sprintf("spec.csrExtensions.customExtensions.%s", [name])
-	msg := sprintf("%s: there is no such extension of Puppet's, or it has a field of its own", [field])
+	msg := sprintf("%s: Puppet has no such extension, or the extension has a field of its own", [field])
 }
 
 requestable(name) if {
@@ -131,7 +131,7 @@ deny contains {"msg": msg, "field": field} if {
 	startswith(input.facts.oids[name], "1.3.6.1.4.1.34380.1.3.")
 	requestable(name)
 	field := sprintf("spec.csrExtensions.customExtensions.%s", [name])
-	msg := sprintf("%s: this extension gives rights, which Certificates do not; have the node ask for it, and a SigningPolicy name it in csrAttributes", [field])
+	msg := sprintf("%s: this extension gives rights, which Certificates do not; the node must request it, and a SigningPolicy must name it in csrAttributes", [field])
 }
 
 deny contains {"msg": msg, "field": "spec.csrExtensions.ppCliAuth"} if {

@@ -15,7 +15,7 @@ spec := object.get(input.request.object, "spec", {})
 deny contains {"msg": msg, "field": "spec.external.url"} if {
 	url := spec.external.url
 	not regex.match(`^https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?$`, url)
-	msg := sprintf("spec.external.url: %q is no URL of a server; it is https://<host>:<port>, without user, path or query", [url])
+	msg := sprintf("spec.external.url: %q is not a URL of a server; it is https://<host>:<port>, without user, path or query", [url])
 }
 
 # Keys are in its Secrets and on its volume: neither becomes the other by an edit.
@@ -58,7 +58,7 @@ deny contains {"msg": msg, "field": "spec.intermediateCA.secretName"} if {
 	intermediate.enabled
 	input.facts.intermediateFor != input.name
 	intermediate != object.get(input.request, ["oldObject", "spec", "intermediateCA"], null)
-	msg := sprintf("spec.intermediateCA.secretName: Secret %q is not marked for this CertificateAuthority; whoever owns it sets its annotation openvox.voxpupuli.org/intermediate-ca to %q", [intermediate.secretName, input.name])
+	msg := sprintf("spec.intermediateCA.secretName: Secret %q is not marked for this CertificateAuthority; its owner must set the annotation openvox.voxpupuli.org/intermediate-ca to %q", [intermediate.secretName, input.name])
 }
 
 warn contains "spec.enableInfraCRL has no effect: servers check their clients by the CRL that the CA gives away, so that is always the full one" if spec.enableInfraCRL

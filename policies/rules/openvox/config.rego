@@ -148,13 +148,13 @@ deny contains {"msg": msg, "field": field} if {
 	some i, url in spec.puppetdb.serverUrls
 	not regex.match(`^https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?$`, url)
 	field := sprintf("spec.puppetdb.serverUrls[%d]", [i])
-	msg := sprintf("%s: %q is no URL of a PuppetDB; it is https://<host>:<port>", [field, url])
+	msg := sprintf("%s: %q is not a URL of a PuppetDB; it is https://<host>:<port>", [field, url])
 }
 
 deny contains {"msg": msg, "field": "spec.logging.loggers"} if {
 	some name, _ in spec.logging.loggers
 	not regex.match(`^[A-Za-z0-9_.$-]+$`, name)
-	msg := sprintf("spec.logging.loggers: %q is no name of a class or package", [name])
+	msg := sprintf("spec.logging.loggers: %q is not a name of a class or package", [name])
 }
 
 deny contains object.union(problem, {"field": sprintf("spec.image.%s", [problem.field]), "msg": sprintf("spec.image.%s", [problem.msg])}) if {
@@ -184,7 +184,7 @@ deny contains {"msg": msg, "field": field} if {
 	rule.matchRequest.type == "regex"
 	not expressions.readable(rule.matchRequest.path)
 	field := sprintf("spec.puppetserver.authorizationRules[%d].matchRequest.path", [i])
-	msg := sprintf("%s: %q is no regular expression that Java and Go read alike; write a class such as \\p{Greek} as [α-ω], and a { that is meant as \\{", [field, rule.matchRequest.path])
+	msg := sprintf("%s: %q is not a regular expression that Java and Go read alike; write a class such as \\p{Greek} as [α-ω], and a { that is meant as \\{", [field, rule.matchRequest.path])
 }
 
 deny contains {"msg": msg, "field": field} if {

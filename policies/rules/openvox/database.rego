@@ -42,7 +42,7 @@ host(text) if {
 deny contains {"msg": msg, "field": "spec.postgres.database"} if {
 	name := object.get(postgres, "database", "openvoxdb")
 	not regex.match(`^[A-Za-z_][A-Za-z0-9_$-]*$`, name)
-	msg := sprintf("spec.postgres.database: %q is no name of a database; begin with a letter or _, and go on with these, digits, $ and -", [name])
+	msg := sprintf("spec.postgres.database: %q is not a name of a database; begin with a letter or _, and go on with these, digits, $ and -", [name])
 }
 
 ssl_mode := object.get(postgres, "sslMode", "require")
@@ -50,7 +50,7 @@ ssl_mode := object.get(postgres, "sslMode", "require")
 deny contains {"msg": msg, "field": "spec.postgres.caSecretRef"} if {
 	postgres.caSecretRef
 	ssl_mode == "disable"
-	msg := "spec.postgres.caSecretRef: with sslMode disable nobody is known by a certificate; set it to verify-full, or leave the field out"
+	msg := "spec.postgres.caSecretRef: sslMode disable verifies no certificate; set it to verify-full, or leave the field out"
 }
 
 # What is given is not looked at, which is not what somebody expects who gives it.
@@ -62,14 +62,14 @@ warn contains msg if {
 
 warn contains msg if {
 	ssl_mode in {"disable", "allow", "prefer"}
-	msg := sprintf("spec.postgres.sslMode: with %s the password, and all that is known of nodes, may be sent as plain text: whoever is between can read it; set it to verify-full", [ssl_mode])
+	msg := sprintf("spec.postgres.sslMode: with %s the password and all data of nodes may be sent as plain text: a third party on the network can read it; set it to verify-full", [ssl_mode])
 }
 
 deny contains {"msg": msg, "field": field} if {
 	some i, name in spec.allowedCertnames
 	not regex.match(`^[a-z0-9._-]+$`, name)
 	field := sprintf("spec.allowedCertnames[%d]", [i])
-	msg := sprintf("%s: %q is no certname; it has a-z, 0-9, ., _ and - only, and no patterns", [field, name])
+	msg := sprintf("%s: %q is not a certname; it has a-z, 0-9, ., _ and - only, and no patterns", [field, name])
 }
 
 deny contains object.union(problem, {"field": sprintf("spec.image.%s", [problem.field]), "msg": sprintf("spec.image.%s", [problem.msg])}) if {
@@ -85,7 +85,7 @@ limit := workload.limit(spec)
 deny contains {"msg": msg, "field": "spec.javaArgs"} if {
 	workload.asked(spec)
 	workload.heap(spec) >= limit
-	msg := sprintf("spec.javaArgs: a heap of %v MiB does not fit into the memory limit of %v MiB, of which the JVM needs some besides; leave -Xmx out for 60 %% of the limit", [floor(workload.heap(spec)), floor(limit)])
+	msg := sprintf("spec.javaArgs: a heap of %v MiB does not fit into the memory limit of %v MiB, of which the JVM needs a part; leave -Xmx out for 60 %% of the limit", [floor(workload.heap(spec)), floor(limit)])
 }
 
 least := 512

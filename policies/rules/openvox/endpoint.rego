@@ -45,7 +45,7 @@ methods(spec) := [name |
 	spec.auth[name]
 ]
 
-header_problem(name) := sprintf("%q is no name of a header", [name]) if not header_name(name)
+header_problem(name) := sprintf("%q is not a name of a header", [name]) if not header_name(name)
 
 header_problem(name) := sprintf("the header %s is not to be set: each request has its own", [name]) if lower(name) in owned
 
@@ -57,6 +57,6 @@ plain_credentials(spec) if {
 }
 
 warnings(spec) := array.concat(
-	["spec.url is http, by which credentials are sent as plain text: whoever is between can read them; use https" | plain_credentials(spec)],
+	["spec.url is http, by which credentials are sent as plain text: a third party on the network can read them; use https" | plain_credentials(spec)],
 	["spec.auth.mtls has no effect, for spec.url is http; use https" | startswith(spec.url, "http://"); spec.auth.mtls],
 )

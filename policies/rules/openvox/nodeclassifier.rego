@@ -23,7 +23,7 @@ deny contains {"msg": msg, "field": "spec.url"} if {
 
 deny contains {"msg": msg, "field": "spec.request.path"} if {
 	not regex.match(`^/[^\s#\\]*$`, request.path)
-	msg := sprintf("spec.request.path: %q is no path: it begins with /, and has no spaces and no # in it", [request.path])
+	msg := sprintf("spec.request.path: %q is not a path: it begins with /, and has no spaces and no # in it", [request.path])
 }
 
 deny contains {"msg": msg, "field": "spec.request.path"} if {
@@ -42,7 +42,7 @@ deny contains {"msg": msg, "field": "spec.request.body"} if {
 deny contains {"msg": msg, "field": "spec.cache.directory"} if {
 	directory := spec.cache.directory
 	not regex.match(`^(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)+/?$`, directory)
-	msg := sprintf("spec.cache.directory: %q is no absolute path of letters, digits, dots, hyphens and underscores", [directory])
+	msg := sprintf("spec.cache.directory: %q is not an absolute path of letters, digits, dots, hyphens and underscores", [directory])
 }
 
 # An empty volume is mounted there, which hides what a server runs or reads.

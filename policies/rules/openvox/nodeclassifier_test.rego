@@ -54,7 +54,7 @@ test_credentials if {
 
 test_warnings if {
 	plain := {"url": "http://a", "auth": {"basic": {"secretRef": {"name": "x"}}}}
-	nodeclassifier.warn == {"spec.url is http, by which credentials are sent as plain text: whoever is between can read them; use https"} with input as created(plain)
+	nodeclassifier.warn == {"spec.url is http, by which credentials are sent as plain text: a third party on the network can read them; use https"} with input as created(plain)
 	nodeclassifier.warn == {"spec.auth.mtls has no effect, for spec.url is http; use https"} with input as created({"url": "http://a", "auth": {"mtls": true}})
 	nodeclassifier.warn == {"spec.request has the certname neither in path nor in body: all nodes are classified alike"} with input as created({"url": "https://a", "request": {"path": "/all"}})
 	count(nodeclassifier.warn) == 0 with input as created({"url": "https://a", "request": {"path": "/all", "method": "POST", "body": "certname"}})

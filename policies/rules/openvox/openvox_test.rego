@@ -92,7 +92,7 @@ test_signing_policy if {
 }
 
 test_any if {
-	signs := "spec.any signs any certname and any DNS name in subjectAltName that is not reserved, for whoever asks"
+	signs := "spec.any signs any certname and any DNS name in subjectAltName that is not reserved, for any requester"
 	signingpolicy.warn == {signs} with input as review(create({"spec": {"any": true}}), {})
 	signingpolicy.warn == {signs, "spec.any matches every request: pattern make no difference"} with input as review(create({"spec": {"any": true, "pattern": {"allow": ["a"]}}}), {})
 	count(signingpolicy.deny) == 0 with input as review(create({"spec": {"any": true}}), {})

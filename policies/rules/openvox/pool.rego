@@ -37,7 +37,7 @@ deny contains {"msg": msg, "field": field} if {
 	some i, address in spec.service.externalIPs
 	not ip(address)
 	field := sprintf("spec.service.externalIPs[%d]", [i])
-	msg := sprintf("%s: %q is no IP address", [field, address])
+	msg := sprintf("%s: %q is not an IP address", [field, address])
 }
 
 # A Service with an external address takes the traffic that nodes send there, whosever it is.
@@ -80,7 +80,7 @@ deny contains {"msg": msg, "field": field} if {
 deny contains {"msg": msg, "field": "spec.route.hostname"} if {
 	host := route.hostname
 	not signing.hostname(host)
-	msg := sprintf("spec.route.hostname: %q is no DNS name without wildcards", [host])
+	msg := sprintf("spec.route.hostname: %q is not a DNS name without wildcards", [host])
 }
 
 # Certificates may be for it, and by this the operator knows the CA.

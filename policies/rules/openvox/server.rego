@@ -70,7 +70,7 @@ deny contains {"msg": msg, "field": field} if {
 	some i, pool in spec.poolRefs
 	not regex.match(`^[a-z]([a-z0-9-]{0,56}[a-z0-9])?$`, pool)
 	field := sprintf("spec.poolRefs[%d]", [i])
-	msg := sprintf("%s: %q is no name of a Pool: at most 58 of a-z, 0-9 and -, beginning with a letter", [field, pool])
+	msg := sprintf("%s: %q is not a name of a Pool: at most 58 of a-z, 0-9 and -, beginning with a letter", [field, pool])
 }
 
 deny contains object.union(problem, {"field": sprintf("spec.image.%s", [problem.field]), "msg": sprintf("spec.image.%s", [problem.msg])}) if {
@@ -84,7 +84,7 @@ deny contains problem if some problem in workload.option_problems(spec)
 deny contains {"msg": msg, "field": "spec.javaArgs"} if {
 	workload.asked(spec)
 	workload.heap(spec) >= limit
-	msg := sprintf("spec.javaArgs: a heap of %v MiB does not fit into the memory limit of %v MiB, of which the JVM and JRuby need some besides; leave -Xmx out for 90 %% of the limit", [floor(workload.heap(spec)), floor(limit)])
+	msg := sprintf("spec.javaArgs: a heap of %v MiB does not fit into the memory limit of %v MiB, of which the JVM and JRuby need a part; leave -Xmx out for 90 %% of the limit", [floor(workload.heap(spec)), floor(limit)])
 }
 
 limit := workload.limit(spec)

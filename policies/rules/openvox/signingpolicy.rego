@@ -17,7 +17,7 @@ deny contains {"msg": msg, "field": field} if {
 	some i, pattern in spec[list].allow
 	not signing.glob_valid(pattern)
 	field := sprintf("spec.%s.allow[%d]", [list, i])
-	msg := sprintf("%s: %q is no glob; there are * for any characters, ? for one, and [a-z] or [^a-z] for one of a range, and no backslash", [field, pattern])
+	msg := sprintf("%s: %q is not a glob; there are * for any characters, ? for one, and [a-z] or [^a-z] for one of a range, and no backslash", [field, pattern])
 }
 
 deny contains {"msg": msg, "field": field} if {
@@ -70,7 +70,7 @@ warn contains "spec has none of any, pattern and csrAttributes: it signs nothing
 	count(object.get(spec, "csrAttributes", [])) == 0
 }
 
-warn contains "spec.any signs any certname and any DNS name in subjectAltName that is not reserved, for whoever asks" if spec.any
+warn contains "spec.any signs any certname and any DNS name in subjectAltName that is not reserved, for any requester" if spec.any
 
 warn contains msg if {
 	spec.any

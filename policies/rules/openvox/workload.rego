@@ -28,7 +28,7 @@ option_problems(spec) := ({{"msg": msg, "field": "spec.javaArgs"} |
 	some option in regex.split(`\s+`, object.get(spec, "javaArgs", ""))
 	regex.match(`^-Xm[sx]`, option)
 	not regex.match(`^-Xm[sx][0-9]+[kKmMgGtT]?$`, option)
-	msg := sprintf("spec.javaArgs: %q is no size of a heap; write -Xmx1g, say", [option])
+	msg := sprintf("spec.javaArgs: %q is not a size of a heap; write -Xmx1g, say", [option])
 } | {{"msg": msg, "field": "spec.javaArgs"} |
 	starts := options(spec, "-Xms")
 	most := options(spec, "-Xmx")

@@ -12,5 +12,5 @@ deny contains {"field": field, "msg": msg} if {
 	policy := input.request.object.metadata.annotations["openzro.io/deletion-policy"]
 	not policy in {"Delete", "Retain"}
 	field := "metadata.annotations[openzro.io/deletion-policy]"
-	msg := sprintf("%s: %q is none of Delete, Retain", [field, policy])
+	msg := sprintf("%s: %q is not one of Delete, Retain", [field, policy])
 }

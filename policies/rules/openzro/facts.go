@@ -145,7 +145,7 @@ func readiness(key *v1.OZSetupKey) (ready bool, reason, message string) {
 	case !key.DeletionTimestamp.IsZero():
 		return false, "Deleted", "it is being deleted"
 	case condition == nil || condition.ObservedGeneration < key.Generation:
-		return false, "Pending", "nothing has been made yet of what it says"
+		return false, "Pending", "the object has not been reconciled yet"
 	case condition.Status != "True" && condition.Reason != v1.ReasonServerUnavailable: // peers enrol at a server that answers them
 		return false, condition.Reason, condition.Message
 	case key.Status.State != "" && key.Status.State != v1.KeyStateValid:

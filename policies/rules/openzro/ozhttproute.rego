@@ -16,7 +16,7 @@ spec := object.get(input.request.object, "spec", {})
 deny contains {"field": "spec.domain", "msg": msg} if {
 	domain := object.get(spec, "domain", "")
 	not values.is_domain(domain)
-	msg := sprintf("spec.domain: %q is no domain such as app.example.com", [domain])
+	msg := sprintf("spec.domain: %q is not a domain such as app.example.com", [domain])
 }
 
 deny contains problem if some problem in values.taken("spec.domain", spec.domain)
@@ -40,7 +40,7 @@ deny contains {"field": field, "msg": msg} if {
 	j := values.first_of(paths, path)
 	j < i
 	field := sprintf("spec.targets[%d].path", [i])
-	msg := sprintf("%s: spec.targets[%d] answers for %q already; take one of them out", [field, j, path])
+	msg := sprintf("%s: spec.targets[%d] answers for %q already; remove one of them", [field, j, path])
 }
 
 deny contains values.needed(sprintf("spec.targets[%d].networkResourceRef.name", [i]), ": name an OZNetworkResource of this namespace") if {

@@ -30,7 +30,7 @@ deny contains {"field": field, "msg": msg} if {
 	some i, protocol in spec.protocols
 	not protocol in protocols
 	field := sprintf("spec.protocols[%d]", [i])
-	msg := sprintf("%s: %q is none of %s, which have ports", [field, protocol, concat(", ", protocols)])
+	msg := sprintf("%s: %q is not one of %s, which have ports", [field, protocol, concat(", ", protocols)])
 }
 
 deny contains {"field": field, "msg": msg} if {
@@ -38,7 +38,7 @@ deny contains {"field": field, "msg": msg} if {
 	first := values.first_of(spec.protocols, protocol)
 	first < i
 	field := sprintf("spec.protocols[%d]", [i])
-	msg := sprintf("%s: %q stands at [%d] already; take one of them out", [field, protocol, first])
+	msg := sprintf("%s: %q duplicates [%d]; remove one of them", [field, protocol, first])
 }
 
 warn contains msg if {
@@ -47,7 +47,7 @@ warn contains msg if {
 	msg := "spec: every peer may reach every other one, for sourceGroups and destinationGroups both have All; name the groups that are to"
 }
 
-warn contains "spec.sourceGroups: there are none, so nobody may reach anything" if count(object.get(spec, "sourceGroups", [])) == 0
+warn contains "spec.sourceGroups: empty: no source may reach anything" if count(object.get(spec, "sourceGroups", [])) == 0
 
 # Both may come with the OZResources that name the policy.
 warn contains msg if {

@@ -25,7 +25,7 @@ deny contains problem if some problem in values.taken("spec.name", spec.name)
 deny contains {"field": "spec.address", "msg": msg} if {
 	address := object.get(spec, "address", "")
 	not is_address(address)
-	msg := sprintf("spec.address: %q is no host such as 10.0.0.1, no subnet such as 10.0.0.0/24, and no domain such as db.example.com or *.example.com", [address])
+	msg := sprintf("spec.address: %q is not a host such as 10.0.0.1, no subnet such as 10.0.0.0/24, and no domain such as db.example.com or *.example.com", [address])
 }
 
 is_address(text) if values.is_host(text)
@@ -55,12 +55,12 @@ deny contains {"field": "spec.policyName", "msg": msg} if {
 	named
 	some name in policies
 	not regex.match(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`, name)
-	msg := sprintf("spec.policyName: %q is no name of an OZPolicy; they are metadata.names, with commas between", [name])
+	msg := sprintf("spec.policyName: %q is not a name of an OZPolicy; use names of OZPolicies, separated by commas", [name])
 }
 
 deny contains {"field": "spec.policyName", "msg": msg} if {
 	some name in values.repeated(policies)
-	msg := sprintf("spec.policyName: %q stands there twice; take one of them out", [name])
+	msg := sprintf("spec.policyName: %q occurs twice; remove one of them", [name])
 }
 
 warn contains msg if {
@@ -73,7 +73,7 @@ warn contains msg if {
 warn contains msg if {
 	some key in ["policySourceGroups", "policyFriendlyName"]
 	count(spec[key]) > 0
-	msg := sprintf("spec.%s: no policies are made for resources; write an OZPolicy, and name it in spec.policyName", [key])
+	msg := sprintf("spec.%s: no policies are created for resources; create an OZPolicy, and name it in spec.policyName", [key])
 }
 
 warn contains msg if {

@@ -24,7 +24,7 @@ deny contains {"field": field, "msg": msg} if {
 	some key, _ in spec[place]
 	not is_key(key)
 	field := sprintf("spec.%s", [place])
-	msg := sprintf("%s: %q is no key such as team or example.com/team", [field, key])
+	msg := sprintf("%s: %q is not a key such as team or example.com/team", [field, key])
 }
 
 is_key(key) if regex.match(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`, key)
@@ -33,7 +33,7 @@ deny contains {"field": field, "msg": msg} if {
 	some label, value in spec.labels
 	not regex.match(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`, value)
 	field := sprintf("spec.labels[%s]", [label])
-	msg := sprintf("%s: %q is no value of a label: at most 63 letters, digits, -, _ and .", [field, value])
+	msg := sprintf("%s: %q is not a value of a label: at most 63 letters, digits, -, _ and .", [field, value])
 }
 
 # The Pods are clients themselves.

@@ -42,7 +42,7 @@ deny contains {"field": "spec.managementURL", "msg": msg} if {
 	url := spec.managementURL
 	url != ""
 	not values.is_url(url)
-	msg := sprintf("spec.managementURL: %q is no URL such as https://openzro.example.com", [url])
+	msg := sprintf("spec.managementURL: %q is not a URL such as https://openzro.example.com", [url])
 }
 
 deny contains problem if some problem in values.names(spec, "autoGroups")
@@ -80,7 +80,7 @@ lifetime := sum(parts) if {
 deny contains {"field": "spec.expiresIn", "msg": msg} if {
 	expiry
 	not is_duration
-	msg := sprintf("spec.expiresIn: %q is no duration such as 30d, 12h or 1h30m", [expiry])
+	msg := sprintf("spec.expiresIn: %q is not a duration such as 30d, 12h or 1h30m", [expiry])
 }
 
 deny contains {"field": "spec.expiresIn", "msg": "spec.expiresIn: the server takes 0 for ever; leave the field out, or give a time"} if lifetime == 0

@@ -28,7 +28,7 @@ deny contains {"field": field, "msg": msg} if {
 	some i, label in spec.extraDNSLabels
 	not values.is_dns_label(label)
 	field := sprintf("spec.extraDNSLabels[%d]", [i])
-	msg := sprintf("%s: %q is no DNS name of letters, digits, - and _, such as web or web.eu", [field, label])
+	msg := sprintf("%s: %q is not a DNS name of letters, digits, - and _, such as web or web.eu", [field, label])
 }
 
 deny contains {"field": field, "msg": msg} if {

@@ -119,7 +119,7 @@ deny contains {"field": place("extra-dns-labels"), "msg": msg} if {
 	asked
 	some label in labels
 	not values.is_dns_label(label)
-	msg := sprintf("%s: %q is no DNS name of letters, digits, - and _, such as web or web.eu", [place("extra-dns-labels"), label])
+	msg := sprintf("%s: %q is not a DNS name of letters, digits, - and _, such as web or web.eu", [place("extra-dns-labels"), label])
 }
 
 deny contains {"field": place("extra-dns-labels"), "msg": msg} if {
@@ -151,7 +151,7 @@ deny contains {"field": "spec.containers", "msg": msg} if {
 	wanted
 	some container in clients
 	not is_client(container)
-	msg := `spec.containers: one is named openzro and is no client (it has no OZ_SETUP_KEY), so none is added; give it another name`
+	msg := `spec.containers: a container is named openzro but is not a client (it has no OZ_SETUP_KEY), so no client is added; rename the container`
 }
 
 is_client(container) if {

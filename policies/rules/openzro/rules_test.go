@@ -32,11 +32,11 @@ func TestStoredObjectsAreJudgedAsNewOnes(t *testing.T) {
 	}{
 		"a group": {&v1.OZGroup{Spec: v1.OZGroupSpec{Name: "Backend Team"}}, ""},
 		"a deletion policy": {&v1.OZRoutingPeer{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"openzro.io/deletion-policy": "Keep"}}},
-			`metadata.annotations[openzro.io/deletion-policy]: "Keep" is none of Delete, Retain`},
+			`metadata.annotations[openzro.io/deletion-policy]: "Keep" is not one of Delete, Retain`},
 		"a group with no name": {&v1.OZGroup{}, "spec.name: a value is needed: it is the name of the group at the server"},
-		"a policy":             {&v1.OZPolicy{Spec: v1.OZPolicySpec{Name: "a", Ports: []int32{0}}}, "spec.ports[0]: 0 is no port; they go from 1 to 65535"},
+		"a policy":             {&v1.OZPolicy{Spec: v1.OZPolicySpec{Name: "a", Ports: []int32{0}}}, "spec.ports[0]: 0 is not a port; they go from 1 to 65535"},
 		"a resource": {&v1.OZResource{Spec: v1.OZResourceSpec{Name: "a", NetworkID: "n", Address: "db", Groups: []string{"g"}}},
-			`spec.address: "db" is no host such as 10.0.0.1, no subnet such as 10.0.0.0/24, and no domain such as db.example.com or *.example.com`},
+			`spec.address: "db" is not a host such as 10.0.0.1, no subnet such as 10.0.0.0/24, and no domain such as db.example.com or *.example.com`},
 		"a routing peer": {&v1.OZRoutingPeer{}, ""},
 		"an override": {&v1.OZRoutingPeer{Spec: v1.OZRoutingPeerSpec{VolumeMounts: []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}}},
 			`spec.volumeMounts[0].name: there is no volume "v" in spec.volumes`},
@@ -48,7 +48,7 @@ func TestStoredObjectsAreJudgedAsNewOnes(t *testing.T) {
 		"a key":              {&v1.OZSetupKey{}, ""},
 		"a key with All":     {&v1.OZSetupKey{Spec: v1.OZSetupKeySpec{AutoGroups: []string{"All"}}}, `spec.autoGroups[0]: every peer is in "All" already, and the server takes no key with it; take it out`},
 		"a network resource": {&v1.OZNetworkResource{}, "spec.routingPeerRef.name: a value is needed: name the OZRoutingPeer of this namespace\nspec.serviceRef.name: a value is needed: name the Service of this namespace"},
-		"a route":            {&v1.OZHTTPRoute{Spec: v1.OZHTTPRouteSpec{Domain: "app"}}, `spec.domain: "app" is no domain such as app.example.com`},
+		"a route":            {&v1.OZHTTPRoute{Spec: v1.OZHTTPRouteSpec{Domain: "app"}}, `spec.domain: "app" is not a domain such as app.example.com`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.object.SetName("x")

@@ -25,7 +25,7 @@ name_problem(list, twice, i, name, field) := {"field": field, "msg": msg} if {
 	name in twice
 	first := first_of(list, name)
 	first < i
-	msg := sprintf("%s: %q stands at [%d] already; take one of them out", [field, name, first])
+	msg := sprintf("%s: %q duplicates [%d]; remove one of them", [field, name, first])
 }
 
 # The problems of a list of IDs at a path of the spec.
@@ -43,7 +43,7 @@ id_problem(list, twice, i, id, field) := {"field": field, "msg": msg} if {
 	id in twice
 	first := first_of(list, id)
 	first < i
-	msg := sprintf("%s: %q stands at [%d] already; take one of them out", [field, id, first])
+	msg := sprintf("%s: %q duplicates [%d]; remove one of them", [field, id, first])
 }
 
 # What a list has more than once. A list may be long: each with each takes too many steps.
@@ -73,7 +73,7 @@ ports(spec, key) := {problem |
 
 port_problem(_, _, _, port, field) := {"field": field, "msg": msg} if {
 	not is_port(port)
-	msg := sprintf("%s: %v is no port; they go from 1 to 65535", [field, port])
+	msg := sprintf("%s: %v is not a port; they go from 1 to 65535", [field, port])
 }
 
 port_problem(list, twice, i, port, field) := {"field": field, "msg": msg} if {
@@ -81,7 +81,7 @@ port_problem(list, twice, i, port, field) := {"field": field, "msg": msg} if {
 	port in twice
 	first := first_of(list, port)
 	first < i
-	msg := sprintf("%s: %d stands at [%d] already; take one of them out", [field, port, first])
+	msg := sprintf("%s: %d duplicates [%d]; remove one of them", [field, port, first])
 }
 
 is_port(port) if {

@@ -43,7 +43,7 @@ test_names if {
 
 test_ports if {
 	fields(values.ports({"ports": [1, 65535, 0, 65536, 80, 80, -1]}, "ports")) == {"spec.ports[2]", "spec.ports[3]", "spec.ports[5]", "spec.ports[6]"}
-	values.ports({"ports": [80, 80]}, "ports") == {{"field": "spec.ports[1]", "msg": "spec.ports[1]: 80 stands at [0] already; take one of them out"}}
+	values.ports({"ports": [80, 80]}, "ports") == {{"field": "spec.ports[1]", "msg": "spec.ports[1]: 80 duplicates [0]; remove one of them"}}
 }
 
 test_taken if {

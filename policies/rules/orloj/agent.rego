@@ -36,10 +36,10 @@ deny contains {"field": field, "msg": msg} if {
 	some i, operation in spec.memory.allow
 	not trim_prefix(values.folded(operation), "memory.") in memory_operations
 	field := sprintf("spec.memory.allow[%d]", [i])
-	msg := sprintf("%s: %q is none of %s", [field, operation, concat(", ", sort(memory_operations))])
+	msg := sprintf("%s: %q is not one of %s", [field, operation, concat(", ", sort(memory_operations))])
 }
 
-deny contains values.needed("spec.memory.ref", ": spec.memory.allow says what may be done with it") if {
+deny contains values.needed("spec.memory.ref", ": spec.memory.allow needs it") if {
 	count(spec.memory.allow) > 0
 	values.blank(spec, ["memory", "ref"])
 }

@@ -67,7 +67,7 @@ deny contains {"field": path, "msg": sprintf("%s: the pattern is longer than 512
 	path := sprintf("%s.output_matches", [field])
 }
 
-deny contains {"field": path, "msg": sprintf("%s: %q is no regular expression", [path, pattern])} if {
+deny contains {"field": path, "msg": sprintf("%s: %q is not a regular expression", [path, pattern])} if {
 	some field, condition in conditions
 	pattern := trim_space(condition.output_matches)
 	count(pattern) <= 512
@@ -95,7 +95,7 @@ deny contains {"field": field, "msg": sprintf("%s: output_json_path finds a valu
 	count(compared(condition)) == 0
 }
 
-deny contains {"field": path, "msg": sprintf("%s: %q is no number", [path, text])} if {
+deny contains {"field": path, "msg": sprintf("%s: %q is not a number", [path, text])} if {
 	some field, condition in conditions
 	some key in ["greater_than", "less_than"]
 	text := trim_space(values.given(condition, [key]))

@@ -27,7 +27,7 @@ func ParseMapping(text string) (Mapping, error) {
 			return mapping, nil
 		}
 	}
-	return "", fmt.Errorf("%q is none of %s, %s", text, Restricted, Open)
+	return "", fmt.Errorf("%q is not one of %s, %s", text, Restricted, Open)
 }
 
 // Facts are what Go finds out about an object for the rules, which read it as

@@ -41,14 +41,14 @@ deny contains {"field": "metadata.name", "msg": msg} if {
 deny contains {"field": target_field, "msg": msg} if {
 	"orloj.dev/target-namespace" in object.keys(annotations)
 	not regex.match(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`, input.facts.target)
-	msg := sprintf("%s: %q is no namespace; letters, digits, -, _ and . make one", [target_field, input.facts.target])
+	msg := sprintf("%s: %q is not a namespace; letters, digits, -, _ and . make one", [target_field, input.facts.target])
 }
 
 deny contains {"field": field, "msg": msg} if {
 	policy := annotations["orloj.dev/deletion-policy"]
 	not policy in {"Delete", "Retain"}
 	field := "metadata.annotations[orloj.dev/deletion-policy]"
-	msg := sprintf("%s: %q is none of Delete, Retain", [field, policy])
+	msg := sprintf("%s: %q is not one of Delete, Retain", [field, policy])
 }
 
 # orlojd removes rows that have them by rules of its own.

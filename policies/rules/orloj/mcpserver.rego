@@ -43,7 +43,7 @@ deny contains {"field": "spec.image", "msg": "spec.image: it is for spec.transpo
 	not values.blank(spec, ["image"])
 }
 
-deny contains values.needed("spec.image", ": spec.image_pull_secret is what it is pulled with") if {
+deny contains values.needed("spec.image", ": spec.image_pull_secret is used to pull it") if {
 	not values.blank(spec, ["image_pull_secret"])
 	values.blank(spec, ["image"])
 }

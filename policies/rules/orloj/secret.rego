@@ -21,7 +21,7 @@ deny contains {"field": field, "msg": sprintf("%s: it is empty", [field])} if {
 	field := sprintf("spec.%s.%s", [part, key])
 }
 
-deny contains {"field": field, "msg": sprintf("%s: it is not base64; plain text stands in spec.stringData", [field])} if {
+deny contains {"field": field, "msg": sprintf("%s: it is not base64; use spec.stringData for plain text", [field])} if {
 	some key, value in spec.data
 	not base64.is_valid(value)
 	field := sprintf("spec.data.%s", [key])

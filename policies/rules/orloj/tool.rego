@@ -39,7 +39,7 @@ deny contains {"field": field, "msg": msg} if {
 	trim_space(class) != ""
 	not values.folded(class) in operation_classes
 	field := sprintf("spec.operation_classes[%d]", [i])
-	msg := sprintf("%s: %q is none of %s", [field, class, concat(", ", sort(operation_classes))])
+	msg := sprintf("%s: %q is not one of %s", [field, class, concat(", ", sort(operation_classes))])
 }
 
 needs := {
@@ -60,7 +60,7 @@ deny contains values.needed("spec.cli.image", ", unless spec.runtime.isolation_m
 	values.folded(object.get(spec, ["runtime", "isolation_mode"], "")) != "none"
 }
 
-deny contains values.needed("spec.cli.image", ": spec.cli.image_pull_secret is what it is pulled with") if {
+deny contains values.needed("spec.cli.image", ": spec.cli.image_pull_secret is used to pull it") if {
 	not values.blank(spec, ["cli", "image_pull_secret"])
 	values.blank(spec, ["cli", "image"])
 }

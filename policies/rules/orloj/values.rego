@@ -41,7 +41,7 @@ nanoseconds := {
 # That of time.Duration in Go, in nanoseconds.
 longest := 9223372036854775807
 
-not_duration(value) := "is no duration such as 30s or 1m30s" if not regex.match(duration_pattern, value)
+not_duration(value) := "is not a duration such as 30s or 1m30s" if not regex.match(duration_pattern, value)
 
 not_duration(value) := "is longer than durations can be, 2562047h" if {
 	regex.match(duration_pattern, value)
@@ -71,7 +71,7 @@ unknown(spec, enums) := {problem |
 	value := given(spec, path)
 	not folded(value) in allowed
 	field := concat(".", array.concat(["spec"], path))
-	problem := {"field": field, "msg": sprintf("%s: %q is none of %s", [field, value, concat(", ", sort(allowed))])}
+	problem := {"field": field, "msg": sprintf("%s: %q is not one of %s", [field, value, concat(", ", sort(allowed))])}
 }
 
 # What is given at the paths, and is no duration.

@@ -16,7 +16,7 @@ test_durations if {
 
 test_no_durations if {
 	every value in ["5", "s", "1 h", " 1h", ".s", "1d", "abc", "--1s"] {
-		values.not_duration(value) == "is no duration such as 30s or 1m30s"
+		values.not_duration(value) == "is not a duration such as 30s or 1m30s"
 	}
 }
 

@@ -24,7 +24,7 @@ func ParseMapping(text string) (Mapping, error) {
 			return mapping, nil
 		}
 	}
-	return "", fmt.Errorf("%q is none of %s, %s", text, Restricted, Open)
+	return "", fmt.Errorf("%q is not one of %s, %s", text, Restricted, Open)
 }
 
 // How much an object may ask for, as the schema of ZoppSecretSyncs has it. Rules refuse what

@@ -60,14 +60,14 @@ doubt(namespace) := sprintf(" (%s in its annotation zopp.dev/allowed-sources %s)
 	named := [sprintf("%q", [substring(text, 0, 64)]) | some text in array.slice(texts, 0, 4)]
 }
 
-verdict(1) := "is no workspace/project/environment and permits nothing"
+verdict(1) := "is not of the form workspace/project/environment and permits nothing"
 
-verdict(n) := "are no workspace/project/environment and permit nothing" if {
+verdict(n) := "are not of the form workspace/project/environment and permit nothing" if {
 	n > 1
 	n <= 4
 }
 
-verdict(n) := sprintf("and %d more are no workspace/project/environment and permit nothing", [n - 4]) if n > 4
+verdict(n) := sprintf("and %d more are not of the form workspace/project/environment and permit nothing", [n - 4]) if n > 4
 
 deny contains {"field": field, "msg": msg} if {
 	some namespace, annotations in says

@@ -97,10 +97,10 @@ func TestAnnotationsOfSecrets(t *testing.T) {
 		"an empty filter":           {annotations: three("zopp.dev/keys", ""), denied: []string{"metadata.annotations[zopp.dev/keys]: it lists nothing, and no key would be synced; take the annotation out to have all of them"}},
 		"a bad name":                {annotations: three("zopp.dev/keys", "db/password=DB_PASSWORD"), denied: []string{`metadata.annotations[zopp.dev/keys]: Kubernetes takes no key "db/password"; give DB_PASSWORD a name of letters, digits, -, _ and ., and not .. in front`}},
 		"one name twice":            {annotations: three("zopp.dev/keys", "a=B,a=C"), denied: []string{"metadata.annotations[zopp.dev/keys]: a is filled twice, from B and from C; give one of them another name"}},
-		"immutable":                 {annotations: three(), immutable: true, denied: []string{"immutable: nothing can be synced to an immutable Secret; make it anew without immutable, or take annotation zopp.dev/sync out"}},
+		"immutable":                 {annotations: three(), immutable: true, denied: []string{"immutable: nothing can be synced to an immutable Secret; create it again without immutable, or remove the annotation zopp.dev/sync"}},
 		"restricted":                {annotations: three(), mapping: Restricted, denied: []string{`metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/production; an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=acme/backend/production'`}},
 		"restricted and allowed":    {annotations: three(), mapping: Restricted, namespace: map[string]string{"zopp.dev/allowed-sources": "acme/backend/*"}},
-		"restricted and malformed":  {annotations: three(), mapping: Restricted, namespace: map[string]string{"zopp.dev/allowed-sources": "acme/backend"}, denied: []string{`metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/production ("acme/backend" in its annotation zopp.dev/allowed-sources is no workspace/project/environment and permits nothing); an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=acme/backend/production'`}},
+		"restricted and malformed":  {annotations: three(), mapping: Restricted, namespace: map[string]string{"zopp.dev/allowed-sources": "acme/backend"}, denied: []string{`metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/production ("acme/backend" in its annotation zopp.dev/allowed-sources is not of the form workspace/project/environment and permits nothing); an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=acme/backend/production'`}},
 		"a name like a pattern":     {annotations: three("zopp.dev/environment", "*"), mapping: Restricted, denied: []string{`metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/*; an administrator allows it by an entry in annotation zopp.dev/allowed-sources of Namespace shop`}},
 		"open and bound":            {annotations: listed("acme/shared/production,acme/web/test"), namespace: map[string]string{"zopp.dev/allowed-sources": "acme/shared/*"}, denied: []string{`metadata.annotations[zopp.dev/sources]: namespace "shop" may not read acme/web/test; an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=acme/shared/*,acme/web/test'`}},
 	} {
@@ -268,5 +268,5 @@ func TestParseMapping(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Open, mapping)
 	_, err = ParseMapping("closed")
-	require.EqualError(t, err, `"closed" is none of Restricted, Open`)
+	require.EqualError(t, err, `"closed" is not one of Restricted, Open`)
 }

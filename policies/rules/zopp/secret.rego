@@ -95,7 +95,7 @@ deny contains {"field": field, "msg": sprintf("%s: it lists nothing, and no key 
 deny contains {"field": "immutable", "msg": msg} if {
 	synced
 	input.request.object.immutable == true
-	msg := "immutable: nothing can be synced to an immutable Secret; make it anew without immutable, or take annotation zopp.dev/sync out"
+	msg := "immutable: nothing can be synced to an immutable Secret; create it again without immutable, or remove the annotation zopp.dev/sync"
 }
 
 deny contains {"field": field, "msg": msg} if {

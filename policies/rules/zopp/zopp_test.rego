@@ -154,7 +154,7 @@ test_mapping if {
 
 # They are named, and the command leaves them out.
 test_entries_that_are_no_patterns if {
-	refused := `metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/production (%s in its annotation zopp.dev/allowed-sources %s no workspace/project/environment and %s nothing); an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=%sacme/backend/production'`
+	refused := `metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/production (%s in its annotation zopp.dev/allowed-sources %s not of the form workspace/project/environment and %s nothing); an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=%sacme/backend/production'`
 	mapped("Open", allowed("acme/backend")) == {sprintf(refused, [`"acme/backend"`, "is", "permits", ""])}
 	mapped("Open", allowed("acme/backend,acme/web/*,x")) == {sprintf(refused, [`"acme/backend", "x"`, "are", "permit", "acme/web/*,"])}
 	mapped("Open", allowed("a,b,c,d,e,f")) == {sprintf(refused, [`"a", "b", "c", "d"`, "and 2 more are", "permit", ""])}
@@ -186,7 +186,7 @@ refusals(change, known) := said(problems) if {
 test_targets if {
 	refusals({}, {}) == set()
 	refusals({"annotations": {"a.b/c": "d"}, "secretType": "kubernetes.io/tls"}, {}) == set()
-	refusals({"secretName": "App_"}, {}) == {`spec.target.secretName: "App_" is no name of a Secret; lower case letters, digits, - and . make one`}
+	refusals({"secretName": "App_"}, {}) == {`spec.target.secretName: "App_" is not a name of a Secret; use lower-case letters, digits, - and .`}
 	refusals({"secretType": "kubernetes.io/service-account-token"}, {}) == {"spec.target.secretType: Kubernetes makes credentials from Secrets of type kubernetes.io/service-account-token; take another type"}
 	refusals({"annotations": {"zopp.dev/sync": "true"}}, {}) == {"spec.target.annotations[zopp.dev/sync]: what begins with zopp.dev/ is the controllers' own on such a Secret; take it out"}
 	refusals({"labels": {"zopp.dev/secretsync-uid": "u"}}, {}) == {"spec.target.labels[zopp.dev/secretsync-uid]: what begins with zopp.dev/ is the controllers' own on such a Secret; take it out"}

@@ -60,7 +60,7 @@ deny contains {"field": namespace_field, "msg": msg} if {
 deny contains {"field": field, "msg": msg} if {
 	field := "spec.target.secretName"
 	not is_name
-	msg := sprintf("%s: %q is no name of a Secret; lower case letters, digits, - and . make one", [field, target.secretName])
+	msg := sprintf("%s: %q is not a name of a Secret; use lower-case letters, digits, - and .", [field, target.secretName])
 }
 
 is_name if {

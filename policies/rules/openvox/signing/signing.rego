@@ -31,7 +31,7 @@ faults contains sprintf("the certificate request cannot be read: %s", [cut(input
 
 faults contains "there is no certificate request" if not input.csr
 
-faults contains sprintf("the certificate request is too large: it has %d %s, and at most %d are judged", [amount, what, most[what]]) if {
+faults contains sprintf("the certificate request is too large: it has %d %s, and at most %d are reviewed", [amount, what, most[what]]) if {
 	some what, amount in excess
 }
 
@@ -151,7 +151,7 @@ objections contains msg if {
 objections contains msg if {
 	others := {name.name | some name in csr.subject.names; name.name != "CN"}
 	count(others) > 0
-	msg := sprintf("the subject has %s beside its common name, which the CA would drop", [listed(sort(others))])
+	msg := sprintf("the subject has %s in addition to its common name, which the CA would drop", [listed(sort(others))])
 }
 
 objections contains "its signature is not made by the key that it asks a certificate for" if {
@@ -232,7 +232,7 @@ objections contains msg if {
 	some extension in csr.extensions
 	extension.value == null
 	strings.any_prefix_match(extension.oid, arcs)
-	msg := sprintf("extension %s is no ASN.1 text", [brief(extension.name)])
+	msg := sprintf("extension %s is not an ASN.1 text", [brief(extension.name)])
 }
 
 objections contains "extension pp_cli_auth makes an administrator of the CA, and is never signed on request" if {
@@ -243,7 +243,7 @@ objections contains "extension pp_cli_auth makes an administrator of the CA, and
 objections contains msg if {
 	some name in csr.dnsNames
 	not hostname(name)
-	msg := sprintf("DNS name %q in subjectAltName is no host name; wildcards, addresses and names that are not encoded in ASCII are not accepted", [brief(name)])
+	msg := sprintf("DNS name %q in subjectAltName is not a host name; wildcards, addresses and names that are not encoded in ASCII are not accepted", [brief(name)])
 }
 
 hostname(name) if {

@@ -46,7 +46,7 @@ test_subject if {
 	refusals(ask({"subject": {"names": two}}, [any])) == {`the subject has the common names ["web1.example.com", "other"], not the certname "web1.example.com" alone`}
 	count(refusals(ask({"subject": {"names": []}}, [any]))) == 1
 	more := array.concat(good.subject.names, [{"name": "O", "value": "x"}])
-	refusals(ask({"subject": {"names": more}}, [any])) == {"the subject has O beside its common name, which the CA would drop"}
+	refusals(ask({"subject": {"names": more}}, [any])) == {"the subject has O in addition to its common name, which the CA would drop"}
 }
 
 test_key if {
@@ -80,7 +80,7 @@ test_extensions if {
 	every name in ["1.2.3", "basicConstraints", "keyUsage", "extendedKeyUsage", "subjectKeyIdentifier", "authorityKeyIdentifier"] {
 		refusals(ask({"extensions": [extension("1.2.3", name, null)]}, [any])) == {sprintf("extension %s is neither subjectAltName nor Puppet's, and a Puppet CA signs no request with it; leave it out of the request", [name])}
 	}
-	refusals(ask({"extensions": [extension(role.oid, "pp_role", null)]}, [any])) == {"extension pp_role is no ASN.1 text"}
+	refusals(ask({"extensions": [extension(role.oid, "pp_role", null)]}, [any])) == {"extension pp_role is not an ASN.1 text"}
 	refusals(ask({"extensions": [extension("2.5.29.17", "subjectAltName", null)]}, [any])) == set()
 	attribute := {"oid": "1.2", "name": "1.2", "value": null}
 	refusals(ask({"attributes": [attribute, attribute]}, [any])) == {"attribute 1.2 stands twice"}
@@ -111,7 +111,7 @@ test_authorization if {
 test_dns_names if {
 	every name in ["*.example.com", "10.0.0.1", "", "a b", "a/b", "-a"] {
 		some refusal in refusals(ask({"dnsNames": [name]}, [any]))
-		startswith(refusal, sprintf("DNS name %q in subjectAltName is no host name", [name]))
+		startswith(refusal, sprintf("DNS name %q in subjectAltName is not a host name", [name]))
 	}
 }
 
@@ -231,7 +231,7 @@ times(number, text) := [text | some _ in numbers.range(1, number)]
 
 numbered(number, prefix) := [sprintf("%s%d", [prefix, n]) | some n in numbers.range(1, number)]
 
-too_large(change, words) if refusals(ask(change, [any])) == {sprintf("the certificate request is too large: it has %s are judged", [words])}
+too_large(change, words) if refusals(ask(change, [any])) == {sprintf("the certificate request is too large: it has %s are reviewed", [words])}
 
 test_bounds if {
 	too_large({"dnsNames": numbered(101, "n")}, "101 names in subjectAltName, and at most 100")
@@ -242,7 +242,7 @@ test_bounds if {
 	too_large({"attributes": times(101, role)}, "101 attributes, and at most 100")
 	too_large({"subject": {"names": times(21, good.subject.names[0])}}, "21 names in its subject, and at most 20")
 	too_large({"subject": {"names": [{"name": "CN", "value": concat("", times(1001, "a"))}]}}, "1001 characters in its subject, and at most 1000")
-	refusals(object.union(ask({}, [any]), {"certname": concat("", times(254, "a"))})) == {"the certificate request is too large: it has 254 characters in its certname, and at most 253 are judged"}
+	refusals(object.union(ask({}, [any]), {"certname": concat("", times(254, "a"))})) == {"the certificate request is too large: it has 254 characters in its certname, and at most 253 are reviewed"}
 	refusals(ask({"dnsNames": numbered(100, "n")}, [any])) == set()
 	long := concat("", times(253, "a"))
 	refusals({"certname": long, "csr": object.union(good, {"subject": {"names": [{"name": "CN", "value": long}]}}), "policies": [any], "reserved": []}) == set()
