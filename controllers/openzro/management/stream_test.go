@@ -67,11 +67,11 @@ func TestListsOfGroupsThatAreRefused(t *testing.T) {
 		"a long member":   {packed(`[{"id":"a","peers":["`, "aaaaaaaa", 1<<20, `"]}]`), "value longer than"},
 		"many groups":     {packed(`[`, `{"id":"a"},`, maxValues, `{}]`), "more than"},
 		"a deep value":    {packed(`[{"peers":`, `[`, 1<<20, ``), "nested deeper"},
-		"no list":         {packed(`{"groups":[]}`, "", 0, ""), "none of a management server"},
-		"no objects":      {packed(`["a"]`, "", 0, ""), "none of a management server"},
-		"a number as ID":  {packed(`[{"id":5}]`, "", 0, ""), "none of a management server"},
+		"no list":         {packed(`{"groups":[]}`, "", 0, ""), "not that of a management server"},
+		"no objects":      {packed(`["a"]`, "", 0, ""), "not that of a management server"},
+		"a number as ID":  {packed(`[{"id":5}]`, "", 0, ""), "not that of a management server"},
 		"an answer's end": {packed(`[{"id":"a","peers":[{`, "", 0, ""), "EOF"},
-		"no JSON":         {packed(`<html>`, "", 0, ""), "none of a management server"},
+		"no JSON":         {packed(`<html>`, "", 0, ""), "not that of a management server"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tenant := tenantOf(t, test.answer)
