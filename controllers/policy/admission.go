@@ -20,12 +20,12 @@ import (
 	"github.com/lintel-policy/lintel/policies/suite"
 )
 
-// Product is the webhook entry for PolicySources: it refuses one that the gate would not
-// let live, with the reasons by file and line. A write that leaves the spec alone passes:
-// labels and finalizers are no reason to judge old policies anew.
+// Product is the webhook entry for PolicySources. It denies a PolicySource that the gate would
+// reject, and lists the reasons by file and line. Writes that do not change the spec are
+// allowed: a change of labels or finalizers must not reevaluate old policies.
 //
-// What lies elsewhere is judged once it was fetched: an object must not wait for its
-// origin, and the Secrets that it names may come after it.
+// Policies from an external origin are evaluated after they are fetched: a write must not wait
+// for the origin, and the Secrets that the object references may be created after it.
 func (p *Policies) Product() rules.Product {
 	gate := p.gate
 	gate.Test = boundedTest(gate.Test)
@@ -70,7 +70,7 @@ func answerTo(object *v1alpha1.PolicySource, verdict source.Verdict) *rules.Answ
 	case verdict.Set != nil || verdict.Reason == "":
 		return &rules.Answer{Warnings: verdict.WarningTexts()}
 	case verdict.Reason == scope.ReasonNoParent && len(verdict.Errors) == 1:
-		// What is applied together arrives in any order; the gate waits for the parent.
+		// Objects applied together arrive in any order; the gate waits for the parent.
 		return &rules.Answer{Warnings: []string{verdict.Message + "; it goes live once the parent has"}}
 	}
 	message := verdict.Message
@@ -87,7 +87,7 @@ func answerTo(object *v1alpha1.PolicySource, verdict source.Verdict) *rules.Answ
 	return &rules.Answer{Denials: []string{message}}
 }
 
-// testsAtAdmission is how long the API server is kept waiting for a source's own tests.
+// testsAtAdmission limits how long the API server waits for a source's own tests.
 const testsAtAdmission = 2 * time.Second
 
 // boundedTest leaves tests that take longer to the gate behind the webhook.

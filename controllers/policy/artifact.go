@@ -67,8 +67,8 @@ func artifactConfigMaps(object *v1alpha1.PolicySource, files map[string]string, 
 	return out, nil
 }
 
-// storeArtifact creates what is missing of an artifact. A ConfigMap of that name
-// with other content is somebody else's, and is left alone.
+// storeArtifact creates the missing ConfigMaps of an artifact. An existing ConfigMap with the
+// same name and other content belongs to another owner and is not changed.
 func storeArtifact(ctx context.Context, c client.Client, wanted []*corev1.ConfigMap) error {
 	for _, want := range wanted {
 		var have corev1.ConfigMap

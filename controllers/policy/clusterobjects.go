@@ -41,7 +41,7 @@ type clusterObjects struct {
 	listWatch func(admission.Resource) cache.ListerWatcher
 	current   atomic.Pointer[clusterdata.Objects]
 
-	wanted   chan struct{} // what is required, or the table of kinds, has changed
+	wanted   chan struct{} // signals a change of the required kinds or of the table of kinds
 	recorded chan struct{} // pending is not empty
 	running  sync.WaitGroup
 
@@ -79,9 +79,9 @@ func (c *clusterObjects) OnChange(f func()) {
 	c.changed = append(c.changed, f)
 }
 
-// Require says which kinds a source requires from now on, and what it reads of their
-// objects; none ends its claims. A kind stays as long as any source requires it, with
-// what all of them read together.
+// Require sets the kinds that a source requires, and the fields of their objects that it reads;
+// an empty projection ends its claims. A kind stays cached as long as any source requires it,
+// with all fields that any of them reads.
 func (c *clusterObjects) Require(source string, reads clusterdata.Projection) {
 	c.mu.Lock()
 	if len(reads) == 0 {
@@ -96,8 +96,8 @@ func (c *clusterObjects) Require(source string, reads clusterdata.Projection) {
 // refresh looks again which informers there should be. It never blocks.
 func (c *clusterObjects) refresh() { signal(c.wanted, struct{}{}) }
 
-// Missing is one of the kinds that is not cached with what is read of it, if possible one
-// that waiting may bring: nil where all are. They must be required by some source.
+// Missing returns one of the kinds that is not cached with the fields read of it, or nil if all
+// are. It prefers a kind that waiting may provide. Some source must require the kinds.
 func (c *clusterObjects) Missing(reads clusterdata.Projection) *missingError {
 	current := c.Current()
 	c.mu.Lock()
@@ -132,7 +132,7 @@ func (c *clusterObjects) missing(kind admission.GroupVersionKind) *missingError 
 type missingError struct {
 	Kind admission.GroupVersionKind
 	Err  error
-	// Final says that waiting will not help: somebody has to do something.
+	// Final reports that waiting does not help: the administrator must act.
 	Final bool
 }
 
@@ -166,8 +166,8 @@ func (c *clusterObjects) Start(ctx context.Context) error {
 	}
 }
 
-// adjust starts the informers that are missing and stops those that nobody needs. A
-// kind that leaves the table keeps its informer: its API server may just be down.
+// adjust starts the missing informers and stops those that no source requires. A kind that
+// leaves the table keeps its informer, because its API server may only be down.
 func (c *clusterObjects) adjust(ctx context.Context) {
 	table := c.resources()
 	c.mu.Lock()
@@ -190,7 +190,7 @@ func (c *clusterObjects) adjust(ctx context.Context) {
 			continue
 		}
 		if running != nil {
-			running.cancel() // what it listed stays until the next has listed
+			running.cancel() // its objects stay until the next informer has listed
 		}
 		c.informers[kind] = c.startInformer(ctx, kind, resource, fields)
 	}
@@ -207,7 +207,7 @@ func (c *clusterObjects) record(change clusterdata.Change) {
 	signal(c.recorded, struct{}{})
 }
 
-// publish makes the next version of what is pending.
+// publish creates the next snapshot from the pending changes.
 func (c *clusterObjects) publish() {
 	c.mu.Lock()
 	changes := slices.Collect(maps.Values(c.pending))

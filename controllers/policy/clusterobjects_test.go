@@ -83,7 +83,7 @@ func (f *fakeCluster) listWatch(resource admission.Resource) cache.ListerWatcher
 // listOnly does without the watches that begin with a list, which fakes do not have.
 type listOnly struct{ *cache.ListWatch }
 
-// IsWatchListSemanticsUnSupported is how client-go is told so.
+// IsWatchListSemanticsUnSupported is the method that client-go checks for.
 func (listOnly) IsWatchListSemanticsUnSupported() bool { return true }
 
 func makeObject(apiVersion, kind, namespace, name string) unstructured.Unstructured {

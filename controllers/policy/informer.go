@@ -28,7 +28,7 @@ import (
 type informer struct {
 	kind     admission.GroupVersionKind
 	resource admission.Resource
-	fields   *clusterdata.Fields // of each object that are kept
+	fields   *clusterdata.Fields // to store of each object
 	cancel   context.CancelFunc
 
 	// failure is why the last attempt to list or watch ended, and failing since when
@@ -107,9 +107,9 @@ type objectStore struct {
 	informer *informer
 }
 
-// Transformer makes objects small as they arrive, not when all of them have. One that
-// cannot be read is left to Replace, which then fails: a policy must not take an
-// object for absent because of what is in it.
+// Transformer reduces objects to the fields that policies read as they arrive, instead of after
+// the whole list. An object that cannot be read is left to Replace, which then fails: policies
+// must not treat an unreadable object as absent.
 func (s *objectStore) Transformer() cache.TransformFunc {
 	return func(object any) (any, error) {
 		if made, err := clusterObject(object, s.informer.fields); err == nil {
@@ -172,8 +172,8 @@ func (s *objectStore) record(reset bool, objects map[clusterdata.Key]*clusterdat
 	c.record(clusterdata.Change{Kind: s.informer.kind, Reset: reset, Fields: s.informer.fields, Objects: objects})
 }
 
-// clusterObject makes what policies read of what a client decoded, or of what it made
-// before.
+// clusterObject converts an object that the client decoded, or one converted before, to the form
+// that policies read.
 func clusterObject(object any, fields *clusterdata.Fields) (*clusterdata.Object, error) {
 	if made, ok := object.(*clusterdata.Object); ok {
 		return made, nil

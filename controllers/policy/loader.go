@@ -113,7 +113,7 @@ func (l *loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	}
 	if !l.hold(ctx, set, live) {
 		l.waiting[object.Name] = set
-		return nil // a change of what is cached comes here again
+		return nil // a change of the cached objects triggers another load
 	}
 	delete(l.waiting, object.Name)
 	l.live.Put(set)
@@ -134,10 +134,10 @@ func (l *loader) compile(ctx context.Context, object *v1alpha1.PolicySource) (_ 
 	return l.compiler.Load(ctx, source.FromPolicySource(object, files, object.Status.Revision))
 }
 
-// hold has the cluster objects cached that a set requires, beside those of what is
-// live, and says whether the set can go live: when they are cached. A replica that
-// starts does not wait for what no waiting will bring: there the set goes live
-// without, so that its failure policy decides about what it cannot judge.
+// hold caches the cluster objects that a set requires, in addition to those of the live set, and
+// reports whether the set can go live, which is when they are cached. A starting replica does
+// not wait for objects that waiting cannot provide: the set goes live without them, and its
+// failure policy applies to reviews that need them.
 func (l *loader) hold(ctx context.Context, set, live *engine.PolicySet) bool {
 	required := set.Projection()
 	all := required

@@ -53,9 +53,9 @@ var (
 // listTimeout bounds reading the sources from a cache that is not synced yet.
 const listTimeout = time.Second
 
-// sourceMetrics collects what there is to know of sources and their policies. All of it is
-// read when it is asked for, and each replica tells what it serves itself: no leader that
-// has ended leaves a value behind, and none is needed.
+// sourceMetrics collects the metrics of sources and their policies. Values are read at scrape
+// time, and each replica reports the revision that it serves, so a leader that has ended leaves
+// no stale value behind.
 type sourceMetrics struct {
 	sources client.Reader
 	live    *engine.Live
@@ -110,8 +110,8 @@ func servingSince(object *v1alpha1.PolicySource) (since time.Time) {
 	return since
 }
 
-// ready says whether a source is. A status of an earlier generation says so only where
-// the source is suspended, and nobody looks at later ones.
+// ready reports whether a source is ready. A status of an earlier generation counts only if the
+// source is suspended, because later generations are not reconciled then.
 func (s sourceMetrics) ready(object *v1alpha1.PolicySource) bool {
 	condition := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionReady)
 	if condition == nil || condition.Status != metav1.ConditionTrue {

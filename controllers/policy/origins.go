@@ -36,8 +36,8 @@ const fetched = "success"
 // fetchFunc asks an origin. An error of the type *origin.Error is about the origin.
 type fetchFunc func(context.Context, origin.Request) (*origin.Answer, error)
 
-// origins looks at the origins of PolicySources, each on its own: one that is slow
-// holds up no other. It runs on the leader, and keeps what was found last.
+// origins checks the origins of PolicySources independently, so that a slow one does not delay
+// the others. It runs on the leader and stores the latest result of each.
 type origins struct {
 	fetch fetchFunc
 	// secrets reads Secrets of the namespace.
@@ -49,23 +49,23 @@ type origins struct {
 	count   func(name, result string, at time.Time)
 	fetches *attempt.Runner[fetch]
 
-	mu      sync.Mutex // over sources and what is below
+	mu      sync.Mutex // guards sources and the fields below
 	sources map[string]*originState
 }
 
-// newOrigins makes those that have looked at nothing, of what is set beside.
+// newOrigins completes the given origins, without any results.
 func newOrigins(o *origins) *origins {
 	o.fetches, o.sources = attempt.NewRunner[fetch](time.Now), map[string]*originState{}
 	return o
 }
 
-// version tells origins apart: what was found of another says nothing.
+// version identifies an origin: a result for another version does not apply.
 type version struct {
 	uid    types.UID
 	origin string // as JSON
 }
 
-// originState is what is known of one origin.
+// originState is the state of one origin.
 type originState struct {
 	version version
 	// secrets is a digest of the Secrets that the last look used: with other keys, all
@@ -77,7 +77,7 @@ type originState struct {
 	asked asked
 }
 
-// fetch is what one look at an origin found.
+// fetch is the result of one check of an origin.
 type fetch struct {
 	answer *origin.Answer
 	err    error
@@ -92,8 +92,8 @@ type asked struct {
 	notifications map[string]string // by replica
 }
 
-// anew says whether there is a reason that was not there before. A replica that has
-// ended, and its notifications with it, is none.
+// anew reports whether there is a new reason. The end of a replica, which removes its
+// notifications, does not count as one.
 func (a asked) anew(before asked) bool {
 	for replica, at := range a.notifications {
 		if before.notifications[replica] != at {
@@ -118,8 +118,8 @@ type look struct {
 // Start implements manager.Runnable: the leader alone looks, and looks end with it.
 func (o *origins) Start(ctx context.Context) error { return o.fetches.Start(ctx) }
 
-// Look is what is known of a source's origin, and how long until it is worth asking
-// again. It begins a look where one is due.
+// Look returns the state of a source's origin and the time until the next check. It starts a
+// check if one is due.
 func (o *origins) Look(object *v1alpha1.PolicySource, notifications map[string]string) (look, time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -153,7 +153,7 @@ func (o *origins) notify(source string) {
 	}
 }
 
-// Forget drops what is known of a source that is gone.
+// Forget drops the state of a deleted source.
 func (o *origins) Forget(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -247,7 +247,7 @@ func (o *origins) request(ctx context.Context, object *v1alpha1.PolicySource) (r
 	return request, err
 }
 
-// checkGitOrigin says what can be known of a Git origin without asking it.
+// checkGitOrigin validates a Git origin without contacting it.
 func checkGitOrigin(git *v1alpha1.GitOrigin, allowFile bool) error {
 	if err := origin.CheckGitURL(git.URL); err != nil {
 		return err
@@ -274,7 +274,7 @@ func (o *origins) secret(ctx context.Context, reference *v1alpha1.SecretReferenc
 	return secret.Data, nil
 }
 
-// digestOf tells whether Secrets have changed.
+// digestOf returns a digest of Secrets, to detect their changes.
 func digestOf(secrets ...map[string][]byte) string {
 	hash := sha256.New()
 	for _, secret := range secrets {

@@ -23,7 +23,8 @@ const (
 	maxUnmetBytes = 900
 )
 
-// unmet is why what policies require cannot be read, as a condition says it.
+// unmet is the reason and the message of the condition that reports unreadable requirements of
+// policies.
 type unmet struct{ reason, message string }
 
 // unmetRequires asks the API server whether this process may list and watch the

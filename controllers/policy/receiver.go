@@ -33,10 +33,11 @@ import (
 const (
 	// maxNotification is the largest notification that GitHub sends.
 	maxNotification = 25 << 20
-	// notificationsAtATime bounds what anybody can have this process do.
+	// notificationsAtATime limits concurrent notifications, whose senders are not authenticated
+	// yet.
 	notificationsAtATime = 32
-	// tokenExpiry is how long a token is used before its Secret is read again: whoever
-	// calls without knowing it must not make the manager ask the API server each time.
+	// tokenExpiry is how long a token is used before its Secret is read again: callers without
+	// the token must not cause a request to the API server each time.
 	tokenExpiry = 10 * time.Second
 	// notificationTimeout bounds one call.
 	notificationTimeout = 10 * time.Second
@@ -70,7 +71,7 @@ type receiver struct {
 	tokens *cache.Expiring // by Secret
 }
 
-// newReceiver makes one that has received nothing, of what is set beside.
+// newReceiver completes the given receiver and registers its metrics.
 func newReceiver(r *receiver, metrics prometheus.Registerer) *receiver {
 	r.calls, r.tokens = make(chan struct{}, notificationsAtATime), cache.NewExpiring()
 	r.counted = promauto.With(metrics).NewCounterVec(prometheus.CounterOpts{
@@ -193,9 +194,8 @@ func (r *receiver) token(ctx context.Context, name string) ([]byte, error) {
 	return text, nil
 }
 
-// isGenuine says whether a notification was made by who knows the token. GitHub signs
-// in X-Hub-Signature-256, Gitea in X-Gitea-Signature, Forgejo in both; GitLab sends the
-// token itself.
+// isGenuine reports whether the sender of a notification knows the token. GitHub signs in X-Hub-
+// Signature-256, Gitea in X-Gitea-Signature, Forgejo in both; GitLab sends the token itself.
 func isGenuine(header http.Header, body io.Reader, secret []byte) (bool, error) {
 	if sent := header.Get("X-Gitlab-Token"); sent != "" {
 		// Of digests, so that the time does not tell the length.

@@ -31,7 +31,7 @@ import (
 // fieldManager owns what this package writes.
 const fieldManager = "lintel-policy-source"
 
-// concurrentReconciles is how many sources are judged at a time.
+// concurrentReconciles is the number of sources that are evaluated concurrently.
 const concurrentReconciles = 4
 
 // reconciler gates PolicySources, stores their artifacts and writes their status. It
@@ -73,14 +73,14 @@ func (r *reconciler) setUp(mgr manager.Manager) error {
 	return builder.ControllerManagedBy(mgr).
 		Named(fieldManager).
 		For(&v1alpha1.PolicySource{}).
-		// An artifact that somebody deletes is stored again.
+		// A deleted artifact is stored again.
 		Owns(&corev1.ConfigMap{}).
 		// What replicas report is folded into the status of every source. A Lease is
 		// renewed all the time; only its annotation matters.
 		Watches(&coordinationv1.Lease{}, every, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		WatchesRawSource(ctrlsource.Channel(r.changed, every)).
 		WatchesRawSource(r.origins.fetches.Source()).
-		// One source that takes long to judge holds up no other.
+		// A source that takes long to evaluate does not delay the others.
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrentReconciles}).
 		Complete(r)
 }
@@ -107,7 +107,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return r.reporter().Reconcile(ctx, request, &v1alpha1.PolicySource{}, r.carryOut)
 }
 
-// forget drops what is known of a deleted source. What it leaves in the cluster goes by its
+// forget drops the state of a deleted source. The garbage collector deletes its objects by their
 // owner references.
 func (r *reconciler) forget(_ context.Context, name client.ObjectKey) error {
 	r.origins.Forget(name.Name)
@@ -115,7 +115,7 @@ func (r *reconciler) forget(_ context.Context, name client.ObjectKey) error {
 	return nil
 }
 
-// carryOut stores what is to be loaded of a source, and computes its status.
+// carryOut stores the artifact of a source and computes its status.
 func (r *reconciler) carryOut(ctx context.Context, object *v1alpha1.PolicySource) (report, error) {
 	if !object.DeletionTimestamp.IsZero() {
 		return report{}, nil
@@ -184,22 +184,21 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 		return gathered, 0, err
 	}
 	if gathered.unmet != nil {
-		again = min(again, permissionInterval) // nothing tells that a permission was granted
+		again = min(again, permissionInterval) // granting a permission triggers no event
 	}
 	gathered.missing = r.objects.Missing(verdict.Set.Projection())
 	return gathered, again, nil
 }
 
-// judge asks the gate about a revision.
+// judge runs the gate for a revision.
 func (r *reconciler) judge(ctx context.Context, candidate definition.Source) (_ source.Verdict, err error) {
 	ctx, end := tracing.Step(ctx, "gate", candidate.Name)
 	defer func() { end(err) }()
 	return r.verdicts.Judge(ctx, candidate, r.live)
 }
 
-// apply stores the revision that has passed the gate, or else the last good one again,
-// where this replica serves it: its origin may hold something else by now, or be out of
-// reach.
+// apply stores the revision that passed the gate. Otherwise, if this replica serves the last
+// good revision, apply stores that one again: its origin may have changed or be unreachable.
 func (r *reconciler) apply(ctx context.Context, f facts) error {
 	if f.verdict != nil && f.verdict.Set != nil {
 		return r.store(ctx, f.object, f.verdict.Set.Files())
@@ -236,7 +235,7 @@ func (r *reconciler) reports(ctx context.Context) ([]replicaReport, error) {
 	return reports, nil
 }
 
-// prune deletes the artifacts that nobody loads any more.
+// prune deletes the artifacts that no replica loads.
 func (r *reconciler) prune(ctx context.Context, object *v1alpha1.PolicySource) error {
 	var all corev1.ConfigMapList
 	if err := r.client.List(ctx, &all, client.InNamespace(r.namespace), client.MatchingLabels{sourceLabel: object.Name}); err != nil {

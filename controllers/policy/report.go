@@ -24,7 +24,8 @@ const (
 	replicaLabel = "lintel.dev/replica"
 	// servingAnnotation holds JSON {source: digest}.
 	servingAnnotation = "lintel.dev/serving"
-	// settingsAnnotation holds JSON {source: settings}: as what it is served.
+	// settingsAnnotation holds JSON {source: settings}: the settings that the replica serves
+	// each source with.
 	settingsAnnotation = "lintel.dev/settings"
 	// limitsAnnotation holds JSON {source: ["package: limit"]}.
 	limitsAnnotation = "lintel.dev/limits"
@@ -57,7 +58,7 @@ type replicaReport struct {
 	renewed   time.Time
 }
 
-// readReport reads a Lease: false where it is none of a replica's.
+// readReport reads a Lease. It returns false if the Lease is not a replica's report.
 func readReport(lease *coordinationv1.Lease) (replicaReport, bool) {
 	r := replicaReport{replica: lease.Labels[replicaLabel], digests: map[string]string{}}
 	if r.replica == "" || lease.Spec.RenewTime == nil {
@@ -129,7 +130,7 @@ func newReporter(c client.Client, live *engine.Live, namespace, replica, podUID 
 	return r
 }
 
-// notify tells the leader that the origin of a source has changed.
+// notify informs the leader that the origin of a source has changed.
 func (r *reporter) notify(source string) {
 	r.mu.Lock()
 	r.notified[source] = time.Now().UTC().Format(time.RFC3339Nano)
@@ -206,7 +207,7 @@ func (r *reporter) write(ctx context.Context) error {
 	return nil
 }
 
-// withdraw deletes the Lease, so that nobody waits for a replica that has ended.
+// withdraw deletes the Lease, so that the leader does not wait for a replica that has ended.
 func (r *reporter) withdraw() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()

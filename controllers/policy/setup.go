@@ -39,14 +39,14 @@ const (
 type Options struct {
 	// Config reaches the cluster, within limits for discovery that a manager's own has not.
 	Config *rest.Config
-	// Namespace is where artifacts, reports and Secrets are kept.
+	// Namespace is the namespace of artifacts, reports and Secrets.
 	Namespace string
 	// AllowFileOrigins permits origins on the manager's own disk.
 	AllowFileOrigins bool
 	// ReceiverAddress is where to listen for push notifications, unless it is empty;
 	// ReceiverCertDir, if any, holds tls.crt and tls.key.
 	ReceiverAddress, ReceiverCertDir string
-	// Directory is a folder that is kept applied as a PolicySource, unless it is empty.
+	// Directory is a folder that is continuously applied as a PolicySource; empty for none.
 	Directory string
 	// Replica is the name of this process, and PodUID the uid of its Pod, if any.
 	Replica, PodUID string
@@ -70,8 +70,8 @@ type Policies struct {
 	reporter *reporter
 }
 
-// New sets up what judges and serves policies. It reads the kinds of the cluster, and adds
-// what every replica runs to the manager.
+// New sets up the gate and the loader of policies. It reads the kinds of the cluster and adds
+// the runnables of every replica to the manager.
 func New(mgr manager.Manager, options Options) (*Policies, error) {
 	p := &Policies{Live: engine.NewLive(admission.BuiltinResources()), manager: mgr, options: options}
 	kinds, err := discovery.NewDiscoveryClientForConfig(options.Config)
@@ -101,7 +101,7 @@ func New(mgr manager.Manager, options Options) (*Policies, error) {
 	}}
 	p.origins = newOrigins(&origins{
 		fetch: origin.NewFetcher(program, fetchesAtATime).Fetch,
-		// Secrets are read when they are needed, so that none are kept in memory.
+		// Secrets are read on demand, so that none stay in memory.
 		secrets: mgr.GetAPIReader(), namespace: options.Namespace,
 		allowFile: options.AllowFileOrigins, count: countFetches(options.Metrics),
 	})
@@ -134,7 +134,8 @@ func (p *Policies) addRunnables(table *resourceTable) error {
 		receiver := newReceiver(&receiver{
 			address: p.options.ReceiverAddress, certDir: p.options.ReceiverCertDir, namespace: p.options.Namespace,
 			sources: p.manager.GetClient(), secrets: p.manager.GetAPIReader(),
-			// The leader looks at once; another replica tells it in its report.
+			// The leader checks the origin immediately; other replicas notify it in their
+			// reports.
 			notify: func(source string) {
 				select {
 				case <-p.manager.Elected():
@@ -181,7 +182,7 @@ func (p *Policies) ReportNotCalled(notCalled func() string) (changed func()) {
 // Cluster is the newest version of the cluster objects that policies require.
 func (p *Policies) Cluster() *clusterdata.Objects { return p.objects.Current() }
 
-// Judge has the gate judge a source.
+// Judge runs the gate for a source.
 func (p *Policies) Judge(ctx context.Context, candidate definition.Source) (source.Verdict, error) {
 	return p.gate.Judge(ctx, candidate, p.Live)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/source/origin"
 )
 
-// The reasons of conditions, beside those of the gate.
+// The reasons of conditions, in addition to those of the gate.
 const (
 	ReasonCompiled            = "Compiled"
 	ReasonRequiresForbidden   = "RequiresForbidden"
@@ -37,8 +37,8 @@ const (
 // facts are what a status is computed from.
 type facts struct {
 	object *v1alpha1.PolicySource
-	// origin is what was found where the policies are kept: nil for those that are in
-	// the object, and while the source is suspended.
+	// origin is the result of the last check of the origin: nil for inline policies and while
+	// the source is suspended.
 	origin *look
 	// verdict is about the latest revision that was read: nil where there is none.
 	verdict *source.Verdict
@@ -105,7 +105,7 @@ func (s *statusWriter) set(kind string, ok bool, reason, message string) {
 	object.Conditions{List: &s.next.Conditions, Generation: s.object.Generation}.Set(kind, ok, reason, object.Shorten(message, maxMessage))
 }
 
-// keeping adds to a message what is live in spite of it.
+// keeping appends to a message which revision stays live.
 func (s *statusWriter) keeping(message string) string {
 	if s.next.Digest == "" {
 		return message
@@ -134,7 +134,7 @@ func (s *statusWriter) looked() {
 	}
 }
 
-// unjudged is a status without a revision to judge: the conditions of the last one stay.
+// unjudged is a status without a revision to evaluate: the conditions of the last one stay.
 func (s *statusWriter) unjudged() {
 	switch {
 	case s.object.Spec.Suspend && s.next.Digest == "":
@@ -238,8 +238,8 @@ func (s *statusWriter) upToDate(replica string) bool {
 	return !reported || settings == source.FromPolicySource(s.object, nil, s.next.Revision).Settings()
 }
 
-// serving folds the Leases of the replicas into what each serves of one source.
-// since keeps the time of a replica that serves what it served before.
+// serving merges the Leases of the replicas into the revision that each serves of one source.
+// The since field keeps its time for a replica whose revision did not change.
 func serving(name string, reports []replicaReport, previous []v1alpha1.ReplicaStatus, now time.Time) []v1alpha1.ReplicaStatus {
 	var out []v1alpha1.ReplicaStatus
 	for _, r := range reports {
