@@ -21,7 +21,7 @@ type problem struct {
 
 func (p problem) text() string {
 	if p.kept {
-		return p.message + "; what it said before stays in force"
+		return p.message + "; its previous version stays in force"
 	}
 	return p.message
 }
@@ -38,11 +38,11 @@ func firstOfEach(problems []problem) []problem {
 
 // opinion is the verdict on files together. The zero value has nothing against them.
 type opinion struct {
-	// places are what is wrong with single objects.
+	// places are the errors of single objects.
 	places definition.CompileErrors
-	// whole is what is wrong with all of them together.
+	// whole is the error of all objects together.
 	whole string
-	// unknown is why nothing could be found out.
+	// unknown is the reason why the evaluation was impossible.
 	unknown error
 }
 
@@ -56,11 +56,11 @@ type choice struct {
 	judge    func(files map[string]string) opinion
 	kept     []*candidate
 	problems []problem
-	refused  map[string]string // messages by the id of what is out
+	refused  map[string]string // messages by the id of the refused object
 }
 
-// choose keeps out what cannot be in force, and nothing else. Of an object that could be
-// before it was changed, the earlier version is kept.
+// choose removes only the candidates that cannot be in force. For an object whose previous
+// version could be in force, it keeps that version.
 func choose(list []*candidate, judge func(files map[string]string) opinion) ([]*candidate, []problem) {
 	s := &choice{judge: judge, refused: map[string]string{}}
 	s.add(list)
@@ -101,7 +101,7 @@ func (s *choice) add(chunk []*candidate) {
 func (o opinion) message() string {
 	switch {
 	case o.unknown != nil:
-		return "it could not be judged, which is tried again: " + o.unknown.Error()
+		return "not evaluated, Lintel retries: " + o.unknown.Error()
 	case o.whole != "":
 		return o.whole
 	default:
@@ -109,8 +109,8 @@ func (o opinion) message() string {
 	}
 }
 
-// without takes out what is wrong: nil where none of that is in the chunk, so that
-// nothing would change.
+// without removes the wrong candidates from a chunk. It returns nil if the chunk has none of
+// them.
 func (s *choice) without(chunk []*candidate, wrong map[*candidate]string) []*candidate {
 	remaining, some := []*candidate{}, false
 	for _, c := range chunk {
@@ -128,7 +128,7 @@ func (s *choice) without(chunk []*candidate, wrong map[*candidate]string) []*can
 	return remaining
 }
 
-// refuse keeps a candidate out, and gives what can be tried in its place.
+// refuse removes a candidate and returns its previous version, if there is one, to try instead.
 func (s *choice) refuse(c *candidate, message string) []*candidate {
 	template := "ConstraintTemplate/" + strings.ToLower(c.object.GetKind())
 	if why, out := s.refused[template]; out && c.object.GroupVersionKind().Group == constraintGroup {

@@ -24,7 +24,7 @@ type candidate struct {
 	text, last string
 }
 
-// id tells objects apart: kinds of two groups never have the same name here.
+// id identifies objects. Kinds of two groups never have the same name here.
 func id(object unstructured.Unstructured) string { return object.GetKind() + "/" + object.GetName() }
 
 // file is where a candidate is in the source: one file for each template, with its
@@ -88,8 +88,7 @@ func (l layout) at(file string, line int) *candidate {
 	return found
 }
 
-// separator is a line that no document has within it: what could look like it is
-// indented.
+// separator is a line that no document contains: similar lines within documents are indented.
 const separator = "---\n"
 
 // textOf is what people wrote of an object, in YAML: the same object gives the same text.
@@ -157,8 +156,8 @@ func asksAnything(list []*candidate) bool {
 	return slices.ContainsFunc(list, func(c *candidate) bool { return c.object.GroupVersionKind().Group == constraintGroup })
 }
 
-// sourceObject is the PolicySource as it is applied. What is not enforced stands in an
-// annotation, for the status.
+// sourceObject is the PolicySource to apply. An annotation lists the objects that are not
+// enforced, for the status.
 func sourceObject(files map[string]string, notEnforced string) (*unstructured.Unstructured, error) {
 	metadata := map[string]any{"name": sourceName}
 	if notEnforced != "" {

@@ -47,7 +47,7 @@ const good = `package x violation[{"msg": "no"}] { input.parameters.x }`
 
 func list(objects ...unstructured.Unstructured) []unstructured.Unstructured { return objects }
 
-// judge is the gate without a cluster, and with a constraint that is in the way of all.
+// judge is the gate without a cluster, and with a constraint that conflicts with all others.
 func judge(files map[string]string) opinion {
 	set, err := source.Compile(definition.Source{Name: "s", Files: files})
 	if errs := (definition.CompileErrors{}); errors.As(err, &errs) {
@@ -117,7 +117,7 @@ func TestWhatWasInForceStaysUntilItsChangeCanBe(t *testing.T) {
 	kept, problems := choose(candidates(nil, templates, changed, before), judge)
 	require.Equal(t, before, layoutOf(kept).files)
 	require.Contains(t, messages(problems)["One/a"], "must be of type string")
-	require.Contains(t, messages(problems)["One/a"], "; what it said before stays in force")
+	require.Contains(t, messages(problems)["One/a"], "; its previous version stays in force")
 
 	kept, problems = choose(candidates(nil, list(makeTemplate(t, "One", "package x }")), changed, before), judge)
 	require.Equal(t, before, layoutOf(kept).files, "template and constraint were broken at once")
@@ -133,7 +133,7 @@ func TestWhatCannotBeFoundOut(t *testing.T) {
 	busy := makeConstraint(t, "One", "busy", "{parameters: {x: text}}")
 	kept, problems := choose(candidates(nil, templates, list(busy), nil), judge)
 	require.Len(t, kept, 1)
-	require.Contains(t, messages(problems)["One/busy"], "it could not be judged, which is tried again: the machine is busy")
+	require.Contains(t, messages(problems)["One/busy"], "not evaluated, Lintel retries: the machine is busy")
 
 	before := layoutOf(candidates(nil, templates, list(busy), nil)).files
 	kept, problems = choose(candidates(nil, templates, list(busy), before), judge)

@@ -15,7 +15,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// judging is a controller whose gate gives a verdict.
+// judging returns a controller whose gate returns the given verdict.
 func judging(verdict source.Verdict, err error) *Reconciler {
 	return &Reconciler{options: Options{
 		Judge: func(context.Context, definition.Source) (source.Verdict, error) { return verdict, err },
@@ -54,8 +54,8 @@ func TestOpinions(t *testing.T) {
 	}
 }
 
-// TestUnreadableKinds: a constraint whose template reads what may not be read stays out at
-// its place; where that cannot be found out, nothing is known.
+// TestUnreadableKinds: a constraint whose template reads kinds that the manager may not read is
+// refused at its own line; if the permission cannot be checked, the opinion is unknown.
 func TestUnreadableKinds(t *testing.T) {
 	requires := func(kind string) *engine.PolicySet {
 		set, err := source.Compile(definition.Source{Name: "s", Files: map[string]string{

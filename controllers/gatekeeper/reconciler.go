@@ -41,11 +41,11 @@ const (
 	sourceName = "gatekeeper"
 	// fieldManager owns what this package writes.
 	fieldManager = "lintel-gatekeeper"
-	// lookAgain is how often kinds are looked for that are not there, and kindDelay how
-	// often while one is being made.
+	// lookAgain is the interval of checks for missing kinds, and kindDelay the interval while a
+	// kind is being created.
 	lookAgain = 30 * time.Second
 	kindDelay = time.Second
-	// kindTimeout bounds what one template may have the others wait.
+	// kindTimeout limits how long one template may delay the others.
 	kindTimeout = 10 * time.Second
 	// patience is how often in a row a question without an answer is asked again, before
 	// it is asked about each object by itself.
@@ -78,7 +78,7 @@ const (
 
 // Options are what the controller needs.
 type Options struct {
-	// Judge is the gate.
+	// Judge runs the gate.
 	Judge func(context.Context, definition.Source) (policysource.Verdict, error)
 	// Readable says why policies cannot read a kind, and how to permit it: "" where they can.
 	Readable func(context.Context, admission.GroupVersionKind) (why string, err error)
@@ -101,8 +101,8 @@ type Reconciler struct {
 	watched    map[schema.GroupVersionKind]bool
 	made       map[types.UID]int64         // generations of templates that have their kind
 	announced  map[string]string           // messages by object
-	statuses   map[types.UID]writtenStatus // what statuses were given
-	metric     *prometheus.GaugeVec        // of what is not enforced, by kind and name
+	statuses   map[types.UID]writtenStatus // the last written status of each object
+	metric     *prometheus.GaugeVec        // objects that are not enforced, by kind and name
 	unknown    int                         // times in a row that nothing could be found out
 	built      built
 }
@@ -200,7 +200,7 @@ func (r *Reconciler) gather(ctx context.Context, present map[string]string) (g g
 		}
 		found, err := r.constraintsOf(ctx, template)
 		if err != nil {
-			// What is in force stays, and the other templates do not wait.
+			// The previous version stays in force, and the other templates do not wait.
 			g.problems = append(g.problems, problem{object: template, message: err.Error()})
 			found = slices.DeleteFunc(objectsOf(present), func(object unstructured.Unstructured) bool {
 				return object.GroupVersionKind().Group != constraintGroup || object.GetKind() != kind
@@ -221,8 +221,8 @@ func (r *Reconciler) idle(ctx context.Context) (problems []problem) {
 		bounded, cancel := context.WithTimeout(ctx, kindTimeout)
 		found, err := r.list(bounded, kind)
 		cancel()
-		if err != nil { // what is in force does not depend on them
-			log.FromContext(ctx).Error(err, "looking for what has no effect here", "kind", kind.String())
+		if err != nil { // enforcement does not depend on these kinds
+			log.FromContext(ctx).Error(err, "listing Gatekeeper objects without effect", "kind", kind.String())
 		}
 		for _, object := range found {
 			problems = append(problems, problem{object: object, message: gatekeeper.NotCarriedOut(kind.Group)})

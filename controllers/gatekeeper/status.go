@@ -17,8 +17,8 @@ import (
 // of its Pods.
 const statusID = "lintel"
 
-// losses is how often an entry is written again that somebody else takes out: a
-// Gatekeeper that runs beside writes the whole list.
+// losses is how often an entry is written again after another client removes it: a Gatekeeper
+// that runs in the same cluster writes the whole list.
 const losses = 2
 
 // writtenStatus is what this controller wrote last of one object.
@@ -28,8 +28,8 @@ type writtenStatus struct {
 	lost   int
 }
 
-// entryOf is Lintel's entry in status.byPod of an object, in Gatekeeper's form. A message
-// says why it is not enforced.
+// entryOf is Lintel's entry in status.byPod of an object, in Gatekeeper's form. A message states
+// why the object is not enforced.
 func entryOf(object unstructured.Unstructured, message string) map[string]any {
 	entry := map[string]any{"id": statusID, "observedGeneration": object.GetGeneration(), "operations": []any{"webhook"}}
 	failure := map[string]any{"code": "not_enforced", "message": message}
@@ -123,7 +123,7 @@ func (r *Reconciler) reportTo(ctx context.Context, object unstructured.Unstructu
 	return nil
 }
 
-// sameJSON compares what may have come with numbers of other types.
+// sameJSON compares JSON values whose numbers may have different Go types.
 func sameJSON(a, b map[string]any) bool {
 	left, errLeft := json.Marshal(a)
 	right, errRight := json.Marshal(b)

@@ -18,8 +18,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 )
 
-// keeper does what no object asks for: it waits for a store that is down, reads the
-// phases that orlojd gives rows, and compares all rows with what was written.
+// keeper runs the periodic work that no object triggers: it waits for an unavailable store,
+// reads the phases that orlojd sets on rows, and compares all rows with the written ones.
 type keeper struct {
 	reconcilers []*reconciler
 	options     options
@@ -59,8 +59,8 @@ func (k *keeper) identify(ctx context.Context) error {
 	return nil
 }
 
-// prepare looks at the store before the first object is stored. What is wrong is
-// reported by the objects, too, so it is no error.
+// prepare checks the store before the first object is stored. It returns no error, because the
+// objects report store problems in their status, too.
 func (k *keeper) prepare(ctx context.Context) {
 	if k.options.createTables {
 		k.note(ctx, "making tables", k.options.store.CreateTables(ctx))
@@ -156,8 +156,8 @@ func (r *reconciler) reportPhase(ctx context.Context, row store.Summary) {
 	}
 }
 
-// watchDrift compares all rows with what was written, and has objects looked at whose
-// rows differ or are gone.
+// watchDrift compares all rows with the written ones, and enqueues the objects whose rows differ
+// or are missing.
 func (k *keeper) watchDrift(ctx context.Context) {
 	scan := 0
 	every(ctx, k.options.driftInterval, func() {

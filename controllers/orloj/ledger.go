@@ -12,7 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 )
 
-// entry is what is known of the row of one object.
+// entry is the last known state of an object's row.
 type entry struct {
 	object types.NamespacedName
 	// key is that of the row; hash and version are as they were after it was written or
@@ -25,7 +25,7 @@ type entry struct {
 	// has edited it. complete says that no field was missing then.
 	lost            []string
 	whole, complete bool
-	// notKept says that the object tells of lost fields.
+	// notKept reports that the object's status lists lost fields.
 	notKept bool
 	// seen is the last scan that found the row.
 	seen int
@@ -70,7 +70,7 @@ func (l *ledger) wrote(object v1.Object, key string, result store.Result) {
 	delete(l.released, uid)
 }
 
-// inherit takes over what was known of the row of the same object.
+// inherit copies the state of the earlier row of the same object.
 func (e *entry) inherit(before *entry, result store.Result) {
 	e.whole, e.lost = before.whole, before.lost
 	if !before.whole {
@@ -85,7 +85,7 @@ func union(a, b []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
-// of is what is known of the row of an object: nothing where there is none.
+// of returns the entry of an object's row; the zero entry if there is none.
 func (l *ledger) of(uid types.UID) entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,8 +95,8 @@ func (l *ledger) of(uid types.UID) entry {
 	return entry{}
 }
 
-// waits says whether an object still leaves a row to whoever had it, for so long after
-// it was first found to be nobody's.
+// waits reports whether an object must still leave a row without an owner to its previous owner.
+// It waits for the given patience, from the time at which it first saw the row without an owner.
 func (l *ledger) waits(uid types.UID, patience time.Duration, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +116,7 @@ func (l *ledger) refused(uid types.UID, reason string, now time.Time) {
 	}
 }
 
-// forget drops the row of an object that is none of the store's any more.
+// forget drops the entry of an object that is no longer stored.
 func (l *ledger) forget(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,8 +139,7 @@ func (l *ledger) size() int {
 	return len(l.rows)
 }
 
-// found compares a row that a scan sees with what is known, and gives the object that
-// is to be looked at, if there is one.
+// found compares a scanned row with its entry, and returns the object to reconcile, if any.
 func (l *ledger) found(scan int, row store.Summary) (object types.NamespacedName, look bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,7 +160,7 @@ func (l *ledger) found(scan int, row store.Summary) (object types.NamespacedName
 	return e.object, true
 }
 
-// survived notes that somebody has written the row and left it as it was.
+// survived records that another client has written the row without changing Lintel's fields.
 func (e *entry) survived(row store.Summary) {
 	if e.hash != row.Hash || e.version == row.Version {
 		return

@@ -21,13 +21,13 @@ func newMetrics(registry prometheus.Registerer, begun func() int64) *metrics {
 		up: r.NewGauge(prometheus.GaugeOpts{
 			Name: "lintel_orloj_store_up", Help: "1 while PostgreSQL answers, 0 while it does not."}),
 		key: r.NewGauge(prometheus.GaugeOpts{
-			Name: "lintel_orloj_encryption_key_ok", Help: "1 where the encryption key fits what is stored, 0 where Secrets cannot be written."}),
+			Name: "lintel_orloj_encryption_key_ok", Help: "1 if the encryption key decrypts the stored Secrets, 0 if Secrets cannot be written."}),
 		writes: r.NewCounterVec(prometheus.CounterOpts{
 			Name: "lintel_orloj_writes_total", Help: "Rows that were created, updated or removed."}, []string{"kind", "operation"}),
 		problems: r.NewCounterVec(prometheus.CounterOpts{
 			Name: "lintel_orloj_problems_total", Help: "Tries to write a row that failed, by reason."}, []string{"kind", "reason"}),
 		drift: r.NewCounterVec(prometheus.CounterOpts{
-			Name: "lintel_orloj_drift_repaired_total", Help: "Rows that somebody else had changed or deleted, and that were written again."}, []string{"kind"}),
+			Name: "lintel_orloj_drift_repaired_total", Help: "Rows that were changed or deleted outside Lintel and written again."}, []string{"kind"}),
 		scan: r.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lintel_orloj_scan_seconds", Help: "How long the last look over all rows of a kind took."}, []string{"kind"}),
 	}

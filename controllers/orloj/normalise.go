@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// form is how orlojd writes the texts and lists of a kind: it reads what is stored
-// without looking at its form again. Paths have dots; * is every entry of a map or list.
+// form describes how orlojd normalises the strings and lists of a kind. orlojd does not
+// normalise stored rows when it reads them. Paths use dots; * matches every entry of a map or
+// list.
 type form struct {
 	trimmed []string // texts
 	folded  []string // texts whose case does not matter
@@ -165,8 +166,7 @@ func keep(spec map[string]any, path string) {
 	at(spec, strings.Split(path[:i], "."), fill)
 }
 
-// unique leaves out entries that are empty, and those that were there before; nil as
-// identity tells none from another.
+// unique removes empty and duplicate entries. A nil identity disables the check for duplicates.
 func unique(value any, change, identity func(string) string) any {
 	list, isList := value.([]any)
 	if !isList {

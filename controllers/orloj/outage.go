@@ -7,8 +7,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 )
 
-// outage is whether the store can be used. While it cannot, nobody tries but the one
-// who waits for it.
+// outage records whether the store is available. During an outage, only the keeper that waits
+// for the store tries to use it.
 type outage struct {
 	problem atomic.Pointer[store.Problem]
 	metrics *metrics
@@ -35,6 +35,6 @@ const (
 	probeInterval = time.Second
 	// waitInterval is how often an object looks whether it is back.
 	waitInterval = 2 * time.Second
-	// schemaInterval is how often an object looks whether its table has been made.
+	// schemaInterval is how often an object checks whether its table exists.
 	schemaInterval = 10 * time.Second
 )

@@ -78,7 +78,7 @@ func (o settings) complete() (settings, rules.Mapping, error) {
 	return o, mapping, nil
 }
 
-// admitter asks the rules for Orloj's kinds, for webhook and controllers alike.
+// admitter evaluates the rules for Orloj's kinds, for the webhook and the controllers.
 type admitter struct {
 	settings   settings
 	rules      *rules.Rules
@@ -165,7 +165,7 @@ func (a *admitter) facts(ctx context.Context, review *admission.Review) (rules.F
 	if review.Operation == "UPDATE" {
 		old, err := readObject(review.OldObject, review)
 		if err != nil || old.Key() == object.Key() {
-			return facts, err // whoever has the key had it before
+			return facts, err // the owner of the key has not changed
 		}
 	}
 	facts.Taken, err = a.taken(ctx, object)
@@ -202,7 +202,7 @@ func (a *admitter) taken(ctx context.Context, object rules.Object) (owner *rules
 	return owner, err
 }
 
-// admit asks the rules about a stored object. Who has its key is for the store to say.
+// admit evaluates the rules for a stored object. The store checks who owns its key.
 func (a *admitter) admit(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	namespace, err := a.namespaces.Namespace(ctx, object.GetNamespace())
 	if err != nil {

@@ -87,14 +87,14 @@ func (r *reconciler) report(object v1.Object, o outcome) report {
 	return out
 }
 
-// isStored says whether the status tells already that the store has the object.
+// isStored reports whether the status already confirms that the object is stored.
 func isStored(object v1.Object) bool {
 	status := object.SyncStatus()
 	return status.Phase == v1.PhaseSynced && status.ObservedGeneration == object.GetGeneration() && status.StoreKey == rules.Key(object)
 }
 
-// pause counts a problem, and is how long to wait after it. Permanent ones are looked at
-// again now and then: somebody may have changed the row.
+// pause counts a problem and returns the delay before the next try. Permanent problems are
+// retried occasionally, because the row may have changed.
 func (r *reconciler) pause(problem *store.Problem) time.Duration {
 	r.metrics.problems.WithLabelValues(r.Kind, problem.Reason).Inc()
 	pause := waitInterval
@@ -107,8 +107,8 @@ func (r *reconciler) pause(problem *store.Problem) time.Duration {
 	return attempt.Jitter(pause*3/2, 2.0/3) // what waits together does not try together
 }
 
-// store brings an object into the store, unless something is in the way, which the
-// outcome tells. An error is to be tried again, and no status reports it.
+// store writes an object to the store, unless a problem prevents it, which the outcome reports.
+// An error is retried and not reported in the status.
 func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, err error) {
 	verdict, err := r.options.admit(ctx, object)
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, er
 	}
 	if verdict.Denied() {
 		o.denied = verdict.Message()
-		r.ledger.forget(object.GetUID()) // what is not admitted is not kept up either
+		r.ledger.forget(object.GetUID()) // rows of denied objects are not kept in sync
 		return o, nil
 	}
 	if o.problem = r.outage.now(); o.problem != nil {
@@ -143,9 +143,9 @@ func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, er
 	return o, err
 }
 
-// prepareRow says in a row what is known from earlier tries. A row that was another
-// object's may have lost its owner by an edit, which the other one repairs at its next
-// look for drift; so it is left alone for two of those.
+// prepareRow adds the results of earlier tries to a row. A row of another object may have lost
+// its owner through an edit, which the other object repairs at its next check for drift. So the
+// row is left alone for two drift intervals.
 func (r *reconciler) prepareRow(object v1.Object, wanted *store.Row) {
 	wanted.Cluster, wanted.Lost = *r.cluster, r.ledger.of(object.GetUID()).lost
 	synced := meta.FindStatusCondition(object.SyncStatus().Conditions, v1.ConditionSynced)
@@ -249,7 +249,7 @@ func (r *reconciler) removeRows(ctx context.Context, object v1.Object) error {
 	}
 	rows, err := r.options.store.Remove(ctx, r.Table, removal)
 	if err == nil && removal.Key != "" && removal.Key != rules.Key(object) {
-		// A move whose end no status tells of.
+		// The object has moved, and its status does not record the end of the move.
 		var more int64
 		more, err = r.options.store.Remove(ctx, r.Table, store.Removal{Owner: removal.Owner, Retain: removal.Retain})
 		rows += more

@@ -22,7 +22,7 @@ var wholeObjects = map[string]bool{
 // ownPrefix is that of annotations which only Lintel writes into rows.
 const ownPrefix = "lintel.dev/"
 
-// row is what is stored of an object. complete is the object in JSON with all defaults.
+// row returns the row of an object. complete is the object in JSON with all defaults.
 func row(kind string, object v1.Object, complete json.RawMessage) (*store.Row, error) {
 	var read struct {
 		Spec map[string]any `json:"spec"`

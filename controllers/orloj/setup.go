@@ -79,13 +79,13 @@ func (r *reconciler) setup(mgr system.Manager, c cluster.Cluster) error {
 		source.Kind[client.Object](c.GetCache(), r.object(), &handler.EnqueueRequestForObject{}, changed()),
 		// Another object that wants the key of one that is gone.
 		source.Kind[client.Object](c.GetCache(), r.object(), r.freed()),
-		// A permission that is given or withdrawn.
+		// A permission was granted or withdrawn.
 		object.Mapped[client.Object](c, &corev1.Namespace{}, r.inNamespace, permissionChanged()),
-		// A row that differs from what was written.
+		// A row differs from the written one.
 		source.Channel(r.look, &handler.EnqueueRequestForObject{}))
 }
 
-// changed passes what changes a row, and not what is written to the object by syncing it.
+// changed passes updates that change the row, and drops those that the sync itself makes.
 func changed() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, is := e.ObjectOld, e.ObjectNew
@@ -110,8 +110,8 @@ func (r *reconciler) wanting(ctx context.Context, key string) []reconcile.Reques
 	return object.Requests[v1.Object](ctx, r.client, r.list(), nil, client.MatchingFields{keyIndex: key})
 }
 
-// permissionChanged passes Namespaces whose annotations for Orloj change. What is there
-// at the start is looked at anyway.
+// permissionChanged passes Namespaces whose annotations for Orloj change. Objects that exist at
+// the start are reconciled anyway.
 func permissionChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },

@@ -14,7 +14,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 )
 
-// Reasons of conditions, beside those of store.Problem.
+// Reasons of conditions, in addition to those of store.Problem.
 const (
 	reasonSynced      = "Synced"
 	reasonAdmitted    = "Admitted"
@@ -41,8 +41,8 @@ type outcome struct {
 	keeps bool
 }
 
-// nextStatus is what an object says after a try. Nothing in it changes by itself: what
-// is tried again and comes out as before is not written again.
+// nextStatus returns the status after a try. It contains nothing that changes with time, so a
+// retry with the same outcome does not write the status again.
 func nextStatus(object v1.Object, o outcome, now time.Time) v1.Status {
 	next := *object.SyncStatus().DeepCopy()
 	next.ObservedGeneration = object.GetGeneration()
@@ -65,7 +65,7 @@ func nextStatus(object v1.Object, o outcome, now time.Time) v1.Status {
 			next.StoreKey = ""
 		}
 	default:
-		// A condition that every object has costs, and tells nobody anything.
+		// A condition that is true for every object costs writes and has no information.
 		c.Remove(v1.ConditionStoreAvailable)
 		synced(&next, c, o, now)
 	}
@@ -97,7 +97,7 @@ func synced(next *v1.Status, c object.Conditions, o outcome, now time.Time) {
 	c.Set(v1.ConditionSynced, true, reason, message)
 	c.Set(v1.ConditionReady, true, reason, message)
 	c.Remove(v1.ConditionStalled)
-	// A row that lost its owner was ours before, and is no other's.
+	// A row that lost its owner belonged to this object before, not to another one.
 	if o.result.Adopted && next.StoreKey != o.key {
 		c.Set(v1.ConditionAdopted, true, reasonRowExisted, fmt.Sprintf(
 			"the row %s was in the store before and is this object's now; annotation %s: %s leaves it there when the object is deleted",
@@ -122,7 +122,7 @@ func syncedAs(before *v1.Status, o outcome) (reason, message string) {
 	return reasonSynced, "stored as " + o.key
 }
 
-// saysNotKept says whether a status tells of fields that orlojd does not keep.
+// saysNotKept reports whether a status lists fields that orlojd does not keep.
 func saysNotKept(s *v1.Status) bool {
 	synced := meta.FindStatusCondition(s.Conditions, v1.ConditionSynced)
 	return synced != nil && synced.Reason == reasonNotKept
@@ -135,7 +135,8 @@ func conditionsOf(s *v1.Status, of v1.Object) object.Conditions {
 // reasonPattern is what the API server takes for a reason.
 var reasonPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 
-// storePhase says the phase that orlojd gives the row; it says nothing of syncing.
+// storePhase sets the condition with the phase that orlojd sets on the row; it is independent of
+// the sync.
 func storePhase(c object.Conditions, phase, lastError string) {
 	status, reason := metav1.ConditionUnknown, phase
 	switch phase {

@@ -43,7 +43,7 @@ func TestStatus(t *testing.T) {
 	require.Empty(t, says(s, v1.ConditionAdopted))
 	synced := s.LastSyncedAt
 
-	// Defect O2: what did not change is not written.
+	// Defect O2: an unchanged status is not written.
 	again := after(outcome{key: "n/a", result: store.Result{Phase: "Pending"}}, noon.Add(time.Hour))
 	require.True(t, equality.Semantic.DeepEqual(s, again))
 
@@ -145,7 +145,7 @@ func TestLedger(t *testing.T) {
 	require.Equal(t, 1, l.size())
 }
 
-// TestWhoWaitsForARow: until it was nobody's for long enough.
+// TestWhoWaitsForARow: an object waits until the row had no owner for long enough.
 func TestWhoWaitsForARow(t *testing.T) {
 	l := newLedger()
 	waits := func(at time.Duration) bool { return l.waits("u", time.Minute, noon.Add(at)) }

@@ -1,9 +1,9 @@
-// Package guard stands in front of orlojd's REST API and looks after resources that
-// are kept by objects of Kubernetes: a write to one of them is overwritten later, so it is
-// warned of or refused. All else passes as it came.
+// Package guard is a proxy in front of orlojd's REST API that protects resources managed by
+// Kubernetes objects. Lintel overwrites manual changes of such resources later, so the guard
+// warns of them or refuses them. All other requests pass unchanged.
 //
-// Whether a resource is managed is read from orlojd with the caller's own credentials, so
-// the guard has none.
+// The guard asks orlojd, with the caller's own credentials, whether a resource is managed. The
+// guard has no credentials of its own.
 package guard
 
 import (
@@ -35,7 +35,7 @@ const (
 	Reject Policy = "reject"
 )
 
-// ParsePolicy reads a policy; what is unknown is Warn.
+// ParsePolicy parses a policy; an unknown policy is Warn.
 func ParsePolicy(text string) Policy {
 	switch policy := Policy(strings.ToLower(strings.TrimSpace(text))); policy {
 	case Off, Reject:
@@ -77,7 +77,7 @@ type Guard struct {
 // with their objects.
 func New(upstream *url.URL, policy Policy, drift time.Duration, logger *slog.Logger) *Guard {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DisableCompression = true // what is asked for, and answered, is between the two
+	transport.DisableCompression = true // the client and orlojd negotiate the compression
 	g := &Guard{
 		upstream: upstream, policy: policy, logger: logger, written: cache.NewExpiring(), keep: 2 * drift,
 		client: &http.Client{Transport: transport, Timeout: lookupTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
@@ -128,13 +128,13 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse answers a request of which it is not clear what it would write.
+// refuse answers a request whose target is ambiguous.
 func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, unclear error) {
 	status, message := http.StatusBadRequest, "the request could not be read"
 	if known, ok := errors.AsType[*refusal](unclear); ok {
 		status, message = known.status, known.message
 	}
-	g.logger.Info("refused a write of which it is not clear what it is to", "method", r.Method, "path", r.URL.Path, "error", unclear)
+	g.logger.Info("refused a write with an ambiguous target", "method", r.Method, "path", r.URL.Path, "error", unclear)
 	http.Error(w, message, status)
 }
 
@@ -151,8 +151,8 @@ func (g *Guard) write(w http.ResponseWriter, r *http.Request, managed resource) 
 	g.proxy.ServeHTTP(w, r)
 }
 
-// target says whether a request writes a resource of a guarded kind. Of what is below a
-// resource, such as its status, nothing is kept by Kubernetes. name is empty for POST.
+// target reports whether a request writes a resource of a guarded kind. Subresources, such as
+// the status, are not managed by Kubernetes. The name is empty for POST.
 func target(r *http.Request) (collection, name string, guarded bool) {
 	switch r.Method {
 	case http.MethodPut, http.MethodPost, http.MethodDelete, http.MethodPatch:
@@ -174,14 +174,15 @@ type resource struct{ collection, namespace, name string }
 
 func (r resource) String() string { return r.collection + " " + r.namespace + "/" + r.name }
 
-// inDefault is the resource with the namespace that orlojd takes where none is given.
+// inDefault returns the resource with orlojd's default namespace if it has none.
 func (r resource) inDefault() resource {
 	r.namespace = cmp.Or(r.namespace, "default")
 	return r
 }
 
-// resources are those that a request may write. Where its URL and its body disagree, it is
-// orlojd who decides: all of them are looked at. Beside an error are those of the URL.
+// resources returns the resources that a request may write. If its URL and its body disagree,
+// orlojd decides which one it writes, so all of them are checked. Together with an error,
+// resources returns those of the URL.
 func resources(r *http.Request, collection, name string) (all []resource, err error) {
 	namespaces := r.URL.Query()["namespace"]
 	bodyNamespace, bodyName, err := readBody(r)

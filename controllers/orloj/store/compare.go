@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// comparison is how a stored spec differs from the one that is wanted. Nothing, null,
-// zero, false and what is empty are one: orlojd leaves some out, and adds others.
+// comparison is the difference between the stored and the desired spec. Missing, null, zero,
+// false and empty values are equal: orlojd omits some of them and adds others.
 type comparison struct {
 	table Table
 	// lost are the wanted fields that are not stored at all, and that not every orlojd

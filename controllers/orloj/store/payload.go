@@ -22,7 +22,7 @@ const (
 	generatedLabel = "orloj.dev/mcp-generated"
 )
 
-// Row is what is stored of an object.
+// Row is the desired row of an object.
 type Row struct {
 	// Namespace and Name make the key; SourceNamespace is the object's own.
 	Namespace, Name, SourceNamespace string
@@ -31,18 +31,18 @@ type Row struct {
 	Labels, Annotations map[string]string
 	// Spec is complete: orlojd fills in nothing when it reads.
 	Spec map[string]any
-	// Lost are fields that the store has lost before, such as graph.a.review: they are
-	// written with others, but that they are missing is no reason to.
+	// Lost are fields that the store has lost before, such as graph.a.review: they are written
+	// with the others, but their absence alone is no reason to write the row.
 	Lost []string
-	// LeaveUnowned makes it a problem that the row names no owner, and LeaveMissing that
-	// there is none: whoever had it may take it back.
+	// LeaveUnowned reports a problem if the row has no owner, and LeaveMissing if there is no
+	// row: the previous owner may take it back.
 	LeaveUnowned, LeaveMissing bool
 }
 
 // Key is the key of a row in its table.
 func (r *Row) Key() string { return r.Namespace + "/" + r.Name }
 
-// payload is the document in a row. What it does not know is kept.
+// payload is the document in a row. Unknown fields are preserved.
 type payload struct {
 	APIVersion string          `json:"apiVersion"`
 	Kind       string          `json:"kind"`
@@ -61,7 +61,7 @@ type metadata struct {
 	CreatedAt       string            `json:"createdAt,omitempty"`
 }
 
-// rowStatus is what of a row's status its object tells.
+// rowStatus is the part of a row's status that its object reports.
 type rowStatus struct {
 	Phase     string `json:"phase"`
 	LastError string `json:"lastError"`
@@ -83,7 +83,7 @@ func decode(text []byte, into any) error {
 }
 
 func (p *payload) status() (s rowStatus) {
-	_ = json.Unmarshal(p.Status, &s) // what is no status tells nothing
+	_ = json.Unmarshal(p.Status, &s) // an invalid status counts as empty
 	return s
 }
 

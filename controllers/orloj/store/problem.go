@@ -27,8 +27,8 @@ const (
 	ReasonRefused       = "StoreRefused"
 )
 
-// Problem is why a row could not be written. Its message is for people, and the same
-// for the same cause, so that a status that tells it does not change by itself.
+// Problem is the reason why a row could not be written. Its message is shown to users and
+// depends only on the cause, so that a status with the message does not change between tries.
 type Problem struct {
 	Reason, Message string
 	cause           error
@@ -40,7 +40,8 @@ func (p *Problem) Error() string { return p.Message }
 // Unwrap is the driver's error.
 func (p *Problem) Unwrap() error { return p.cause }
 
-// Permanent says that trying again changes nothing until somebody changes something.
+// Permanent reports that a retry cannot succeed until the object, the row or the configuration
+// changes.
 func (p *Problem) Permanent() bool {
 	switch p.Reason {
 	case ReasonUnavailable, ReasonSchemaMissing, ReasonDenied, ReasonRowLocked, ReasonReleased:

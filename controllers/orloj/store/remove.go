@@ -15,14 +15,13 @@ type Removal struct {
 	Key string
 	// Except is a row to leave.
 	Except string
-	// Unmarked takes the row of Key also where nobody is named as its owner: somebody
-	// has edited it since.
+	// Unmarked also removes the row of Key if it names no owner because it was edited.
 	Unmarked bool
 	// Retain leaves the rows, without any owner.
 	Retain bool
 }
 
-// Remove deletes or releases rows. That there are none is no error: they are gone.
+// Remove deletes or releases rows. Missing rows are not an error.
 func (s *Store) Remove(ctx context.Context, table Table, r Removal) (rows int64, err error) {
 	owned := fmt.Sprintf("payload->'metadata'->'annotations'->>'%s' = $1", OwnerAnnotation)
 	values := []any{r.Owner, r.Except}

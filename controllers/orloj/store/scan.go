@@ -12,10 +12,10 @@ import (
 // pageSize is how many rows are read at a time.
 const pageSize = 1000
 
-// Summary is what a look over all rows tells of one.
+// Summary is the result of a scan for one row.
 type Summary struct {
-	// Key, Hash, Version, Phase and LastError are as in Result; Owner is empty where the
-	// row belongs to nobody.
+	// Key, Hash, Version, Phase and LastError are as in Result; Owner is empty if the row has no
+	// owner.
 	Key, Hash, Version, Owner, Phase, LastError string
 }
 
@@ -55,7 +55,7 @@ type Changes struct {
 // Changes starts with the rows that are written from now on.
 func (s *Store) Changes(table Table) *Changes { return &Changes{store: s, table: table} }
 
-// Next visits what was written since the last call; some rows twice.
+// Next visits the rows written since the last call; some rows twice.
 func (c *Changes) Next(ctx context.Context, visit func(Summary)) error {
 	var now time.Time
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)

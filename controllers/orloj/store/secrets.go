@@ -52,7 +52,7 @@ func (s *Store) keyProblem(value string) *Problem {
 }
 
 func keyMissing() *Problem {
-	return &Problem{Reason: ReasonKeyMissing, Message: "the store has encrypted Secrets, and there is no key: set --orloj-secret-encryption-key to orlojd's; nothing is stored in plain text beside them"}
+	return &Problem{Reason: ReasonKeyMissing, Message: "the store has encrypted Secrets, but --orloj-secret-encryption-key is not set: set it to orlojd's key; Lintel does not add plain-text Secrets to an encrypted store"}
 }
 
 func keyWrong(what string) *Problem {
@@ -85,7 +85,7 @@ func data(spec map[string]any) map[string]any {
 	return values
 }
 
-// decryptSpec turns the values of a stored Secret into those that were given.
+// decryptSpec replaces the encrypted values of a stored Secret with plain text.
 func (s *Store) decryptSpec(have *stored) error {
 	values := data(have.Spec)
 	for name, value := range values {

@@ -95,9 +95,9 @@ func (s *Store) inTransaction(ctx context.Context, table string, run func(contex
 	return problemOf(table, err)
 }
 
-// hashOf is the expression for what of a row is ours: all but its status, version and
-// generation, which orlojd raises by itself. PostgreSQL writes a document in one way only, so equal rows have equal hashes. Of a
-// document that is none of orlojd's, all counts.
+// hashOf returns the SQL expression for the hash of Lintel's part of a row: all but its status,
+// version and generation, which orlojd updates. PostgreSQL has one text form of a document, so
+// equal rows have equal hashes. For a document that is not orlojd's, the hash covers all of it.
 func hashOf(t Table) string {
 	var b strings.Builder
 	b.WriteString(`md5(CASE jsonb_typeof(payload->'metadata') WHEN 'object' THEN (payload - 'status') #- '{metadata,resourceVersion}' #- '{metadata,generation}' ELSE payload END::text || '|' || namespace`)

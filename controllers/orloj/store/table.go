@@ -2,7 +2,7 @@ package store
 
 import "slices"
 
-// column is one that some tables have beside those of all.
+// column is a column that only some tables have.
 type column struct{ name, fallback string }
 
 // Table is where the rows of one kind are.
