@@ -1,9 +1,9 @@
-// Package attempt does work outside of a reconciler's workers, where what takes long keeps
-// nobody else waiting, and says when it is tried again.
+// Package attempt runs slow work outside of a reconciler's workers, so that it does not delay
+// other objects, and schedules retries.
 //
-// Invariant: of one version of an object no two attempts run at a time, and of one group
-// no more than eight; an attempt for an earlier version is cancelled, and its outcome
-// dropped; when Start returns, no attempt runs.
+// Invariant: at most one attempt runs for one version of an object, and at most eight for one
+// group. An attempt for an earlier version is cancelled, and its outcome dropped. When Start
+// returns, no attempt runs.
 package attempt
 
 import (
@@ -40,12 +40,12 @@ type Runner[T any] struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
 
-	mutex   sync.Mutex // over what is below
+	mutex   sync.Mutex // guards the fields below
 	objects map[Name]*state[T]
 	slots   map[Name]chan struct{} // by group
 }
 
-// state is what is known of one version of an object.
+// state is the state of one version of an object.
 type state[T any] struct {
 	version any
 	cancel  context.CancelFunc // of the attempt that runs: nil where none does
@@ -124,7 +124,7 @@ func (r *Runner[T]) Begin(name, group Name, version any, run func(context.Contex
 	})
 }
 
-// keep has an outcome taken, unless its version is not the one that counts any more.
+// keep stores an outcome, unless its version is no longer current.
 func (r *Runner[T]) keep(name Name, s *state[T], outcome *T) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -135,8 +135,8 @@ func (r *Runner[T]) keep(name Name, s *state[T], outcome *T) bool {
 	return true
 }
 
-// known is the state of a version of an object: nil where no attempt was begun. What is
-// known of another version says nothing. r.mutex is locked.
+// known returns the state of a version of an object: nil if no attempt was started. The state of
+// another version does not count. The caller holds r.mutex.
 func (r *Runner[T]) known(name Name, version any) *state[T] {
 	if s := r.objects[name]; s != nil && s.version == version {
 		return s
@@ -162,7 +162,7 @@ func (r *Runner[T]) drop(name Name) {
 	delete(r.objects, name)
 }
 
-// Forget drops what is known of an object that is gone, and cancels its attempt.
+// Forget drops the state of a deleted object and cancels its attempt.
 func (r *Runner[T]) Forget(name Name) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -186,8 +186,8 @@ func (r *Runner[T]) Outcome(name Name, version any) (outcome T, ended bool) {
 	return outcome, false
 }
 
-// Missed reports whether Begin was called while the attempt ran that has ended: what has changed
-// may have been read before.
+// Missed reports whether Begin was called while the last attempt ran: the attempt may have read
+// its input before the change.
 func (r *Runner[T]) Missed(name Name, version any) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -239,9 +239,9 @@ func (s *state[T]) hurry(now time.Time) {
 	}
 }
 
-// Hurry has the next attempt for an object begin before its time, where one was made
-// before: as early as their rate permits, or after the one that runs, which may have
-// looked too early. known is false for an object without attempts.
+// Hurry starts the next attempt for an object early, if it had attempts before: as soon as their
+// rate permits, or after the running attempt, which may have read its input too early. known is
+// false for an object without attempts.
 func (r *Runner[T]) Hurry(name Name) (known bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -30,7 +30,7 @@ func (r *Review) CertificateRequest() *ast.Term {
 	}
 	text, err := base64.StdEncoding.DecodeString(string(encoded))
 	if err != nil {
-		return requestTerm(csr.Unreadable("spec.request is no base64"))
+		return requestTerm(csr.Unreadable("spec.request: must be base64"))
 	}
 	return requestTerm(csr.Parse(text))
 }

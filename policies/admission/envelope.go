@@ -79,9 +79,9 @@ func (o *requestObjects) place(name string) **Object {
 	}
 }
 
-// decodeEnvelope decodes an AdmissionReview but for the objects in its request, which
-// it checks as strictly and returns beside it. It may refuse what DecodeUpTo does
-// not, and words its errors otherwise.
+// decodeEnvelope decodes an AdmissionReview except for the objects in its request, which it
+// validates as strictly and returns separately. It may return an error where DecodeUpTo does
+// not, and its error messages differ.
 func decodeEnvelope(text []byte) (*ast.Term, requestObjects, error) {
 	d := terms.NewDecoder(text, terms.MaxValues)
 	defer d.Release()

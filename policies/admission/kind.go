@@ -24,7 +24,7 @@ type GroupVersionKind struct {
 	Kind    string `json:"kind"`
 }
 
-// WithoutVersion is the kind in whatever version.
+// WithoutVersion returns the kind with an empty version, to match any version.
 func (k GroupVersionKind) WithoutVersion() GroupVersionKind {
 	return GroupVersionKind{Group: k.Group, Kind: k.Kind}
 }
@@ -44,7 +44,7 @@ type GroupVersionResource struct {
 	Resource string `json:"resource"`
 }
 
-// ObjectKind is the kind that an object names, or else that of its request.
+// ObjectKind is the kind that an object names, or else the kind of its request.
 func ObjectKind(object ast.Object, request GroupVersionKind) GroupVersionKind {
 	apiVersion, kind := terms.Text(object, "apiVersion"), terms.Text(object, "kind")
 	if kind == "" {

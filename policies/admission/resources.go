@@ -85,8 +85,8 @@ func (t *Resources) KindOf(r *Review) GroupVersionKind {
 // a cluster.
 func BuiltinResources() *Resources { return BuiltinResourcesWith() }
 
-// BuiltinResourcesWith is BuiltinResources with the resources of definitions at hand, which
-// come before what is known of their kinds.
+// BuiltinResourcesWith returns BuiltinResources with additional definitions, which take
+// precedence over the built-in ones of their kinds.
 func BuiltinResourcesWith(defined ...Resource) *Resources {
 	return NewResources(slices.Concat(defined, KubernetesResources(), readResources(addedResources)))
 }
@@ -111,9 +111,8 @@ func readResources(table string) []Resource {
 	return list
 }
 
-// kubernetesResources are the kinds of Kubernetes 1.36 in the versions that it serves
-// unless it is told otherwise, the preferred one first, as its discovery documents list
-// them.
+// kubernetesResources are the kinds of Kubernetes 1.36 in the versions served by default, the
+// preferred one first, as in its discovery documents.
 const kubernetesResources = `
 v1 Pod pods namespaced
 v1 Binding bindings namespaced

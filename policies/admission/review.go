@@ -50,8 +50,8 @@ type ReviewError struct {
 // Error is the message.
 func (e *ReviewError) Error() string { return e.Message }
 
-// ErrBusy says that there was no room to judge a review in time: whoever asks again later
-// may be answered.
+// ErrBusy reports that there was no capacity to evaluate a review in time; a later retry may
+// succeed.
 var ErrBusy = errors.New("too many requests")
 
 // DecodeReview reads an AdmissionReview. The error is a *ReviewError.
@@ -82,7 +82,7 @@ func DecodeReview(body []byte) (*Review, error) {
 	}
 	switch {
 	case root == nil:
-		return fail("the body is no AdmissionReview: it is not a JSON object")
+		return fail("request body: must be an AdmissionReview as a JSON object")
 	case terms.Text(root, "kind") != "AdmissionReview":
 		return fail("the body is of kind %q, not AdmissionReview", terms.Text(root, "kind"))
 	case terms.Text(root, "apiVersion") != "admission.k8s.io/v1":

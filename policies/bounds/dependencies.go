@@ -41,7 +41,7 @@ type dependencies struct {
 	rules []*ast.Rule
 	of    map[*ast.Rule][]*ast.Rule
 	seen  map[*ast.Rule]*ast.Rule // the rule from which it was reached last
-	count int                     // of what is in of
+	count int                     // the number of dependencies in of
 	steps int
 	// recursive says that the rule followed last depends on itself.
 	recursive bool

@@ -8,11 +8,10 @@ import (
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
-// OPA's type checker compares, prints and searches the types of values as trees, although
-// they share their parts: of sixty rules `l1 := {"a": l0, "b": l0}`, `l2 := {"a": l1,
-// "b": l1}`, … the last has a type of 2^60 nodes. So a stage before it infers types in
-// the same way, but as what they are, and refuses the rules whose types are too large
-// as trees.
+// OPA's type checker compares, prints and searches the types of values as trees, although they
+// share their parts: of sixty rules `l1 := {"a": l0, "b": l0}`, `l2 := {"a": l1, "b": l1}`, …
+// the last has a type of 2^60 nodes. So an earlier stage infers the same types as graphs with
+// shared parts, and reports the rules whose types are too large as trees.
 
 // maxTypeNodes is how large the type of a rule or a variable may be as a tree: as large
 // as values may be.
@@ -32,7 +31,7 @@ func (b Limits) typesStage(work *Work) (ast.StageID, ast.CompilerStageDefinition
 			case tooManifold:
 				first.add(rule, "comparing what rule %s may give takes more than %d steps: alternatives within alternatives multiply; take them apart", maxTypeSteps)
 			case tooMany:
-				first.add(rule, "comparing what is referred to, up to rule %s, takes more than %d steps: each reference to many alternatives costs the square of their number; refer to them in one rule", b.TypeSteps)
+				first.add(rule, "comparing the types of references up to rule %s, takes more than %d steps: each reference to many alternatives costs the square of their number; refer to them in one rule", b.TypeSteps)
 			}
 			if types.steps > b.TypeSteps {
 				break // the rest would take as long
@@ -46,7 +45,7 @@ func (b Limits) typesStage(work *Work) (ast.StageID, ast.CompilerStageDefinition
 type ruleTypes struct {
 	Limits
 	compiler *ast.Compiler
-	shapes   map[string]*shape // by what they are made of
+	shapes   map[string]*shape // by their parts
 	rules    map[*ast.Rule]*shape
 	// documents are the types of what constant references name, and faulty those with a
 	// rule that has a fault.
@@ -55,7 +54,7 @@ type ruleTypes struct {
 	steps     int // of all references so far
 }
 
-// fault is what is wrong with the types of a rule.
+// fault is the reason why the types of a rule exceed the limits.
 type fault int
 
 const (
@@ -65,8 +64,8 @@ const (
 	tooMany
 )
 
-// infer infers the type of a rule whose dependencies have theirs. What is at fault
-// already where the rule takes it from is no fault of the rule.
+// infer infers the type of a rule whose dependencies have theirs. A fault that the rule inherits
+// from a dependency is not a fault of the rule.
 func (t *ruleTypes) infer(rule *ast.Rule) fault {
 	b := &typedBody{ruleTypes: t, variables: map[ast.Var]*shape{}}
 	b.body(rule.Body)
@@ -143,7 +142,7 @@ type typedBody struct {
 	// documents.
 	replaced []*shape
 	fault    fault // of the first term that has one
-	// inherits says that what it reads has one.
+	// inherits reports that a dependency has a fault.
 	inherits bool
 }
 

@@ -6,11 +6,10 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// FieldsRead finds what compiled rules can read of cluster objects, by their key in
-// data.cluster, "" for those of any kind. A reference reads the value at its end, unless
-// it gives that to a variable which appears nowhere but at the beginning of other
-// references: then those say what is read. Whatever else is done with a value reads all
-// of it.
+// FieldsRead finds the fields of cluster objects that compiled rules can read, by their key in
+// data.cluster, "" for any kind. A reference reads the value at its end, unless it assigns that
+// value to a variable that only appears at the beginning of other references: then those
+// determine the fields. Any other use of a value reads all of it.
 func FieldsRead(modules []*ast.Module) map[string]*Fields {
 	found := finder{}
 	for _, module := range modules {
@@ -84,7 +83,7 @@ func (f finder) read(path ast.Ref, whole bool) {
 
 // variables are those of a rule that stand for what references lead to.
 type variables struct {
-	defined map[ast.Var][]ast.Ref // the references that are given to it
+	defined map[ast.Var][]ast.Ref // the references assigned to it
 	escaped map[ast.Var]bool      // appears where its value as a whole matters
 }
 

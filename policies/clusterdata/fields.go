@@ -40,7 +40,7 @@ func (f *Fields) Union(other *Fields) *Fields {
 	return out
 }
 
-// at is what is read of a field; ok is false where it is not read.
+// at returns the fields read of a field's value; ok is false if the field is not read.
 func (f *Fields) at(name string) (field *Fields, ok bool) {
 	field, ok = f.fields[name]
 	switch {
@@ -71,8 +71,8 @@ func (f *Fields) Covers(other *Fields) bool {
 	return true
 }
 
-// project leaves out of a value what is not read. What is read is there as it was, and
-// what is not there is not.
+// project removes the fields that are not read from a value. Other fields are unchanged; missing
+// fields stay missing.
 func (f *Fields) project(value ast.Value) ast.Value {
 	if f.isWhole() {
 		return value

@@ -14,14 +14,14 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// Objects is one version of the cluster objects that policies with `requires`
-// read, at data.cluster["Kind.group"][namespace][name]. It is immutable: With
-// derives the next version, which shares all that did not change, so that a version
-// costs what changed and not what there is.
+// Objects is one snapshot of the cluster objects that policies with `requires` read, at
+// data.cluster["Kind.group"][namespace][name]. It is immutable: With derives the next snapshot,
+// which shares all unchanged parts, so that the cost of a snapshot depends on the changes and
+// not on the number of objects.
 //
-// Objects are kept decoded, so that no request waits for that. That takes about ten
-// bytes of heap for each byte of an object's JSON without managedFields, and next to
-// nothing more once policies iterate over them: see BenchmarkClusterDataMemory.
+// Objects are stored decoded, so that no request waits for the decoding. That takes about ten
+// bytes of heap for each byte of an object's JSON without managedFields, and hardly more once
+// policies iterate over them: see BenchmarkClusterDataMemory.
 type Objects struct {
 	kinds map[admission.GroupVersionKind]*kindObjects // without version; a handful
 	// complete says that a kind which is not listed has no objects, as in the files
@@ -57,7 +57,7 @@ type Key struct {
 type Change struct {
 	// Kind is without version.
 	Kind admission.GroupVersionKind
-	// Drop forgets the kind: policies that require it cannot be asked any more.
+	// Drop removes the kind: policies that require it can no longer be evaluated.
 	Drop bool
 	// Reset forgets the objects there were, as after a new list.
 	Reset bool
@@ -237,9 +237,8 @@ func NewProjectedObject(raw json.RawMessage, fields *Fields) (*Object, error) {
 // Key is where the object stands within its kind.
 func (o *Object) Key() Key { return o.key }
 
-// lazyObject is the value of a part of Objects as a whole. It is made when a policy iterates
-// over that part for the first time, and kept with it, through all versions that share the
-// part.
+// lazyObject is the value of a part of Objects as a whole. It is built when a policy first
+// iterates over that part, and stored with the part in all snapshots that share it.
 type lazyObject struct {
 	once sync.Once
 	term *ast.Term

@@ -73,8 +73,8 @@ func textOf(t testing.TB, document eval.Document, path ...string) string {
 	return value.String()
 }
 
-// TestClusterDataEqualsARebuild derives versions by random changes, and compares each
-// with one that is made from nothing, and each again once all others are made.
+// TestClusterDataEqualsARebuild derives snapshots by random changes, and compares each with one
+// built from scratch, and each again after all others were built.
 func TestClusterDataEqualsARebuild(t *testing.T) {
 	first := properties.Seed(0) << 32
 	for seed := first; seed < first+uint64(properties.Count(10, 200)); seed++ {

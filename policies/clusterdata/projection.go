@@ -6,7 +6,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-// Projection are, for each kind of cluster objects, what is read of them.
+// Projection maps kinds of cluster objects to the fields that are read of them.
 type Projection map[admission.GroupVersionKind]*Fields
 
 // Whole is the projection that leaves nothing of some kinds out.

@@ -12,7 +12,7 @@ import (
 const (
 	// EntryViolation is the entry point of a template.
 	EntryViolation = "violation"
-	// TemplateKey is the key under data that templates, and what they read, are at.
+	// TemplateKey is the key under data of templates and of the data that they read.
 	TemplateKey  = "lintel"
 	InventoryKey = "inventory"
 )
@@ -35,7 +35,7 @@ type Template struct {
 	Constraints []Constraint
 	// ReadsNamespace says that the Rego reads the Namespace object in the review.
 	ReadsNamespace bool
-	// Warnings say what is likely not meant.
+	// Warnings report likely mistakes.
 	Warnings CompileErrors
 }
 
@@ -46,8 +46,8 @@ type Constraint struct {
 	Location    Location
 	// Match is for registration: as wide as Matches, or wider.
 	Match Match
-	// Matches decides about the object, and the old one, of a request. missing says
-	// what it needs to know for that: empty where it knows.
+	// Matches reports whether the constraint matches a request, by its object and old object.
+	// missing names the data that is needed to decide this; it is empty if nothing is missing.
 	Matches func(Subject) (matches bool, missing string)
 	// Enforcement defaults to deny.
 	Enforcement Enforcement
@@ -55,11 +55,11 @@ type Constraint struct {
 	Parameters *ast.Term
 	// Requires are the kinds at data.inventory.
 	Requires []admission.GroupVersionKind
-	// Expansions are the workloads whose Pod template is judged, too.
+	// Expansions are the workloads whose Pod template is evaluated, too.
 	Expansions []Expansion
 }
 
-// Expansion has the Pod template of a kind of workload judged.
+// Expansion selects a kind of workload whose Pod template is evaluated.
 type Expansion struct {
 	Name        string
 	Kind        admission.GroupVersionKind
@@ -77,7 +77,7 @@ func InventoryRoot() ast.Ref {
 	return ast.Ref{ast.DefaultRootDocument, ast.StringTerm(TemplateKey), ast.StringTerm(InventoryKey)}
 }
 
-// Readable has what is in a template named as its author does.
+// Readable replaces internal names in a template by the author's names.
 func Readable(text string) string {
 	return templateNames.ReplaceAllStringFunc(text, func(name string) string {
 		switch {

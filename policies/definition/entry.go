@@ -28,7 +28,7 @@ func CheckPackages(modules []*ast.Module) CompileErrors {
 	return errs
 }
 
-// ClusterKey is where cluster objects stand under data.
+// ClusterKey is the key of cluster objects under data.
 const ClusterKey = "cluster"
 
 // The entry points that a policy may have. Nothing else is read.
@@ -39,11 +39,10 @@ const (
 	EntryDefaults = "defaults"
 )
 
-// Rules are the rules of the entry points of one package, in the order in which they
-// stand in their files.
+// Rules are the rules of the entry points of one package, in the order of their files.
 type Rules []Rule
 
-// Rule is what a message says about a rule.
+// Rule describes a rule for messages.
 type Rule struct {
 	Entry    string
 	Location Location

@@ -37,7 +37,7 @@ func (e CompileError) Error() string {
 	return b.String()
 }
 
-// Compare orders errors by place, and those of one place by what they say.
+// Compare orders errors by location, then by message.
 func (e CompileError) Compare(other CompileError) int {
 	return cmp.Or(cmp.Compare(e.File, other.File), cmp.Compare(e.Line, other.Line), cmp.Compare(e.Column, other.Column), cmp.Compare(e.Message, other.Message))
 }
@@ -83,8 +83,8 @@ func ParseErrors(err error) CompileErrors {
 	}
 }
 
-// Distinct removes what OPA says twice, and what it says of a rule that was added: it says
-// the same of the rule that was written.
+// Distinct removes duplicate errors of OPA, and its errors about added rules, which repeat those
+// about the author's rules.
 func Distinct(errs CompileErrors) CompileErrors {
 	for i, err := range errs {
 		if err.Column > 0 && path.Ext(err.File) != ".rego" {
@@ -114,7 +114,7 @@ func (l Location) Errorf(format string, args ...any) CompileError {
 // String prints file:line.
 func (l Location) String() string { return fmt.Sprintf("%s:%d", l.File, l.Line) }
 
-// LocationOf is a place of OPA's: zero for nil.
+// LocationOf converts a location of OPA's: zero for nil.
 func LocationOf(loc *ast.Location) Location {
 	if loc == nil {
 		return Location{}

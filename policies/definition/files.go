@@ -134,8 +134,8 @@ func Descend(value ast.Value, path []string) ast.Value {
 	return value
 }
 
-// Modules parses the modules of a source, by file, as Compile does but without what it
-// adds to them: for analyses of the text. Tests are not among them.
+// Modules parses the modules of a source, by file, as Compile does, but without the rules that
+// Compile adds: for analyses of the text. Tests are not included.
 func Modules(source Source) (map[string]*ast.Module, error) {
 	modules, errs := parseModules(source.Files, FileRego)
 	if len(errs) > 0 {

@@ -15,8 +15,8 @@ func (m Match) Expands() bool {
 	return m.Expand != ExpandNone && (&Matcher{Match: m}).MatchesKind(admission.PodKind)
 }
 
-// Match says which requests a policy is asked about: custom.match of its METADATA.
-// An absent part matches everything, but for Operations and Subresources.
+// Match selects the requests for which a policy is evaluated: custom.match of its METADATA. An
+// absent part matches everything, except Operations and Subresources.
 type Match struct {
 	// Kinds are the kinds of the resources; "*" stands for any group but PolicyGroup,
 	// or any kind. None means every kind but those of PolicyGroup.
@@ -24,7 +24,7 @@ type Match struct {
 	// Operations default to CREATE and UPDATE for deny and warn, and to CREATE for
 	// patch and defaults.
 	Operations []string `json:"operations,omitempty"`
-	// Subresources of Kinds, beside the resources themselves; "*" is any.
+	// Subresources of Kinds, in addition to the resources themselves; "*" matches any.
 	Subresources []string `json:"subresources,omitempty"`
 	// Carriers are the subresources whose requests carry an object of one of Kinds: only
 	// constraints have them.
@@ -35,7 +35,7 @@ type Match struct {
 	ExcludedNamespaces []string              `json:"excludedNamespaces,omitempty"`
 	NamespaceSelector  *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 	ObjectSelector     *metav1.LabelSelector `json:"objectSelector,omitempty"`
-	// Expand judges the Pod template of workload kinds as a Pod, too.
+	// Expand also evaluates the Pod template of workload kinds, as a Pod.
 	Expand Expand `json:"expand,omitempty"`
 }
 
@@ -51,9 +51,8 @@ const (
 	ExpandDeny Expand = "deny"
 )
 
-// PolicyGroup is the API group of the platform's own objects. Policies are asked about
-// them only if they name it: one that is about every kind could else refuse its own
-// repair.
+// PolicyGroup is the API group of the platform's own objects. A policy is evaluated for them
+// only if it names the group: otherwise, a policy for all kinds could deny its own repair.
 const PolicyGroup = "policy.lintel.dev"
 
 // operationNames are the operations a policy may name.
@@ -100,7 +99,7 @@ func (m *Matcher) MatchesKind(kind admission.GroupVersionKind) bool {
 	})
 }
 
-// NamesKind says whether the policy is about a kind, in whatever version.
+// NamesKind reports whether the policy matches a kind, in any version.
 func (m Match) NamesKind(kind admission.GroupVersionKind) bool {
 	if len(m.Kinds) == 0 {
 		return kind.Group != PolicyGroup
@@ -184,9 +183,9 @@ func (m *Matcher) MatchesObject(r *admission.Review) bool {
 	return false
 }
 
-// MatchesNamespaceLabels checks namespaceSelector as the API server does: against
-// a Namespace's own labels on its writes; a cluster-scoped object always matches.
-// known is false when the labels are needed and namespace is nil: nobody gave it.
+// MatchesNamespaceLabels checks namespaceSelector as the API server does: writes of a Namespace
+// are matched by its own labels; other cluster-scoped objects always match. known is false if
+// the labels are needed and namespace is nil.
 func (m *Matcher) MatchesNamespaceLabels(r *admission.Review, namespace *admission.Object) (matches, known bool) {
 	switch {
 	case m.namespaceSelector == nil:

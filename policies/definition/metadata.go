@@ -277,8 +277,8 @@ func checkSelector(whole *metav1.LabelSelector) (errs []error) {
 	return errs
 }
 
-// readKinds reads a list of kinds; example is what it looks like, and check minds what
-// this list must not hold.
+// readKinds reads a list of kinds. example is a valid value for messages; check returns an error
+// for kinds that the list must not contain.
 func readKinds(value any, example string, check func(admission.GroupVersionKind) error) (kinds []admission.GroupVersionKind, errs []error) {
 	list, ok := value.([]any)
 	if !ok && value != nil {
@@ -411,8 +411,8 @@ func ClockCalls(module *ast.Module) CompileErrors {
 	return errs
 }
 
-// LineInMetadata is the line of a policy's METADATA that has a text, or else where the policy
-// is.
+// LineInMetadata returns the line of a policy's METADATA that contains a text, or else the
+// location of the policy.
 func LineInMetadata(files map[string]string, policy Location, text string) Location {
 	lines := strings.Split(files[policy.File], "\n")
 	for i := min(policy.Line, len(lines)) - 1; i > 0 && strings.HasPrefix(lines[i-1], "#"); i-- {

@@ -15,7 +15,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// constraintObject is what is read of a constraint.
+// constraintObject contains the fields of a constraint that are read.
 type constraintObject struct {
 	Spec struct {
 		EnforcementAction        string         `json:"enforcementAction"`

@@ -12,7 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/manifest"
 )
 
-// document is one object of a file, with its place.
+// document is one object of a file, with its location.
 type document struct {
 	file        string
 	line        int // of the object, from 1

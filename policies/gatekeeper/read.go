@@ -100,7 +100,7 @@ func byFolder(a, b string) int {
 	return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
 }
 
-// add reads one object. Those of other groups are none of ours.
+// add reads one object. Objects of other groups are ignored.
 func (f *folder) add(d document) {
 	switch {
 	case d.group == templateGroup && d.kind == "ConstraintTemplate":
@@ -120,20 +120,20 @@ func (f *folder) add(d document) {
 	}
 }
 
-// NotCarriedOut says why objects of a group of Gatekeeper's have no effect here, and
-// what to write in their place: "" where they have one.
+// NotCarriedOut returns why objects of a Gatekeeper group have no effect here, and what to write
+// instead. It returns "" for supported groups.
 func NotCarriedOut(group string) string {
 	switch group {
 	case mutationGroup:
-		return "Gatekeeper's mutators are not carried out: write a policy with `patch` or `defaults` in its place"
+		return "Gatekeeper's mutators are not supported: write a policy with `patch` or `defaults` instead"
 	case providerGroup:
 		return "external data is not supported, because policies have no network: put the data into a data file of the source, or into objects of the cluster that the policy reads"
 	}
 	return ""
 }
 
-// addSuite notes the constraints that a Suite tries. What is wrong with a Suite is
-// found where it is run.
+// addSuite records the constraints that a Suite tests. Errors of a Suite are reported when it
+// runs.
 func (f *folder) addSuite(d document) {
 	var suite struct {
 		Tests []struct {
@@ -161,7 +161,7 @@ func (f *folder) addTemplate(d document) {
 		return
 	}
 	if other, ok := f.templates[t.kind]; ok {
-		f.fail(d.errorAt("ConstraintTemplate of kind %s: there is one already, at %s:%d; keep one", t.kind, other.document.file, other.document.line))
+		f.fail(d.errorAt("ConstraintTemplate of kind %s: already defined at %s:%d; keep one", t.kind, other.document.file, other.document.line))
 		return
 	}
 	f.templates[t.kind] = t
@@ -204,7 +204,7 @@ func (f *folder) oneOfEachName(documents []document) []document {
 			replaced = append(replaced, kept[i])
 			kept[i] = d
 		default:
-			f.fail(d.errorAt("constraint %s: there is one already, at %s:%d; rename one, or keep what is only for tests below a folder named testdata", d.constraintName(), kept[i].file, kept[i].line))
+			f.fail(d.errorAt("constraint %s: already defined at %s:%d; rename one, or move objects that are only for tests below a folder named testdata", d.constraintName(), kept[i].file, kept[i].line))
 		}
 	}
 	for _, d := range replaced {

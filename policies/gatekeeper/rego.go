@@ -23,7 +23,7 @@ type rego struct {
 
 const libraryRoot = "lib"
 
-// addMain adds the module with the entry point, whatever its package is called.
+// addMain adds the module with the entry point, for any package name.
 func (r *rego) addMain(line int, text string) {
 	if module := r.parse(line, text); module != nil {
 		module.Package.Path = definition.TemplateRoot(r.kind).Append(ast.StringTerm("main"))

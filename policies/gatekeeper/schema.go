@@ -183,7 +183,7 @@ func (s *schema) placeOf(name string, at []any) string {
 	return ""
 }
 
-// at is the part of the schema at a path: an empty one where it says nothing.
+// at returns the part of the schema at a path: an empty one for unknown paths.
 func (s *schema) at(path []any) structuralschema.Structural {
 	found := *s.structural
 	for _, step := range path {

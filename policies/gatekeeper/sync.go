@@ -21,7 +21,7 @@ func (s *syncedKinds) add(kinds ...admission.GroupVersionKind) {
 	}
 }
 
-// addConfig reads which kinds are synced, and which namespaces nobody is asked about.
+// addConfig reads which kinds are synced, and which namespaces are excluded.
 func (f *folder) addConfig(d document) {
 	var object struct {
 		Spec struct {
@@ -69,8 +69,8 @@ func (f *folder) addSynced(d document, at []any, kinds []admission.GroupVersionK
 	}
 }
 
-// requires are the kinds that a template finds in the inventory: those of its own
-// annotation, or else all that are synced.
+// requires returns the kinds that a template finds in the inventory: those of its own
+// annotation, or else all synced kinds.
 func (f *folder) requires(t *template) ([]admission.GroupVersionKind, error) {
 	switch {
 	case f.mode.test:

@@ -30,7 +30,7 @@ const (
 	syncAnnotation  = "metadata.gatekeeper.sh/requires-sync-data"
 )
 
-// templateObject is what is read of a ConstraintTemplate, in all its versions.
+// templateObject contains the fields of a ConstraintTemplate that are read, in all its versions.
 type templateObject struct {
 	Spec struct {
 		CRD struct {
@@ -79,7 +79,7 @@ type template struct {
 	// namesOperations says that operations are those of the template, not the default.
 	namesOperations bool
 	modules         []*ast.Module // nil where they have errors
-	text            string        // that they were made of, with its place
+	text            string        // the source of modules, with its location
 	readsInventory  bool
 	readsNamespace  bool
 	requires        []admission.GroupVersionKind // of its annotation

@@ -122,7 +122,7 @@ func operationsOf(match definition.Match, entry string) []string {
 	}
 }
 
-// context is what can be known of the requests for which a rule is evaluated.
+// context describes the requests for which a rule is evaluated, as far as known.
 type context struct {
 	match      definition.Match
 	resources  *admission.Resources

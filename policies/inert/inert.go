@@ -1,8 +1,8 @@
-// Package inert finds rules that are accepted and can never fire: they require something of
-// a request that no request has which their policy matches.
+// Package inert finds rules that compile but can never fire: they require a property that no
+// request matched by their policy has.
 //
-// Invariant: a condition that is not understood may hold. What is reported as never holding
-// does not hold for any request.
+// Invariant: a condition that the analysis does not understand may hold. A condition reported as
+// never true is false for every request.
 package inert
 
 import (
@@ -24,7 +24,7 @@ type entry struct {
 	name   string
 	at     definition.CompileError
 	needs  *need
-	absent []atom // what is required to be undefined
+	absent []atom // conditions that must be undefined
 }
 
 // need is a condition: an atom, or all or one of several needs. nil may always hold.
@@ -43,8 +43,8 @@ type atom struct {
 	not    bool
 }
 
-// Wrong are the comparisons with constants that no request can have, whatever the policy
-// matches.
+// Wrong returns the comparisons with constants that no request can have, independent of the
+// policy's match.
 func (p *Policy) Wrong() definition.CompileErrors { return p.wrong }
 
 // first is the first atom that keeps a need from ever holding: nil where it may hold.

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// maxNeeds bounds what is read for one rule, and maxDepth how deep variables and rules
-	// are followed: what is beyond may hold.
+	// maxNeeds limits the conditions read for one rule, and maxDepth how deep variables and
+	// rules are followed. Conditions beyond the limits may hold.
 	maxNeeds = 2000
 	maxDepth = 20
 )
 
-// reader reads rules as the compiler leaves them: nested calls are taken apart, and each
-// part has a variable of its own.
+// reader reads rules in the compiler's output: nested calls are split, and each part has its own
+// variable.
 type reader struct {
 	compiler *ast.Compiler
 	budget   int
@@ -27,7 +27,7 @@ type reader struct {
 // bindings are the terms that variables stand for.
 type bindings map[ast.Var]*ast.Term
 
-// rule is what one of the branches of a rule requires. args are the operands of a function.
+// rule returns the requirements of one branch of a rule. args are the operands of a function.
 func (r *reader) rule(rule *ast.Rule, args []*ast.Term) *need {
 	if r.budget--; r.budget < 0 || r.depth > maxDepth || rule.Default {
 		return nil
@@ -57,7 +57,7 @@ func anyOf(needs []*need) *need {
 	return &need{any: needs}
 }
 
-// body is what has to hold for all of a body to hold.
+// body returns the conditions under which all of a body is true.
 func (r *reader) body(body ast.Body, known bindings) *need {
 	r.bind(body, known)
 	var all []*need
@@ -122,7 +122,7 @@ func operands(expr *ast.Expr) []*ast.Term {
 	}
 }
 
-// resolve follows variables to what they stand for.
+// resolve replaces variables by their values.
 func (r *reader) resolve(term *ast.Term, known bindings) *ast.Term {
 	for range maxDepth {
 		switch value := term.Value.(type) {
@@ -269,7 +269,7 @@ func (r *reader) compared(expr *ast.Expr, known bindings) *atom {
 	return nil
 }
 
-// defined is what has to hold for a term to be defined.
+// defined returns the conditions under which a term is defined.
 func (r *reader) defined(term *ast.Term, expr *ast.Expr, known bindings) *need {
 	resolved := r.resolve(term, known)
 	ref, ok := resolved.Value.(ast.Ref)
@@ -296,7 +296,7 @@ func (r *reader) defined(term *ast.Term, expr *ast.Expr, known bindings) *need {
 	return anyOf(rules)
 }
 
-// called is what has to hold for a call of a function to be defined.
+// called returns the conditions under which the call of a function is defined.
 func (r *reader) called(operator ast.Ref, args []*ast.Term) *need {
 	if !operator[0].Equal(ast.DefaultRootDocument) {
 		return nil

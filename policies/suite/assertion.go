@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// assertion is what must hold for the violations of a case. It has no violations
-// field, which says yes, where the source has none.
+// assertion is the expected result for the violations of a case. Without a violations field, at
+// least one violation is expected, as with "yes".
 type assertion struct {
 	// Violations are yes, no, or how many.
 	Violations count   `json:"violations"`

@@ -34,9 +34,8 @@ func (c *coverage) report() []Coverage {
 	return report
 }
 
-// split tells the lines with rules that gave a value and expressions that were reached
-// from those with others. What stands within an expression that was reached counts as
-// reached. A line with both is missed.
+// split separates the lines whose rules gave a value and whose expressions were reached from all
+// others. Terms within a reached expression count as reached. A line with both is missed.
 func split(module *ast.Module, ran, gave []eval.Place) (covered, missed map[int]bool) {
 	var reached, others []*ast.Location
 	note := func(text *ast.Location, runs bool, places []eval.Place) {

@@ -265,7 +265,7 @@ func violations(decision *engine.Decision) ([]string, error) {
 	return out, nil
 }
 
-// boundedBuffer keeps the beginning of what is written to it.
+// boundedBuffer stores the first bytes written to it and drops the rest.
 type boundedBuffer struct{ bytes.Buffer }
 
 // Write implements io.Writer.
