@@ -46,14 +46,14 @@ type opinion struct {
 	unknown error
 }
 
-func (o opinion) fine() bool { return len(o.places) == 0 && o.whole == "" && o.unknown == nil }
+func (o opinion) passed() bool { return len(o.places) == 0 && o.whole == "" && o.unknown == nil }
 
 // String is equal for equal opinions.
 func (o opinion) String() string { return fmt.Sprint(o.places, o.whole, o.unknown) }
 
 // choice is which of the candidates can be in force together.
 type choice struct {
-	judge    func(files map[string]string) opinion
+	evaluate func(files map[string]string) opinion
 	kept     []*candidate
 	problems []problem
 	refused  map[string]string // messages by the id of the refused object
@@ -61,8 +61,8 @@ type choice struct {
 
 // choose removes only the candidates that cannot be in force. For an object whose previous
 // version could be in force, it keeps that version.
-func choose(list []*candidate, judge func(files map[string]string) opinion) ([]*candidate, []problem) {
-	s := &choice{judge: judge, refused: map[string]string{}}
+func choose(list []*candidate, evaluate func(files map[string]string) opinion) ([]*candidate, []problem) {
+	s := &choice{evaluate: evaluate, refused: map[string]string{}}
 	s.add(list)
 	return s.kept, s.problems
 }
@@ -70,7 +70,7 @@ func choose(list []*candidate, judge func(files map[string]string) opinion) ([]*
 func (s *choice) add(chunk []*candidate) {
 	for len(chunk) > 0 {
 		all := layoutOf(append(s.kept[:len(s.kept):len(s.kept)], chunk...))
-		found := s.judge(all.files)
+		found := s.evaluate(all.files)
 		wrong := map[*candidate]string{}
 		for _, err := range found.places {
 			if c := all.at(err.File, err.Line); c != nil {
@@ -82,7 +82,7 @@ func (s *choice) add(chunk []*candidate) {
 			continue
 		}
 		switch {
-		case found.fine():
+		case found.passed():
 			s.kept = append(s.kept, chunk...)
 			return
 		case len(chunk) > 1:

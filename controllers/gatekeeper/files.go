@@ -151,8 +151,8 @@ func constraintKind(template unstructured.Unstructured) string {
 	return kind
 }
 
-// asksAnything says whether there is a constraint among the candidates.
-func asksAnything(list []*candidate) bool {
+// hasConstraint reports whether there is a constraint among the candidates.
+func hasConstraint(list []*candidate) bool {
 	return slices.ContainsFunc(list, func(c *candidate) bool { return c.object.GroupVersionKind().Group == constraintGroup })
 }
 

@@ -78,7 +78,7 @@ const (
 
 // Options are what the controller needs.
 type Options struct {
-	// Judge runs the gate.
+	// Judge is the gate of package policy.
 	Judge func(context.Context, definition.Source) (policysource.Verdict, error)
 	// Readable says why policies cannot read a kind, and how to permit it: "" where they can.
 	Readable func(context.Context, admission.GroupVersionKind) (why string, err error)
@@ -164,7 +164,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	problems = firstOfEach(slices.Concat(problems, g.problems))
 	r.announce(problems)
 	var files map[string]string
-	if asksAnything(kept) { // else there is nothing to enforce
+	if hasConstraint(kept) { // otherwise there is nothing to enforce
 		files = layoutOf(kept).files
 	}
 	if err := r.apply(ctx, existing, files, problems); err != nil {
@@ -244,10 +244,10 @@ func (r *Reconciler) constraintsOf(ctx context.Context, template unstructured.Un
 // build asks about all candidates together, and only where that is refused, which of
 // them it is. The answer for the same question is remembered.
 func (r *Reconciler) build(ctx context.Context, existing *v1alpha1.PolicySource, list []*candidate) ([]*candidate, []problem, error) {
-	judge := func(files map[string]string) opinion { return r.opinionOf(ctx, existing, files) }
+	evaluate := func(files map[string]string) opinion { return r.opinionOf(ctx, existing, files) }
 	whole := layoutOf(list)
-	found := judge(whole.files)
-	if found.fine() {
+	found := evaluate(whole.files)
+	if found.passed() {
 		r.unknown, r.built = 0, built{}
 		return list, nil, nil
 	}
@@ -258,7 +258,7 @@ func (r *Reconciler) build(ctx context.Context, existing *v1alpha1.PolicySource,
 	r.unknown = 0
 	question := digestOf(whole.files) + digestOf(filesIn(existing)) + found.String()
 	if r.built.of != question || found.unknown != nil {
-		kept, problems := choose(list, judge)
+		kept, problems := choose(list, evaluate)
 		r.built = built{question, kept, problems}
 	}
 	return r.built.kept, r.built.problems, nil
@@ -436,11 +436,11 @@ func (r *Reconciler) apply(ctx context.Context, existing *v1alpha1.PolicySource,
 		return nil
 	}
 	err = fmt.Errorf("applying PolicySource %s: %w", sourceName, err)
-	return errors.Join(err, r.sayStale(ctx, existing, err))
+	return errors.Join(err, r.reportStale(ctx, existing, err))
 }
 
-// sayStale has a source that could not be brought up to date say so.
-func (r *Reconciler) sayStale(ctx context.Context, existing *v1alpha1.PolicySource, why error) error {
+// reportStale reports in the status of a source that it could not be updated.
+func (r *Reconciler) reportStale(ctx context.Context, existing *v1alpha1.PolicySource, why error) error {
 	self := unstructured.Unstructured{}
 	self.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("PolicySource"))
 	self.SetName(sourceName)

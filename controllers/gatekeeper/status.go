@@ -123,7 +123,7 @@ func (r *Reconciler) reportTo(ctx context.Context, object unstructured.Unstructu
 	return nil
 }
 
-// sameJSON compares JSON values whose numbers may have different Go types.
+// sameJSON compares JSON values, whose numbers may be of different Go types.
 func sameJSON(a, b map[string]any) bool {
 	left, errLeft := json.Marshal(a)
 	right, errRight := json.Marshal(b)

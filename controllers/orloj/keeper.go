@@ -129,7 +129,7 @@ func (k *keeper) watchPhases(ctx context.Context) {
 				continue
 			}
 			for _, row := range rows {
-				r.ledger.saw(row)
+				r.ledger.recordRow(row)
 				r.reportPhase(ctx, row)
 			}
 		}
@@ -182,7 +182,7 @@ func (k *keeper) scan(ctx context.Context, r *reconciler, scan int) error {
 	started := time.Now()
 	var look []types.NamespacedName
 	err := k.options.store.Scan(ctx, r.Table, func(row store.Summary) {
-		if name, differs := r.ledger.found(scan, row); differs {
+		if name, differs := r.ledger.compareRow(scan, row); differs {
 			look = append(look, name)
 		}
 	})
@@ -191,7 +191,7 @@ func (k *keeper) scan(ctx context.Context, r *reconciler, scan int) error {
 	}
 	k.metrics.scan.WithLabelValues(r.Kind).Set(time.Since(started).Seconds())
 	for _, name := range append(look, r.ledger.missing(scan, before)...) {
-		if err := r.lookAt(ctx, name); err != nil {
+		if err := r.enqueue(ctx, name); err != nil {
 			return err
 		}
 	}

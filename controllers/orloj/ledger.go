@@ -47,15 +47,15 @@ func newLedger() *ledger {
 	return &ledger{rows: map[types.UID]*entry{}, owners: map[string]types.UID{}, released: map[types.UID]time.Time{}}
 }
 
-// wrote notes what became of the row of an object.
-func (l *ledger) wrote(object v1.Object, key string, result store.Result) {
+// recordWrite records the result of writing the row of an object.
+func (l *ledger) recordWrite(object v1.Object, key string, result store.Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	uid := object.GetUID()
 	next := &entry{
 		object: client.ObjectKeyFromObject(object), key: key, hash: result.Hash, version: result.Version,
 		generation: object.GetGeneration(), lost: result.NotKept,
-		complete: result.Written() || len(result.Lost) == 0, notKept: len(result.NotKept) > 0 || saysNotKept(object.SyncStatus()),
+		complete: result.Written() || len(result.Lost) == 0, notKept: len(result.NotKept) > 0 || reportsNotKept(object.SyncStatus()),
 	}
 	if before := l.rows[uid]; before != nil {
 		if l.owners[before.key] == uid {
@@ -77,7 +77,7 @@ func (e *entry) inherit(before *entry, result store.Result) {
 		e.lost = union(before.lost, result.Lost)
 	}
 	if !result.Written() {
-		e.survived(store.Summary{Hash: before.hash, Version: before.version})
+		e.recordForeignWrite(store.Summary{Hash: before.hash, Version: before.version})
 	}
 }
 
@@ -95,9 +95,9 @@ func (l *ledger) of(uid types.UID) entry {
 	return entry{}
 }
 
-// waits reports whether an object must still leave a row without an owner to its previous owner.
+// mustWait reports whether an object must still leave a row without an owner to its previous owner.
 // It waits for the given patience, from the time at which it first saw the row without an owner.
-func (l *ledger) waits(uid types.UID, patience time.Duration, now time.Time) bool {
+func (l *ledger) mustWait(uid types.UID, patience time.Duration, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	since, waiting := l.released[uid]
@@ -139,8 +139,8 @@ func (l *ledger) size() int {
 	return len(l.rows)
 }
 
-// found compares a scanned row with its entry, and returns the object to reconcile, if any.
-func (l *ledger) found(scan int, row store.Summary) (object types.NamespacedName, look bool) {
+// compareRow compares a scanned row with its entry, and returns the object to reconcile, if any.
+func (l *ledger) compareRow(scan int, row store.Summary) (object types.NamespacedName, look bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.rows[types.UID(row.Owner)]; e != nil && e.key != row.Key {
@@ -152,7 +152,7 @@ func (l *ledger) found(scan int, row store.Summary) (object types.NamespacedName
 		return object, false
 	}
 	e.seen = scan
-	e.survived(row)
+	e.recordForeignWrite(row)
 	if e.hash == row.Hash {
 		return e.object, e.notKept && e.keeps() // it has news
 	}
@@ -160,8 +160,8 @@ func (l *ledger) found(scan int, row store.Summary) (object types.NamespacedName
 	return e.object, true
 }
 
-// survived records that another client has written the row without changing Lintel's fields.
-func (e *entry) survived(row store.Summary) {
+// recordForeignWrite records that another client has written the row without changing Lintel's fields.
+func (e *entry) recordForeignWrite(row store.Summary) {
 	if e.hash != row.Hash || e.version == row.Version {
 		return
 	}
@@ -180,12 +180,12 @@ func (e entry) isRepairedBy(key string, result store.Result) bool {
 // keeps says that the store is known to keep every field of the row.
 func (e entry) keeps() bool { return e.whole && e.complete }
 
-// saw notes a row that was written since.
-func (l *ledger) saw(row store.Summary) {
+// recordRow records a row that was written since the last scan.
+func (l *ledger) recordRow(row store.Summary) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.rows[types.UID(row.Owner)]; e != nil && e.key == row.Key {
-		e.survived(row)
+		e.recordForeignWrite(row)
 	}
 }
 

@@ -48,7 +48,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	case <-ctx.Done():
 		return reconcile.Result{}, ctx.Err()
 	}
-	return r.reporter().Reconcile(ctx, request, r.object(), r.carryOut)
+	return r.reporter().Reconcile(ctx, request, r.object(), r.syncObject)
 }
 
 type report = object.Report[v1.Status]
@@ -61,8 +61,8 @@ func (r *reconciler) reporter() object.Reporter[v1.Object, v1.Status] {
 	}
 }
 
-// carryOut stores an object, or removes its row, and computes its status.
-func (r *reconciler) carryOut(ctx context.Context, object v1.Object) (report, error) {
+// syncObject stores an object, or removes its row, and computes its status.
+func (r *reconciler) syncObject(ctx context.Context, object v1.Object) (report, error) {
 	if !object.GetDeletionTimestamp().IsZero() {
 		return r.remove(ctx, object)
 	}
@@ -154,7 +154,7 @@ func (r *reconciler) prepareRow(object v1.Object, wanted *store.Row) {
 	}
 	switch synced.Reason {
 	case store.ReasonTaken, store.ReasonCluster, store.ReasonReleased:
-		wanted.LeaveUnowned = r.ledger.waits(object.GetUID(), 2*r.options.driftInterval, time.Now())
+		wanted.LeaveUnowned = r.ledger.mustWait(object.GetUID(), 2*r.options.driftInterval, time.Now())
 		wanted.LeaveMissing = wanted.LeaveUnowned && synced.Reason != store.ReasonTaken
 	}
 }
@@ -178,7 +178,7 @@ func (r *reconciler) write(ctx context.Context, object v1.Object, wanted *store.
 			return err
 		}
 	}
-	r.ledger.wrote(object, o.key, o.result)
+	r.ledger.recordWrite(object, o.key, o.result)
 	o.keeps = r.ledger.of(uid).keeps()
 	switch {
 	case o.result.Created:
@@ -199,15 +199,15 @@ func (r *reconciler) write(ctx context.Context, object v1.Object, wanted *store.
 // wake has those looked at who want a key that has become free.
 func (r *reconciler) wake(ctx context.Context, key string) error {
 	for _, request := range r.wanting(ctx, key) {
-		if err := r.lookAt(ctx, request.NamespacedName); err != nil {
+		if err := r.enqueue(ctx, request.NamespacedName); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lookAt has an object looked at again.
-func (r *reconciler) lookAt(ctx context.Context, name types.NamespacedName) error {
+// enqueue triggers another reconciliation of an object.
+func (r *reconciler) enqueue(ctx context.Context, name types.NamespacedName) error {
 	object := r.object()
 	object.SetNamespace(name.Namespace)
 	object.SetName(name.Name)

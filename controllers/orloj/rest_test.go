@@ -141,7 +141,7 @@ func (u *upkeep) drift(t *testing.T) {
 	}
 }
 
-func (u *upkeep) told() (told []string) {
+func (u *upkeep) recordedEvents() (told []string) {
 	for len(u.events.Events) > 0 {
 		told = append(told, <-u.events.Events)
 	}
@@ -191,7 +191,7 @@ func TestItRestsBesideOrlojd(t *testing.T) {
 	for _, write := range u.writes {
 		counts[write]++
 	}
-	told := u.told()
+	told := u.recordedEvents()
 	for kind, spec := range richSpecs {
 		require.LessOrEqual(t, counts[kind+" rich"], 2, kind)
 		object := u.objects[kind+" rich"]
@@ -265,7 +265,7 @@ func TestNewerOrlojd(t *testing.T) {
 	touch("payload")
 	require.Contains(t, conditionOf(policy), "True Synced")
 	require.Equal(t, "3", depth())
-	u.told()
+	u.recordedEvents()
 
 	if peer.Double == nil {
 		return
@@ -280,7 +280,7 @@ func TestNewerOrlojd(t *testing.T) {
 		u.drift(t)
 	}
 	require.Len(t, u.writes, written)
-	require.Empty(t, u.told())
+	require.Empty(t, u.recordedEvents())
 }
 
 // TestTwoClustersOnOneStore: both have an object of one name in one namespace.
@@ -293,7 +293,7 @@ func TestTwoClustersOnOneStore(t *testing.T) {
 	require.Contains(t, conditionOf(second), "False OtherCluster: the row rest/a belongs to Agent rest/a of another cluster (c1; this one is c2), which had it first")
 	require.Equal(t, v1.PhaseSyncError, second.SyncStatus().Phase)
 	require.Empty(t, second.SyncStatus().StoreKey)
-	require.Contains(t, newer.told()[0], "Warning OtherCluster")
+	require.Contains(t, newer.recordedEvents()[0], "Warning OtherCluster")
 
 	// An edit through orlojd's API takes the marks out, or the row. The newer one looks
 	// first, and leaves it to the older one.

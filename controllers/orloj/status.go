@@ -116,14 +116,14 @@ func syncedAs(before *v1.Status, o outcome) (reason, message string) {
 	case len(o.result.NotKept) > 0:
 		return reasonNotKept, fmt.Sprintf("stored as %s, but this orlojd does not keep spec.%s: it was gone twice after it had been written, and has no effect; take it out, or upgrade orlojd",
 			o.key, strings.Join(o.result.NotKept, ", spec."))
-	case saysNotKept(before) && before.StoreKey == o.key && !o.keeps:
+	case reportsNotKept(before) && before.StoreKey == o.key && !o.keeps:
 		return reasonNotKept, meta.FindStatusCondition(before.Conditions, v1.ConditionSynced).Message
 	}
 	return reasonSynced, "stored as " + o.key
 }
 
-// saysNotKept reports whether a status lists fields that orlojd does not keep.
-func saysNotKept(s *v1.Status) bool {
+// reportsNotKept reports whether a status lists fields that orlojd does not keep.
+func reportsNotKept(s *v1.Status) bool {
 	synced := meta.FindStatusCondition(s.Conditions, v1.ConditionSynced)
 	return synced != nil && synced.Reason == reasonNotKept
 }

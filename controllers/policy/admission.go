@@ -30,13 +30,13 @@ func (p *Policies) Product() rules.Product {
 	gate := p.gate
 	gate.Test = boundedTest(gate.Test)
 	return rules.Product{
-		Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: judge(p.Live, gate, p.options.AllowFileOrigins),
+		Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: validator(p.Live, gate, p.options.AllowFileOrigins),
 		Rules: rules.Called(admissionregistrationv1.ClusterScope, v1alpha1.GroupName, v1alpha1.SchemeGroupVersion.Version, []string{"policysources"},
 			admissionregistrationv1.Create, admissionregistrationv1.Update),
 	}
 }
 
-func judge(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Judge {
+func validator(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Judge {
 	return func(ctx context.Context, review *admission.Review) (*rules.Answer, error) {
 		object, err := system.Read[v1alpha1.PolicySource](review, review.Object)
 		if err != nil {

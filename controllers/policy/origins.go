@@ -72,9 +72,9 @@ type originState struct {
 	// is verified again.
 	secrets string
 	latest  look
-	// asked is what the last look was asked for by: the annotation, and the
+	// triggers are those of the last check: the annotation, and the
 	// notifications that each replica received.
-	asked asked
+	triggers triggers
 }
 
 // fetch is the result of one check of an origin.
@@ -85,22 +85,22 @@ type fetch struct {
 	secrets, handled string
 }
 
-// asked are the reasons to look before the interval ends. A value that differs from
+// triggers are the reasons to check an origin before the interval ends. A value that differs from
 // that of the last look is one.
-type asked struct {
+type triggers struct {
 	annotation    string
 	notifications map[string]string // by replica
 }
 
-// anew reports whether there is a new reason. The end of a replica, which removes its
+// hasNew reports whether there is a new reason. The end of a replica, which removes its
 // notifications, does not count as one.
-func (a asked) anew(before asked) bool {
-	for replica, at := range a.notifications {
+func (t triggers) hasNew(before triggers) bool {
+	for replica, at := range t.notifications {
 		if before.notifications[replica] != at {
 			return true
 		}
 	}
-	return a.annotation != before.annotation
+	return t.annotation != before.annotation
 }
 
 // look is what the origin had.
@@ -111,7 +111,7 @@ type look struct {
 	failure *origin.Error
 	// done is false until the first look has ended.
 	done bool
-	// handled is the annotation that the look was asked for by.
+	// handled is the annotation that triggered the check.
 	handled string
 }
 
@@ -129,14 +129,14 @@ func (o *origins) Look(object *v1alpha1.PolicySource, notifications map[string]s
 		o.note(name, state, interval, found)
 	}
 	o.fetches.NoLater(name, state.version, interval)
-	asked := asked{object.Annotations[v1alpha1.ReconcileAtAnnotation], notifications}
-	if asked.anew(state.asked) {
-		state.asked = asked
+	current := triggers{object.Annotations[v1alpha1.ReconcileAtAnnotation], notifications}
+	if current.hasNew(state.triggers) {
+		state.triggers = current
 		o.fetches.Hurry(name)
 	}
 	wait := max(time.Until(o.fetches.Due(name, state.version)), 0)
 	if wait == 0 {
-		object, known, secrets, handled := object.DeepCopy(), state.latest.answer, state.secrets, state.asked.annotation
+		object, known, secrets, handled := object.DeepCopy(), state.latest.answer, state.secrets, state.triggers.annotation
 		o.fetches.Begin(name, name, state.version, func(ctx context.Context) fetch {
 			found := fetch{handled: handled}
 			found.answer, found.secrets, found.err = o.ask(ctx, object, known, secrets)

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// permissionInterval is how often it is asked whether a permission was granted.
+	// permissionInterval is the interval of checks for a granted permission.
 	permissionInterval = 3 * time.Second
 	// aggregationLabel on a ClusterRole gives its rules to the manager: see
 	// config/rbac/manager.

@@ -104,7 +104,7 @@ func (r *reconciler) reporter() object.Reporter[*v1alpha1.PolicySource, v1alpha1
 
 // Reconcile implements reconcile.Reconciler.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &v1alpha1.PolicySource{}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.PolicySource{}, r.reconcileSource)
 }
 
 // forget drops the state of a deleted source. The garbage collector deletes its objects by their
@@ -115,8 +115,8 @@ func (r *reconciler) forget(_ context.Context, name client.ObjectKey) error {
 	return nil
 }
 
-// carryOut stores the artifact of a source and computes its status.
-func (r *reconciler) carryOut(ctx context.Context, object *v1alpha1.PolicySource) (report, error) {
+// reconcileSource stores the artifact of a source and computes its status.
+func (r *reconciler) reconcileSource(ctx context.Context, object *v1alpha1.PolicySource) (report, error) {
 	if !object.DeletionTimestamp.IsZero() {
 		return report{}, nil
 	}
@@ -168,7 +168,7 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 	if files == nil {
 		return gathered, again, nil
 	}
-	verdict, err := r.judge(ctx, source.FromPolicySource(object, files, revision))
+	verdict, err := r.runGate(ctx, source.FromPolicySource(object, files, revision))
 	if errors.Is(err, source.ErrBusy) {
 		return gathered, time.Second, nil
 	}
@@ -190,8 +190,8 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 	return gathered, again, nil
 }
 
-// judge runs the gate for a revision.
-func (r *reconciler) judge(ctx context.Context, candidate definition.Source) (_ source.Verdict, err error) {
+// runGate runs the gate for a revision.
+func (r *reconciler) runGate(ctx context.Context, candidate definition.Source) (_ source.Verdict, err error) {
 	ctx, end := tracing.Step(ctx, "gate", candidate.Name)
 	defer func() { end(err) }()
 	return r.verdicts.Judge(ctx, candidate, r.live)

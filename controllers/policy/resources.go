@@ -24,13 +24,12 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// discoveryInterval is how often the cluster is asked for its kinds when nothing says
-// that they have changed.
+// discoveryInterval is the interval of discovery without signs of a change.
 const discoveryInterval = 30 * time.Second
 
-// discoveryDelays are the pauses before the cluster is asked after a change: the first
-// lets many changes become one, the others are there because the API server lists a
-// kind a while after it has accepted it.
+// discoveryDelays are the delays of discovery after a change: the first merges many
+// changes into one, the others exist because the API server lists a kind some time after
+// it has accepted it.
 var discoveryDelays = []time.Duration{100 * time.Millisecond, time.Second, 3 * time.Second}
 
 // kindSources are the kinds whose objects add kinds to the API server. No more than
@@ -78,7 +77,7 @@ func (t *resourceTable) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	asked := len(discoveryDelays) // how often since the last change
+	tries := len(discoveryDelays) // discoveries since the last change
 	timer := time.NewTimer(t.interval)
 	defer timer.Stop()
 	for {
@@ -86,18 +85,18 @@ func (t *resourceTable) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-t.changed:
-			if asked == 0 {
-				continue // it is about to be
+			if tries == 0 {
+				continue // discovery is already scheduled
 			}
-			asked = 0
+			tries = 0
 		case <-timer.C:
-			asked++
+			tries++
 			if err := t.refresh(); err != nil {
 				log.FromContext(ctx).Error(err, "keeping the table of kinds as it was")
 			}
 		}
-		if asked < len(discoveryDelays) {
-			timer.Reset(discoveryDelays[asked])
+		if tries < len(discoveryDelays) {
+			timer.Reset(discoveryDelays[tries])
 		} else {
 			timer.Reset(t.interval)
 		}

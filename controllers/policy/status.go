@@ -80,14 +80,14 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 	s.looked()
 	switch {
 	case f.verdict == nil:
-		s.unjudged()
+		s.keepConditions()
 	case f.verdict.Set == nil:
 		s.refused()
 	default:
 		s.passed()
 	}
 	if f.origin != nil && f.origin.failure != nil {
-		s.set(v1alpha1.ConditionReady, false, f.origin.failure.Reason, s.keeping(f.origin.failure.Message))
+		s.set(v1alpha1.ConditionReady, false, f.origin.failure.Reason, s.withLiveRevision(f.origin.failure.Message))
 	}
 	return s.next
 }
@@ -105,8 +105,8 @@ func (s *statusWriter) set(kind string, ok bool, reason, message string) {
 	object.Conditions{List: &s.next.Conditions, Generation: s.object.Generation}.Set(kind, ok, reason, object.Shorten(message, maxMessage))
 }
 
-// keeping appends to a message which revision stays live.
-func (s *statusWriter) keeping(message string) string {
+// withLiveRevision appends to a message which revision stays live.
+func (s *statusWriter) withLiveRevision(message string) string {
 	if s.next.Digest == "" {
 		return message
 	}
@@ -134,8 +134,8 @@ func (s *statusWriter) looked() {
 	}
 }
 
-// unjudged is a status without a revision to evaluate: the conditions of the last one stay.
-func (s *statusWriter) unjudged() {
+// keepConditions is a status without a revision to evaluate: the conditions of the last one stay.
+func (s *statusWriter) keepConditions() {
 	switch {
 	case s.object.Spec.Suspend && s.next.Digest == "":
 		s.set(v1alpha1.ConditionReady, false, ReasonSuspended, "suspended before any revision was live: set spec.suspend to false")
@@ -159,7 +159,7 @@ func (s *statusWriter) refused() {
 	if s.origin != nil {
 		message = "revision " + s.origin.answer.Revision + ": " + message
 	}
-	message = s.keeping(message)
+	message = s.withLiveRevision(message)
 	if verdict.OutsideScope {
 		s.set(v1alpha1.ConditionWithinScope, false, verdict.Reason, message)
 	} else {

@@ -44,7 +44,7 @@ type GroupVersionResource struct {
 	Resource string `json:"resource"`
 }
 
-// ObjectKind is the kind that an object names, or else the kind of its request.
+// ObjectKind is the kind that an object names, otherwise the kind of its request.
 func ObjectKind(object ast.Object, request GroupVersionKind) GroupVersionKind {
 	apiVersion, kind := terms.Text(object, "apiVersion"), terms.Text(object, "kind")
 	if kind == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// nestingStage returns errors for rules whose comprehensions, calls or else branches are nested
+// nestingStage returns errors for rules whose comprehensions, calls or `else` branches are nested
 // so deeply that OPA would compile them for minutes or years. It is the first stage that knows
 // all rules.
 func (b Limits) nestingStage(work *Work) (ast.StageID, ast.CompilerStageDefinition) {

@@ -114,7 +114,7 @@ func (l Location) Errorf(format string, args ...any) CompileError {
 // String prints file:line.
 func (l Location) String() string { return fmt.Sprintf("%s:%d", l.File, l.Line) }
 
-// LocationOf converts a location of OPA's: zero for nil.
+// LocationOf converts an OPA location: zero for nil.
 func LocationOf(loc *ast.Location) Location {
 	if loc == nil {
 		return Location{}

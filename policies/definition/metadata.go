@@ -411,7 +411,7 @@ func ClockCalls(module *ast.Module) CompileErrors {
 	return errs
 }
 
-// LineInMetadata returns the line of a policy's METADATA that contains a text, or else the
+// LineInMetadata returns the line of a policy's METADATA that contains a text, otherwise the
 // location of the policy.
 func LineInMetadata(files map[string]string, policy Location, text string) Location {
 	lines := strings.Split(files[policy.File], "\n")

@@ -70,7 +70,7 @@ func (f *folder) addSynced(d document, at []any, kinds []admission.GroupVersionK
 }
 
 // requires returns the kinds that a template finds in the inventory: those of its own
-// annotation, or else all synced kinds.
+// annotation, otherwise all synced kinds.
 func (f *folder) requires(t *template) ([]admission.GroupVersionKind, error) {
 	switch {
 	case f.mode.test:

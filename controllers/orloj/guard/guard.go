@@ -119,7 +119,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.write(w, r, *managed)
 	case err != nil && g.policy == Reject:
 		g.logger.Warn("it is not known whether a resource is managed, so the write is refused", "method", r.Method, "path", r.URL.Path, "error", err)
-		http.Error(w, "it could not be found out whether the resource is managed by Kubernetes; try again", http.StatusServiceUnavailable)
+		http.Error(w, "cannot determine whether the resource is managed by Kubernetes; try again", http.StatusServiceUnavailable)
 	case err != nil:
 		g.logger.Warn("it is not known whether a resource is managed", "method", r.Method, "path", r.URL.Path, "error", err)
 		g.proxy.ServeHTTP(w, r)

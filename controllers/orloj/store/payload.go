@@ -32,7 +32,7 @@ type Row struct {
 	// Spec is complete: orlojd fills in nothing when it reads.
 	Spec map[string]any
 	// Lost are fields that the store has lost before, such as graph.a.review: they are written
-	// with the others, but their absence alone is no reason to write the row.
+	// with the others, but their absence alone does not cause a write of the row.
 	Lost []string
 	// LeaveUnowned reports a problem if the row has no owner, and LeaveMissing if there is no
 	// row: the previous owner may take it back.

@@ -15,7 +15,7 @@ import (
 // maxSourceBytes is what an inline source holds, with room below etcd's limit.
 const maxSourceBytes = 1400 << 10
 
-// opinionOf returns what would keep a source with these files from being in force: its size, the
+// opinionOf returns the reasons why a source with these files cannot be in force: its size, the
 // gate, or requirements of its policies that the manager may not read. Each of these applies to
 // all files together once they are in the source, so it must be checked before.
 func (r *Reconciler) opinionOf(ctx context.Context, existing *v1alpha1.PolicySource, files map[string]string) opinion {
