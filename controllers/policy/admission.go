@@ -64,7 +64,7 @@ func validator(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules
 	}
 }
 
-// answerTo says in the webhook what the gate found.
+// answerTo converts the verdict of the gate to the webhook's answer.
 func answerTo(object *v1alpha1.PolicySource, verdict source.Verdict) *rules.Answer {
 	switch {
 	case verdict.Set != nil || verdict.Reason == "":
@@ -90,13 +90,14 @@ func answerTo(object *v1alpha1.PolicySource, verdict source.Verdict) *rules.Answ
 // testsAtAdmission limits how long the API server waits for a source's own tests.
 const testsAtAdmission = 2 * time.Second
 
-// boundedTest leaves tests that take longer to the gate behind the webhook.
+// boundedTest skips tests that exceed testsAtAdmission; the gate of the leader runs them again.
 func boundedTest(test func(context.Context, definition.Source) (suite.Results, error)) func(context.Context, definition.Source) (suite.Results, error) {
 	return func(ctx context.Context, candidate definition.Source) (suite.Results, error) {
 		bounded, cancel := context.WithTimeout(ctx, testsAtAdmission)
 		defer cancel()
 		results, err := test(bounded, candidate)
-		// So does a request whose own deadline comes first. One that was cancelled is an error.
+		// The same applies if the request's own deadline comes first. A cancelled request is an
+		// error.
 		if err != nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
 			return suite.Results{}, nil
 		}

@@ -28,7 +28,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// fieldManager owns what this package writes.
+// fieldManager owns the fields that this package writes.
 const fieldManager = "lintel-policy-source"
 
 // concurrentReconciles is the number of sources that are evaluated concurrently.
@@ -43,8 +43,8 @@ type reconciler struct {
 	origins   *origins
 	namespace string // of artifacts and reports
 	events    events.EventRecorder
-	// unregistered returns why the API server does not call for the policies of a snapshot:
-	// "" where it does. lost says that it did before.
+	// unregistered returns why the API server does not call the webhooks for the policies of a
+	// snapshot: "" if it does. lost reports that it did before.
 	unregistered func(digest string) (why string, lost bool)
 	verdicts     *source.Verdicts
 	changed      chan event.GenericEvent // for all sources
@@ -61,8 +61,8 @@ func newReconciler(p *Policies, unregistered func(digest string) (why string, lo
 	return r
 }
 
-// refresh has the status of every source computed again: which policies are served or
-// registered, or which cluster objects are cached, has changed. It never blocks.
+// refresh recomputes the status of every source after a change of the served or registered
+// policies or of the cached cluster objects. It never blocks.
 func (r *reconciler) refresh() {
 	signal(r.changed, event.GenericEvent{Object: &v1alpha1.PolicySource{}})
 }
@@ -75,8 +75,8 @@ func (r *reconciler) setUp(mgr manager.Manager) error {
 		For(&v1alpha1.PolicySource{}).
 		// A deleted artifact is stored again.
 		Owns(&corev1.ConfigMap{}).
-		// What replicas report is folded into the status of every source. A Lease is
-		// renewed all the time; only its annotation matters.
+		// The reports of replicas are merged into the status of every source. Leases are renewed
+		// continuously; only changes of the annotation matter.
 		Watches(&coordinationv1.Lease{}, every, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		WatchesRawSource(ctrlsource.Channel(r.changed, every)).
 		WatchesRawSource(r.origins.fetches.Source()).
@@ -85,7 +85,7 @@ func (r *reconciler) setUp(mgr manager.Manager) error {
 		Complete(r)
 }
 
-// everySource maps anything to all PolicySources.
+// everySource maps any object to all PolicySources.
 func everySource(c client.Client) handler.MapFunc {
 	return func(ctx context.Context, _ client.Object) []reconcile.Request {
 		return object.Requests[*v1alpha1.PolicySource](ctx, c, &v1alpha1.PolicySourceList{}, nil)
@@ -132,8 +132,8 @@ func (r *reconciler) reconcileSource(ctx context.Context, object *v1alpha1.Polic
 	return report{Status: &next, Again: again}, errors.Join(gathered.stored, err)
 }
 
-// gather finds the facts that the status is computed from. Again is when they may have
-// changed without a word.
+// gather collects the facts from which the status is computed. again is the time until they may
+// have changed without an event.
 func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) (_ facts, again time.Duration, err error) {
 	reports, err := r.reports(ctx)
 	if err != nil {
@@ -220,7 +220,7 @@ func (r *reconciler) store(ctx context.Context, object *v1alpha1.PolicySource, f
 	return storeArtifact(ctx, r.client, wanted)
 }
 
-// reports are what the replicas say in their Leases.
+// reports returns the reports of the replicas, from their Leases.
 func (r *reconciler) reports(ctx context.Context) ([]replicaReport, error) {
 	var leases coordinationv1.LeaseList
 	if err := r.client.List(ctx, &leases, client.InNamespace(r.namespace), client.HasLabels{replicaLabel}); err != nil {

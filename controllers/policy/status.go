@@ -34,31 +34,31 @@ const (
 	ReasonSuspended           = "Suspended"
 )
 
-// facts are what a status is computed from.
+// facts are the input of the status.
 type facts struct {
 	object *v1alpha1.PolicySource
 	// origin is the result of the last check of the origin: nil for inline policies and while
 	// the source is suspended.
 	origin *look
-	// verdict is about the latest revision that was read: nil where there is none.
+	// verdict is about the latest revision: nil if there is none.
 	verdict *source.Verdict
-	// stored is why the artifact could not be stored: nil where it was.
+	// stored is the error of storing the artifact: nil if it was stored.
 	stored error
-	// unmet is why what the policies require cannot be read: nil where it can.
+	// unmet is why the kinds that the policies require cannot be read: nil if they can.
 	unmet *unmet
-	// missing is which of the objects that it requires the leader has not got itself:
-	// nil where it has all.
+	// missing is one of the required kinds that the leader has not cached itself: nil if it has
+	// all.
 	missing *missingError
-	// replicas are the live replicas, with the digest that each serves of this source.
+	// replicas are the live replicas, with the digest of this source that each serves.
 	replicas []v1alpha1.ReplicaStatus
-	// settings are those with which replicas serve it, by replica: scope, parameters and
-	// the like may change while the files stay.
+	// settings are those with which replicas serve the source, by replica: scope, parameters and
+	// the like may change without a change of the files.
 	settings map[string]string
 	// limits are the policies of this source that reached a limit in the last minutes, on any
 	// replica.
 	limits []string
-	// unregistered is why the API server does not call for the live policies: "" where it
-	// does. It did before where lost is true.
+	// unregistered is why the API server does not call the webhooks for the live policies: "" if
+	// it does. lost reports that it did before.
 	unregistered string
 	lost         bool
 	// notCalled is why the API server does not call the webhooks although they are
@@ -66,8 +66,8 @@ type facts struct {
 	notCalled string
 }
 
-// status is what the PolicySource says next. Conditions keep their transition time
-// where they do not change.
+// status returns the next status of the PolicySource. Unchanged conditions keep their transition
+// time.
 func status(f facts) v1alpha1.PolicySourceStatus {
 	s := statusWriter{facts: f, next: *f.object.Status.DeepCopy()}
 	s.next.ObservedGeneration = f.object.Generation
@@ -98,7 +98,7 @@ type statusWriter struct {
 	next v1alpha1.PolicySourceStatus
 }
 
-// maxMessage is how long the message of a source's condition is, in bytes.
+// maxMessage is the maximum length of a condition's message, in bytes.
 const maxMessage = 1024
 
 func (s *statusWriter) set(kind string, ok bool, reason, message string) {
@@ -113,7 +113,7 @@ func (s *statusWriter) withLiveRevision(message string) string {
 	return message + "; the last good revision " + s.next.Revision + " stays live"
 }
 
-// looked is about the look at the origin, and the signature that it found.
+// looked sets the conditions about the check of the origin and its signature.
 func (s *statusWriter) looked() {
 	spec := s.object.Spec
 	if spec.Inline != nil {
@@ -146,7 +146,7 @@ func (s *statusWriter) keepConditions() {
 	}
 }
 
-// refused is the status of a revision that the gate does not let live.
+// refused is the status of a revision that the gate rejects.
 func (s *statusWriter) refused() {
 	s.next.Errors = nil
 	verdict := s.verdict
@@ -168,7 +168,7 @@ func (s *statusWriter) refused() {
 	s.set(v1alpha1.ConditionReady, false, verdict.Reason, message)
 }
 
-// passed is the status of a revision that is live, or on its way.
+// passed is the status of a revision that passed the gate.
 func (s *statusWriter) passed() {
 	s.next.Errors = nil
 	set := s.verdict.Set
@@ -199,7 +199,8 @@ func (s *statusWriter) passed() {
 	s.served(counts, ReasonServing)
 }
 
-// served says whether all replicas serve the live revision, and are called for it.
+// served reports whether all replicas serve the live revision and the API server calls them for
+// it.
 func (s *statusWriter) served(what, reason string) {
 	serving := 0
 	for _, replica := range s.replicas {
@@ -232,7 +233,7 @@ func (s *statusWriter) served(what, reason string) {
 	}
 }
 
-// upToDate says whether a replica serves the source with the settings that it has now.
+// upToDate reports whether a replica serves the source with its current settings.
 func (s *statusWriter) upToDate(replica string) bool {
 	settings, reported := s.settings[replica]
 	return !reported || settings == source.FromPolicySource(s.object, nil, s.next.Revision).Settings()
@@ -257,7 +258,7 @@ func serving(name string, reports []replicaReport, previous []v1alpha1.ReplicaSt
 	return out
 }
 
-// limitsOf are what the live replicas report of one source, each once.
+// limitsOf lists the limits that live replicas report for one source, without duplicates.
 func limitsOf(name string, reports []replicaReport, now time.Time) []string {
 	var out []string
 	for _, r := range reports {
