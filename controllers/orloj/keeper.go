@@ -46,7 +46,7 @@ func (k *keeper) Start(ctx context.Context) error {
 	return nil
 }
 
-// identify finds the identity of the cluster: no row is written without.
+// identify finds the identity of the cluster, without which no row is written.
 func (k *keeper) identify(ctx context.Context) error {
 	if *k.cluster = k.options.cluster; *k.cluster != "" {
 		return nil
@@ -78,7 +78,7 @@ func (k *keeper) checkKey(ctx context.Context) {
 	k.note(ctx, "checking the encryption key", err)
 }
 
-// note logs an error, and notes an outage.
+// note logs an error and records an outage.
 func (k *keeper) note(ctx context.Context, what string, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
@@ -100,7 +100,7 @@ func every(ctx context.Context, interval time.Duration, do func()) {
 	})
 }
 
-// watchStore calls a store that is down until it answers.
+// watchStore pings an unavailable store until it answers.
 func (k *keeper) watchStore(ctx context.Context) {
 	every(ctx, probeInterval, func() {
 		if k.outage.now() == nil || k.options.store.Ping(ctx) != nil {
@@ -112,7 +112,7 @@ func (k *keeper) watchStore(ctx context.Context) {
 	})
 }
 
-// watchPhases follows the rows that are written, by whomever.
+// watchPhases follows the rows written by any client.
 func (k *keeper) watchPhases(ctx context.Context) {
 	changes := make([]*store.Changes, len(k.reconcilers))
 	for i, r := range k.reconcilers {
@@ -136,7 +136,7 @@ func (k *keeper) watchPhases(ctx context.Context) {
 	})
 }
 
-// reportPhase writes the phase of a row into the status of its object, when it is another.
+// reportPhase writes the phase of a row into the status of its object if it has changed.
 func (r *reconciler) reportPhase(ctx context.Context, row store.Summary) {
 	known := r.ledger.of(types.UID(row.Owner))
 	if known.key != row.Key {

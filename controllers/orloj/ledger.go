@@ -15,31 +15,30 @@ import (
 // entry is the last known state of an object's row.
 type entry struct {
 	object types.NamespacedName
-	// key is that of the row; hash and version are as they were after it was written or
-	// read.
+	// key is the key of the row; hash and version are those after it was last written or read.
 	key, hash, version string
-	// generation is that of the object which was written.
+	// generation is the generation of the object that was written.
 	generation int64
-	// lost are fields that were gone after they had been written. whole says that the row
-	// has come through a write of orlojd's as it was: from then on, who takes a field out
-	// has edited it. complete says that no field was missing then.
+	// lost are fields that were missing after they had been written. whole reports that the row
+	// was unchanged after a write by orlojd: from then on, a missing field is an edit. complete
+	// reports that no field was missing at that time.
 	lost            []string
 	whole, complete bool
 	// notKept reports that the object's status lists lost fields.
 	notKept bool
-	// seen is the last scan that found the row.
+	// seen is the last scan that listed the row.
 	seen int
-	// drifted and stray say why the object is looked at again: its row was changed or
-	// taken away, or it has another one that it should not have.
+	// drifted and stray are the reasons to reconcile the object again: its row was changed or
+	// deleted, or it owns another row.
 	drifted, stray bool
 }
 
-// ledger remembers the rows of one kind by the UIDs of their objects.
+// ledger records the rows of one kind by the UIDs of their objects.
 type ledger struct {
 	mu     sync.Mutex
 	rows   map[types.UID]*entry
 	owners map[string]types.UID // by key
-	// released is since when objects wait for rows that were another's.
+	// released is the time since which objects wait for rows of previous owners.
 	released map[types.UID]time.Time
 }
 
@@ -104,7 +103,7 @@ func (l *ledger) mustWait(uid types.UID, patience time.Duration, now time.Time) 
 	return !waiting || now.Sub(since) < patience
 }
 
-// refused notes that the row is another's, or was until now.
+// refused records that the row belongs to another object, or did until now.
 func (l *ledger) refused(uid types.UID, reason string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,7 +176,7 @@ func (e entry) isRepairedBy(key string, result store.Result) bool {
 	return result.Written() && !result.OnlyLost && (e.drifted || e.key == key && e.hash == result.Hash)
 }
 
-// keeps says that the store is known to keep every field of the row.
+// keeps reports whether the store is known to keep every field of the row.
 func (e entry) keeps() bool { return e.whole && e.complete }
 
 // recordRow records a row that was written since the last scan.
@@ -189,8 +188,7 @@ func (l *ledger) recordRow(row store.Summary) {
 	}
 }
 
-// missing are the objects whose rows a scan has not seen, of those that were there
-// before it.
+// missing returns the objects whose rows existed before a scan but were not listed by it.
 func (l *ledger) missing(scan int, before map[types.UID]string) (objects []types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -203,7 +201,7 @@ func (l *ledger) missing(scan int, before map[types.UID]string) (objects []types
 	return objects
 }
 
-// keys are the rows that are known now.
+// keys returns the keys of the known rows.
 func (l *ledger) keys() map[types.UID]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

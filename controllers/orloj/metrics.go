@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics tell how the store is.
+// metrics describe the state of the store.
 type metrics struct {
 	up, key  prometheus.Gauge
 	writes   *prometheus.CounterVec
@@ -14,7 +14,7 @@ type metrics struct {
 	scan     *prometheus.GaugeVec
 }
 
-// newMetrics registers the metrics. begun is how many transactions were.
+// newMetrics registers the metrics. begun returns the number of transactions.
 func newMetrics(registry prometheus.Registerer, begun func() int64) *metrics {
 	r := promauto.With(registry)
 	m := &metrics{

@@ -77,7 +77,7 @@ func below(prefix string, names []string) (paths []string) {
 	return paths
 }
 
-// normalise brings the spec of a kind into the form that is stored.
+// normalise converts the spec of a kind to its stored form.
 func normalise(kind string, spec map[string]any) {
 	f := forms[kind]
 	for _, path := range f.kept {
@@ -122,7 +122,7 @@ func normalise(kind string, spec map[string]any) {
 
 func fold(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
 
-// at replaces the values at a path, where there are any.
+// at replaces the values at a path, if there are any.
 func at(holder any, path []string, change func(any) any) {
 	switch holder := holder.(type) {
 	case map[string]any:
@@ -150,7 +150,7 @@ func at(holder any, path []string, change func(any) any) {
 	}
 }
 
-// keep puts an empty object at a path, where there is none.
+// keep sets an empty object at a path if there is none.
 func keep(spec map[string]any, path string) {
 	i := strings.LastIndex(path, ".")
 	fill := func(value any) any {
@@ -225,7 +225,8 @@ func foldOptions(value any) any {
 	return out
 }
 
-// mergeStringData puts plain values over those in base64; there are only the latter then.
+// mergeStringData encodes plain values and overwrites the base64 values with them; the result
+// has only base64 values.
 func mergeStringData(spec map[string]any) {
 	plain, _ := spec["stringData"].(map[string]any)
 	delete(spec, "stringData")

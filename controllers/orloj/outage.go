@@ -14,10 +14,10 @@ type outage struct {
 	metrics *metrics
 }
 
-// now is why the store cannot be used: nil if it can.
+// now returns why the store cannot be used: nil if it can.
 func (o *outage) now() *store.Problem { return o.problem.Load() }
 
-// begin notes a problem of the store as a whole.
+// begin records a problem of the whole store.
 func (o *outage) begin(problem *store.Problem) {
 	if problem.Reason == store.ReasonUnavailable {
 		o.problem.Store(problem)
@@ -31,9 +31,9 @@ func (o *outage) end() {
 }
 
 const (
-	// probeInterval is how often an absent store is called.
+	// probeInterval is the interval of pings of an unavailable store.
 	probeInterval = time.Second
-	// waitInterval is how often an object looks whether it is back.
+	// waitInterval is how often an object checks whether the store is available again.
 	waitInterval = 2 * time.Second
 	// schemaInterval is how often an object checks whether its table exists.
 	schemaInterval = 10 * time.Second

@@ -22,10 +22,10 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
 )
 
-// fieldManager is who writes to objects.
+// fieldManager owns the fields that this package writes.
 const fieldManager = "lintel-orloj-sync"
 
-// reconciler brings the objects of one kind into the store.
+// reconciler syncs the objects of one kind to the store.
 type reconciler struct {
 	kind
 	client  client.Client
@@ -35,9 +35,9 @@ type reconciler struct {
 	metrics *metrics
 	// cluster is the identity of this cluster, once prepared is closed.
 	cluster *string
-	// look has objects looked at again.
+	// look triggers reconciliations of objects.
 	look chan event.GenericEvent
-	// prepared is closed once the store was looked at.
+	// prepared is closed after the first check of the store.
 	prepared <-chan struct{}
 }
 
@@ -71,13 +71,13 @@ func (r *reconciler) syncObject(ctx context.Context, object v1.Object) (report, 
 		return report{}, err
 	}
 	if o.problem != nil && o.problem.Unavailable() && isStored(object) {
-		// Ten thousand objects need not say that nothing is wrong with them.
+		// Ten thousand objects must not each report that they have no problem.
 		return report{Again: r.pause(o.problem)}, nil
 	}
 	return r.report(object, o), nil
 }
 
-// report is what came of a try, and when there is another.
+// report is the result of a try, and the time of the next.
 func (r *reconciler) report(object v1.Object, o outcome) report {
 	next := nextStatus(object, o, time.Now())
 	out := report{Status: &next}
@@ -122,7 +122,7 @@ func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, er
 	if o.problem = r.outage.now(); o.problem != nil {
 		return o, nil
 	}
-	// Before there is a row, so that none is ever left behind.
+	// The finalizer is added before the row is created, so that no row is left behind.
 	if err := r.reporter().SetFinalizer(ctx, object, controllerutil.AddFinalizer); err != nil {
 		return o, err
 	}
@@ -159,7 +159,7 @@ func (r *reconciler) prepareRow(object v1.Object, wanted *store.Row) {
 	}
 }
 
-// write upserts the row, and takes away the one that the object had elsewhere.
+// write upserts the row, and deletes the row under the object's previous key.
 func (r *reconciler) write(ctx context.Context, object v1.Object, wanted *store.Row, o *outcome) (err error) {
 	uid := object.GetUID()
 	known := r.ledger.of(uid)
@@ -196,7 +196,7 @@ func (r *reconciler) write(ctx context.Context, object v1.Object, wanted *store.
 	return nil
 }
 
-// wake has those looked at who want a key that has become free.
+// wake triggers a reconciliation of the objects that wait for a free key.
 func (r *reconciler) wake(ctx context.Context, key string) error {
 	for _, request := range r.wanting(ctx, key) {
 		if err := r.enqueue(ctx, request.NamespacedName); err != nil {
@@ -219,8 +219,8 @@ func (r *reconciler) enqueue(ctx context.Context, name types.NamespacedName) err
 	}
 }
 
-// remove takes the row of an object that is deleted, and lets the object go. That the
-// row is gone is as good.
+// remove deletes the row of a deleted object and then the finalizer. A missing row is not an
+// error.
 func (r *reconciler) remove(ctx context.Context, object v1.Object) (report, error) {
 	if !controllerutil.ContainsFinalizer(object, v1.Finalizer) {
 		return report{}, nil

@@ -24,7 +24,7 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
 )
 
-// keyIndex finds objects of a kind by the key of the row that they want.
+// keyIndex indexes objects of a kind by the key of their desired row.
 const keyIndex = "orloj.storeKey"
 
 // newCluster has its own cache: the eight kinds, indexed by keyIndex, of some namespaces or
@@ -42,7 +42,7 @@ func newCluster(ctx context.Context, config *rest.Config, namespaces []string) (
 		if err := c.GetFieldIndexer().IndexField(ctx, k.object(), keyIndex, index); err != nil {
 			return nil, fmt.Errorf("indexing %ss: %w", k.Kind, err)
 		}
-		// Or the first review would wait for the cache.
+		// Without this, the first review would wait for the cache.
 		if _, err := c.GetCache().GetInformer(ctx, k.object()); err != nil {
 			return nil, fmt.Errorf("watching %ss: %w", k.Kind, err)
 		}
@@ -77,7 +77,7 @@ func addControllers(mgr system.Manager, c cluster.Cluster, options options) erro
 func (r *reconciler) setup(mgr system.Manager, c cluster.Cluster) error {
 	return object.Control(mgr, "lintel-orloj-"+r.Name, workers, r,
 		source.Kind[client.Object](c.GetCache(), r.object(), &handler.EnqueueRequestForObject{}, changed()),
-		// Another object that wants the key of one that is gone.
+		// An object is deleted whose key another object waits for.
 		source.Kind[client.Object](c.GetCache(), r.object(), r.freed()),
 		// A permission was granted or withdrawn.
 		object.Mapped[client.Object](c, &corev1.Namespace{}, r.inNamespace, permissionChanged()),
@@ -96,7 +96,7 @@ func changed() predicate.Predicate {
 	}}
 }
 
-// freed has those looked at who want the key of an object that is gone.
+// freed triggers a reconciliation of the objects that wait for the key of a deleted object.
 func (r *reconciler) freed() handler.EventHandler {
 	return handler.Funcs{DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		for _, request := range r.wanting(ctx, rules.Key(e.Object.(v1.Object))) {
@@ -105,7 +105,7 @@ func (r *reconciler) freed() handler.EventHandler {
 	}}
 }
 
-// wanting are the objects that want a key.
+// wanting returns the objects with the given key.
 func (r *reconciler) wanting(ctx context.Context, key string) []reconcile.Request {
 	return object.Requests[v1.Object](ctx, r.client, r.list(), nil, client.MatchingFields{keyIndex: key})
 }
@@ -124,7 +124,7 @@ func permissionChanged() predicate.Predicate {
 	}
 }
 
-// inNamespace are the objects to which it matters what their Namespace permits.
+// inNamespace returns the objects whose rules depend on the annotations of their Namespace.
 func (r *reconciler) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	return object.Requests(ctx, r.client, r.list(), func(o v1.Object) bool {
 		_, targets := o.GetAnnotations()[v1.TargetNamespaceAnnotation]

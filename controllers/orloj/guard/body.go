@@ -11,14 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxBody is the largest resource that is looked into, in bytes, and maxDepth how deep
-// it may be nested.
+// maxBody is the largest resource that is inspected, in bytes, and maxDepth the maximum nesting.
 const (
 	maxBody  = 8 << 20
 	maxDepth = 1000
 )
 
-// refusal is why a request is not sent on: two who read it might take it for writes of
+// refusal is the reason why a request is not forwarded: two parsers might read it as writes of
 // different resources.
 type refusal struct {
 	status  int
@@ -77,7 +76,7 @@ func setBody(r *http.Request, text io.Reader, closer io.Closer, length int64) {
 	r.ContentLength = length
 }
 
-// readDocument reads JSON in which no key comes twice.
+// readDocument reads JSON without duplicate keys.
 func readDocument(text []byte) (any, error) {
 	if !utf8.Valid(text) || !json.Valid(text) {
 		return nil, ambiguous("request body: must be one JSON document (orlojd interprets the keys of YAML differently); send JSON, as orlojctl does")
@@ -133,7 +132,7 @@ func readObject(decoder *json.Decoder, path []string) (any, error) {
 	return object, err
 }
 
-// known are the fields that say which resource is meant, by the object that has them.
+// known are the fields that identify the resource, by the object that contains them.
 var known = map[string][]string{
 	"":         {"apiVersion", "kind", "metadata", "spec", "status"},
 	"metadata": {"name", "namespace", "labels", "annotations", "resourceVersion", "generation", "createdAt"},
@@ -165,7 +164,7 @@ func checkKey(object map[string]any, key string, path []string) error {
 	return nil
 }
 
-// identity is the namespace and name in a document. Patches need not have them.
+// identity is the namespace and name in a document. Patches may omit them.
 func identity(document any, method string) (namespace, name string, err error) {
 	object, isObject := document.(map[string]any)
 	if !isObject {

@@ -25,7 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 )
 
-// Policy says what becomes of a write to a managed resource.
+// Policy is the reaction to a write of a managed resource.
 type Policy string
 
 // The policies.
@@ -50,11 +50,11 @@ const ManagedHeader = "X-Orloj-CRD-Managed"
 const (
 	managedBy = "orloj.dev/managed-by"
 	crdSync   = "crd-sync"
-	// lookupTimeout bounds the question whether a resource is managed.
+	// lookupTimeout limits the lookup of whether a resource is managed.
 	lookupTimeout = 10 * time.Second
 )
 
-// collections are the paths of the kinds that objects of Kubernetes keep.
+// collections are the paths of the kinds that Kubernetes objects manage.
 var collections = map[string]bool{
 	"agents": true, "agent-systems": true, "tools": true, "mcp-servers": true,
 	"model-endpoints": true, "memories": true, "agent-policies": true, "secrets": true,
@@ -67,14 +67,14 @@ type Guard struct {
 	proxy    *httputil.ReverseProxy
 	client   *http.Client
 	logger   *slog.Logger
-	// written has the managed resources that were written within keep: a write takes the
-	// mark out by which they are known, until the manager has looked again.
+	// written contains the managed resources written within keep: a write removes the annotation
+	// that marks them, until the manager repairs the row.
 	written *cache.Expiring
 	keep    time.Duration
 }
 
-// New makes a Guard in front of an upstream. drift is how often the manager compares rows
-// with their objects.
+// New creates a Guard in front of an upstream. drift is the interval at which the manager
+// compares rows with their objects.
 func New(upstream *url.URL, policy Policy, drift time.Duration, logger *slog.Logger) *Guard {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableCompression = true // the client and orlojd negotiate the compression
@@ -138,7 +138,7 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, unclear error) {
 	http.Error(w, message, status)
 }
 
-// write is one to a managed resource.
+// write refuses the write of a managed resource, or forwards it with a warning in the log.
 func (g *Guard) write(w http.ResponseWriter, r *http.Request, managed resource) {
 	w.Header().Set(ManagedHeader, "true")
 	if g.policy == Reject {
@@ -169,7 +169,7 @@ func target(r *http.Request) (collection, name string, guarded bool) {
 	return parts[1], name, true
 }
 
-// resource is one of orlojd's.
+// resource identifies a resource of orlojd.
 type resource struct{ collection, namespace, name string }
 
 func (r resource) String() string { return r.collection + " " + r.namespace + "/" + r.name }
@@ -199,7 +199,7 @@ func resources(r *http.Request, collection, name string) (all []resource, err er
 	return all, err
 }
 
-// given are the texts that are not empty, each once; the empty text if there are none.
+// given returns the distinct strings that are not empty; the empty string if there are none.
 func given(first, second string) []string {
 	switch {
 	case first == "":
@@ -210,8 +210,8 @@ func given(first, second string) []string {
 	return []string{first, second}
 }
 
-// firstManaged is a resource that is managed; nil if none is. Where one cannot be read,
-// that is the error.
+// firstManaged returns a managed resource; nil if none is managed. If one cannot be read, it
+// returns the error.
 func (g *Guard) firstManaged(r *http.Request, candidates []resource) (*resource, error) {
 	var errs []error
 	for _, one := range candidates {

@@ -12,20 +12,20 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Options are how the database is used.
+// Options configure the database.
 type Options struct {
 	// DSN is a connection string of PostgreSQL.
 	DSN string
-	// Key encrypts the values of Secrets; empty: they are stored as they are.
+	// Key encrypts the values of Secrets; if empty, they are stored in plain text.
 	Key string
-	// RequireEncryption refuses Secrets where there is no key.
+	// RequireEncryption refuses Secrets without a key.
 	RequireEncryption bool
-	// MaxConnections bounds the pool; 0 is what fits the machine.
+	// MaxConnections limits the pool; 0 is the default for the number of CPUs.
 	MaxConnections int32
 }
 
 const (
-	// operationTimeout bounds one transaction, waiting for a connection included.
+	// operationTimeout limits one transaction, including the wait for a connection.
 	operationTimeout = 20 * time.Second
 	connectTimeout   = 5 * time.Second
 )
@@ -40,7 +40,7 @@ type Store struct {
 	begun    atomic.Int64
 }
 
-// New sets up a pool; nothing is connected yet.
+// New creates a pool without connecting.
 func New(ctx context.Context, o Options) (*Store, error) {
 	cipher, err := NewCipher(o.Key)
 	if err != nil {
@@ -73,17 +73,17 @@ func New(ctx context.Context, o Options) (*Store, error) {
 // Close ends all connections.
 func (s *Store) Close() { s.pool.Close() }
 
-// Ping says whether the database answers. The error is a *Problem.
+// Ping checks whether the database answers. The error is a *Problem.
 func (s *Store) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	return problemOf("", s.pool.Ping(ctx))
 }
 
-// Transactions is how many were begun.
+// Transactions returns the number of transactions begun.
 func (s *Store) Transactions() int64 { return s.begun.Load() }
 
-// inTransaction runs one transaction. The error is a *Problem, or that of ctx.
+// inTransaction runs one transaction. The error is a *Problem, or the error of ctx.
 func (s *Store) inTransaction(ctx context.Context, table string, run func(context.Context, pgx.Tx) error) error {
 	limited, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()

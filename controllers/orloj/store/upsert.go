@@ -16,42 +16,41 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Result is what became of a row.
+// Result is the result of an Upsert.
 type Result struct {
-	// Created, Updated: the row was written; neither: it was as wanted.
+	// Created, Updated: the row was written. Neither: it had the desired content.
 	Created, Updated bool
 	// Adopted reports that the row existed and had no owner.
 	Adopted bool
 	// Hash changes with any change of Lintel's part of the row, and Version with every write.
 	Hash, Version string
-	// Lost are fields that are wanted and were not there; NotKept those of them that are
-	// left so, since the store has lost them before.
+	// Lost are desired fields that were missing; NotKept those of them that are not written
+	// again, because the store has lost them before.
 	Lost, NotKept []string
-	// OnlyLost says that a row was written for lost fields alone.
+	// OnlyLost reports that a row was written only for lost fields.
 	OnlyLost bool
-	// Phase and LastError are orlojd's.
+	// Phase and LastError are set by orlojd.
 	Phase, LastError string
 }
 
-// Written says whether the store was written.
+// Written reports whether the store was written.
 func (r Result) Written() bool { return r.Created || r.Updated }
 
-// stored is a row as it was read, and locked.
+// stored is a row that was read and locked.
 type stored struct {
 	*payload
 	namespace string
 	columns   map[string]string
 	hash      string
-	// plain says that a value which should be encrypted is not.
+	// plain reports that a value which should be encrypted is not.
 	plain bool
 }
 
-// errRaced is a row that appeared between reading and writing: nothing can be locked
-// that is not there.
+// errRaced reports a row created between reading and writing: a missing row cannot be locked.
 var errRaced = errors.New("another client has just created the row")
 
-// Upsert stores a row, in one transaction. It is an error, a *Problem, to store what
-// belongs to another object or to orlojd.
+// Upsert stores a row, in one transaction. The error is a *Problem if the row belongs to another
+// object or to orlojd.
 func (s *Store) Upsert(ctx context.Context, table Table, row *Row) (Result, error) {
 	want, err := s.wanted(table, row)
 	if err != nil {
@@ -71,7 +70,7 @@ func (s *Store) Upsert(ctx context.Context, table Table, row *Row) (Result, erro
 	return Result{}, &Problem{ReasonRowLocked, "the row comes and goes; it is tried again by itself", errRaced}
 }
 
-// wanted is the payload of a row, without what only the store knows.
+// wanted is the payload of a row, without the fields that only the store knows.
 func (s *Store) wanted(table Table, row *Row) (*payload, error) {
 	spec, err := normal(row.Spec)
 	if err != nil {
@@ -142,7 +141,7 @@ func (s *Store) upsert(ctx context.Context, tx pgx.Tx, table Table, row *Row, wa
 	return result, err
 }
 
-// claim is a problem where the row is another's.
+// claim returns a problem if the row belongs to another owner.
 func claim(have *payload, row *Row) *Problem {
 	owner, cluster := have.owner(), have.cluster()
 	switch {
@@ -167,13 +166,13 @@ func claim(have *payload, row *Row) *Problem {
 		row.Key(), have.Kind, have.sourceNamespace(), have.Metadata.Name, owner)}
 }
 
-// waiting is the problem of whom a row is not left to yet.
+// waiting is the problem of an object that must still wait for a released row.
 func waiting(row *Row) *Problem {
 	return &Problem{Reason: ReasonReleased, Message: fmt.Sprintf(
 		"row %s: its previous owner, another object, has lost it; this object adopts the row unless the previous owner takes it back", row.Key())}
 }
 
-// lock reads a row and keeps others from changing it; nil is none.
+// lock reads a row and locks it; nil if there is none.
 func (s *Store) lock(ctx context.Context, tx pgx.Tx, table Table, key string) (*stored, error) {
 	names := []string{"payload", "namespace", hashOf(table)}
 	for _, c := range table.columns {
@@ -246,7 +245,7 @@ func insertStatement(table Table) string {
 		table.Name, strings.Join(names, ", "), strings.Join(places, ", "), hashOf(table))
 }
 
-// updateStatement takes name, namespace, payload and the columns. The phase is orlojd's.
+// updateStatement takes name, namespace, payload and the columns. orlojd owns the phase.
 func updateStatement(table Table) string {
 	set := []string{"namespace = $2", "payload = $3", "updated_at = NOW()"}
 	for i, c := range table.columns {
