@@ -11,11 +11,11 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// problem is why an object is not enforced as it is now.
+// problem is the reason why an object's current version is not enforced.
 type problem struct {
 	object  unstructured.Unstructured
 	message string
-	// kept says that its earlier version stays in force.
+	// kept reports that its previous version stays in force.
 	kept bool
 }
 
@@ -26,7 +26,7 @@ func (p problem) text() string {
 	return p.message
 }
 
-// firstOfEach has the first problem of each object.
+// firstOfEach returns the first problem of each object.
 func firstOfEach(problems []problem) []problem {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(problems, func(p problem) bool {
@@ -36,7 +36,7 @@ func firstOfEach(problems []problem) []problem {
 	})
 }
 
-// opinion is the verdict on files together. The zero value has nothing against them.
+// opinion is the verdict on all files together. The zero value has no errors.
 type opinion struct {
 	// places are the errors of single objects.
 	places definition.CompileErrors
@@ -51,7 +51,7 @@ func (o opinion) passed() bool { return len(o.places) == 0 && o.whole == "" && o
 // String is equal for equal opinions.
 func (o opinion) String() string { return fmt.Sprint(o.places, o.whole, o.unknown) }
 
-// choice is which of the candidates can be in force together.
+// choice finds the candidates that can be in force together.
 type choice struct {
 	evaluate func(files map[string]string) opinion
 	kept     []*candidate
@@ -97,7 +97,7 @@ func (s *choice) add(chunk []*candidate) {
 	}
 }
 
-// message is why a single candidate is refused.
+// message states why a single candidate is refused.
 func (o opinion) message() string {
 	switch {
 	case o.unknown != nil:

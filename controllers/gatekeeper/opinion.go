@@ -12,7 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// maxSourceBytes is what an inline source holds, with room below etcd's limit.
+// maxSourceBytes is the maximum size of an inline source, below etcd's limit.
 const maxSourceBytes = 1400 << 10
 
 // opinionOf returns the reasons why a source with these files cannot be in force: its size, the
@@ -42,7 +42,7 @@ func (r *Reconciler) opinionOf(ctx context.Context, existing *v1alpha1.PolicySou
 	return r.unmet(ctx, verdict.Set)
 }
 
-// withFile are the errors that name their file.
+// withFile returns the errors that name their file.
 func withFile(errs definition.CompileErrors) definition.CompileErrors {
 	return slices.DeleteFunc(slices.Clone(errs), func(err definition.CompileError) bool { return err.File == "" })
 }

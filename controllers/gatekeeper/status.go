@@ -21,7 +21,7 @@ const statusID = "lintel"
 // that runs in the same cluster writes the whole list.
 const losses = 2
 
-// writtenStatus is what this controller wrote last of one object.
+// writtenStatus is the status that this controller wrote last for one object.
 type writtenStatus struct {
 	entry  map[string]any
 	before string // the resourceVersion that it was written over
@@ -51,7 +51,7 @@ func entryOf(object unstructured.Unstructured, message string) map[string]any {
 	return entry
 }
 
-// statusWith is the list with Lintel's entry in it, and the entry that was there.
+// statusWith returns the list with Lintel's entry, and the previous entry.
 func statusWith(object unstructured.Unstructured, entry map[string]any) (list []any, was map[string]any) {
 	existing, _, _ := unstructured.NestedSlice(object.Object, "status", "byPod")
 	for _, one := range existing {
@@ -64,7 +64,7 @@ func statusWith(object unstructured.Unstructured, entry map[string]any) (list []
 	return append(list, entry), was
 }
 
-// isCreated is the status created of a template with this list, as Gatekeeper has it:
+// isCreated returns the value of status.created for a template with this list, as in Gatekeeper:
 // one of the entries has no errors.
 func isCreated(byPod []any) bool {
 	return slices.ContainsFunc(byPod, func(one any) bool {
@@ -73,8 +73,8 @@ func isCreated(byPod []any) bool {
 	})
 }
 
-// reportTo writes into the status of an object whether it is enforced. Kinds that keep no
-// status, or not all of it, are left to the Event.
+// reportTo writes into the status of an object whether it is enforced. For kinds whose schema
+// prunes the status, only the Event reports it.
 func (r *Reconciler) reportTo(ctx context.Context, object unstructured.Unstructured, message string) error {
 	if object.GetUID() == "" {
 		return nil // known from the source alone
