@@ -28,7 +28,7 @@ const (
 	hurryBurst = 10
 )
 
-// Name is that of an object.
+// Name identifies an object.
 type Name = types.NamespacedName
 
 // Runner runs attempts with an outcome of type T, and remembers when each object is due
@@ -52,14 +52,15 @@ type state[T any] struct {
 	outcome *T                 // of the attempt that has ended, until it is planned or done
 	// again asks for another attempt after the one that runs.
 	again bool
-	// missed is that Begin was called while an attempt ran, which may have read what changed since.
+	// missed reports that Begin was called while an attempt ran, which may have read its input
+	// before the change.
 	missed     bool
 	failures   int
 	ended, due time.Time
 	hurries    *rate.Limiter
 }
 
-// NewRunner makes a Runner with a clock.
+// NewRunner returns a Runner with a clock.
 func NewRunner[T any](now func() time.Time) *Runner[T] {
 	r := &Runner[T]{now: now, ready: make(chan event.TypedGenericEvent[Name]), objects: map[Name]*state[T]{}, slots: map[Name]chan struct{}{}}
 	r.ctx, r.end = context.WithCancel(context.Background())
@@ -144,7 +145,7 @@ func (r *Runner[T]) known(name Name, version any) *state[T] {
 	return nil
 }
 
-// of is known, which makes a new state in place of that of another version.
+// of returns the known state, or replaces the state of another version with a new one.
 func (r *Runner[T]) of(name Name, version any) *state[T] {
 	s := r.known(name, version)
 	if s == nil {
@@ -176,7 +177,8 @@ func (r *Runner[T]) Gone(_ context.Context, name Name) error {
 	return nil
 }
 
-// Outcome is that of an attempt which has ended, until Done, Succeeded or Failed is called.
+// Outcome returns the outcome of an attempt that has ended, until Done, Succeeded or Failed is
+// called.
 func (r *Runner[T]) Outcome(name Name, version any) (outcome T, ended bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -195,7 +197,7 @@ func (r *Runner[T]) Missed(name Name, version any) bool {
 	return s != nil && s.missed
 }
 
-// Done says that an outcome has been dealt with.
+// Done acknowledges an outcome.
 func (r *Runner[T]) Done(name Name) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -204,7 +206,7 @@ func (r *Runner[T]) Done(name Name) {
 	}
 }
 
-// Succeeded says that the outcome was good: the next attempt is due after a pause.
+// Succeeded acknowledges a good outcome: the next attempt is due after a pause.
 func (r *Runner[T]) Succeeded(name Name, version any, pause time.Duration) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -213,7 +215,7 @@ func (r *Runner[T]) Succeeded(name Name, version any, pause time.Duration) {
 	s.plan(r.now(), pause)
 }
 
-// Failed says that the outcome was none: the next attempt is due later and later.
+// Failed acknowledges a failure: the delay before the next attempt grows with each failure.
 func (r *Runner[T]) Failed(name Name, version any, b Backoff) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -265,8 +267,8 @@ func (r *Runner[T]) NoLater(name Name, version any, after time.Duration) {
 	}
 }
 
-// Due is when the next attempt for a version of an object is: the zero time where none
-// was planned.
+// Due is the time of the next attempt for a version of an object: the zero time if none is
+// scheduled.
 func (r *Runner[T]) Due(name Name, version any) time.Time {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -276,7 +278,7 @@ func (r *Runner[T]) Due(name Name, version any) time.Time {
 	return time.Time{}
 }
 
-// Failing says whether the last attempt for an object has failed.
+// Failing reports whether the last attempt for an object has failed.
 func (r *Runner[T]) Failing(name Name) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -49,7 +49,7 @@ func (f *fakeCluster) fail(err error) {
 	f.failure = err
 }
 
-// watcher is the open watch of a kind: nil where there is none.
+// watcher is the open watch of a kind: nil if there is none.
 func (f *fakeCluster) watcher(kind string) *watch.RaceFreeFakeWatcher {
 	f.mu.Lock()
 	defer f.mu.Unlock()

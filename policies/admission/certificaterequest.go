@@ -18,7 +18,7 @@ var requestResources = map[[2]string]bool{
 }
 
 // CertificateRequest is the certificate request that the object carries, as policies read
-// it: nil where it carries none.
+// it: nil if it carries none.
 func (r *Review) CertificateRequest() *ast.Term {
 	if !requestResources[[2]string{r.Resource.Group, r.Resource.Resource}] {
 		return nil

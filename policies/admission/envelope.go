@@ -25,7 +25,7 @@ type Object struct {
 // NewObject is an object that is decoded already.
 func NewObject(object ast.Object) *Object { return &Object{object: object} }
 
-// Value is nil where there is no object.
+// Value is nil if there is no object.
 func (l *Object) Value() ast.Object {
 	if l == nil {
 		return nil

@@ -17,7 +17,7 @@ func GroupOf(apiVersion string) string {
 	return group
 }
 
-// GroupVersionKind names a kind; the version may be empty where it does not matter.
+// GroupVersionKind names a kind; the version may be empty if it does not matter.
 type GroupVersionKind struct {
 	Group   string `json:"group"`
 	Version string `json:"version,omitempty"`

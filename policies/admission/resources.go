@@ -22,7 +22,7 @@ type Resources struct {
 	versions map[GroupVersionKind][]string // the preferred one first
 }
 
-// NewResources makes a table; the first entry for a kind or a name wins, so list
+// NewResources returns a table; the first entry for a kind or a name wins, so list
 // the preferred version first.
 func NewResources(list []Resource) *Resources {
 	t := &Resources{

@@ -43,7 +43,7 @@ type dependencies struct {
 	seen  map[*ast.Rule]*ast.Rule // the rule from which it was reached last
 	count int                     // the number of dependencies in of
 	steps int
-	// recursive says that the rule followed last depends on itself.
+	// recursive reports that the rule followed last depends on itself.
 	recursive bool
 }
 

@@ -22,7 +22,7 @@ func (b Limits) nestingStage(work *Work) (ast.StageID, ast.CompilerStageDefiniti
 }
 
 // CheckNesting is the check of a module before it is compiled, which already takes long
-// where terms nest deep: nil where all is within the bounds.
+// where terms nest deep: nil if all is within the bounds.
 func (b Limits) CheckNesting(module *ast.Module) *ast.Error {
 	var first errorInText
 	b.checkNesting(module, &Work{}, &first)
@@ -201,7 +201,7 @@ func (e *errorInText) add(rule *ast.Rule, format string, limit int) {
 	}
 }
 
-// standsForAnother says whether a rule was made of another one, which is as deep and as large.
+// standsForAnother reports whether a rule was made of another one, which is as deep and as large.
 func standsForAnother(rule *ast.Rule) bool {
 	return strings.HasPrefix(rule.Head.Ref().String(), ReservedPrefix)
 }

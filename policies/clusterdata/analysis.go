@@ -148,12 +148,12 @@ func walkValues(node any, ref func(ast.Ref, ast.Var), variable func(ast.Var)) {
 	visitor.Walk(node)
 }
 
-// follows says whether references that begin with a variable say all that is read by it.
+// follows reports whether references that begin with a variable say all that is read by it.
 func (v *variables) follows(variable ast.Var) bool {
 	return len(v.defined[variable]) == 1 && !v.escaped[variable]
 }
 
-// path is the reference from data on: nil where it leads nowhere there. Nothing is
+// path is the reference from data on: nil if it leads nowhere there. Nothing is
 // followed further than a rule can be long.
 func (v *variables) path(ref ast.Ref, depth int) ast.Ref {
 	if ref[0].Equal(ast.DefaultRootDocument) {

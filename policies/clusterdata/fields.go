@@ -53,7 +53,7 @@ func (f *Fields) at(name string) (field *Fields, ok bool) {
 	}
 }
 
-// Covers says whether all that other reads is in what f reads.
+// Covers reports whether all that other reads is in what f reads.
 func (f *Fields) Covers(other *Fields) bool {
 	switch {
 	case f.isWhole():

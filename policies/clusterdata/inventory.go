@@ -106,7 +106,7 @@ func (n *namespacesView) Value() (ast.Value, error) {
 	return terms.Lookup(whole.(ast.Object), inventoryNamespace), nil
 }
 
-// ofKind is nil where there are no objects of a kind.
+// ofKind is nil if there are no objects of a kind.
 func (v *inventoryView) ofKind(kind admission.GroupVersionKind) *kindObjects {
 	if v.objects == nil {
 		return nil

@@ -24,7 +24,7 @@ import (
 // policies iterate over them: see BenchmarkClusterDataMemory.
 type Objects struct {
 	kinds map[admission.GroupVersionKind]*kindObjects // without version; a handful
-	// complete says that a kind which is not listed has no objects, as in the files
+	// complete reports that a kind which is not listed has no objects, as in the files
 	// of a command line. Where informers bring the objects, it is not known yet.
 	complete bool
 	// inventories are lazyObjects by the kinds in them: see inventoryView.
@@ -159,7 +159,7 @@ func (k *kindObjects) in(namespace string) *immutable.SortedMap[string, *Object]
 	return immutable.NewSortedMap[string, *Object](nil)
 }
 
-// Has says whether the objects of a kind are known, if only that there are none.
+// Has reports whether the objects of a kind are known, if only that there are none.
 func (c *Objects) Has(kind admission.GroupVersionKind) bool {
 	if c == nil {
 		return false
@@ -168,7 +168,7 @@ func (c *Objects) Has(kind admission.GroupVersionKind) bool {
 	return ok || c.complete
 }
 
-// HasFields says whether the objects of a kind are known, with the fields.
+// HasFields reports whether the objects of a kind are known, with the fields.
 func (c *Objects) HasFields(kind admission.GroupVersionKind, fields *Fields) bool {
 	if !c.Has(kind) {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// Visible says whether a source may read the objects of a kind in a namespace, which is
+// Visible reports whether a source may read the objects of a kind in a namespace, which is
 // empty for cluster-scoped objects. A nil one means that it may read all.
 type Visible func(kind admission.GroupVersionKind, namespace string) bool
 

@@ -29,11 +29,11 @@ type Template struct {
 	Name string
 	// Modules are below TemplateRoot(Name); the first has the entry point.
 	Modules []*ast.Module
-	// Text is equal for templates with equal modules, where they stand included, and for
-	// no others. A template without is compiled again with every change of its source.
+	// Text is equal for templates with equal modules at equal locations, and for no others. A
+	// template without Text is compiled again with every change of its source.
 	Text        string
 	Constraints []Constraint
-	// ReadsNamespace says that the Rego reads the Namespace object in the review.
+	// ReadsNamespace reports that the Rego reads the Namespace object in the review.
 	ReadsNamespace bool
 	// Warnings report likely mistakes.
 	Warnings CompileErrors
@@ -41,7 +41,7 @@ type Template struct {
 
 // Constraint is one policy made from a template.
 type Constraint struct {
-	// Name is what messages call the policy.
+	// Name is the name of the policy in messages.
 	Name, Title string
 	Location    Location
 	// Match is for registration: as wide as Matches, or wider.
@@ -71,7 +71,7 @@ func TemplateRoot(template string) ast.Ref {
 	return ast.Ref{ast.DefaultRootDocument, ast.StringTerm(TemplateKey), ast.StringTerm("template"), ast.StringTerm(template)}
 }
 
-// InventoryRoot is where templates find the objects of the cluster, by
+// InventoryRoot is the path of the cluster's objects for templates, by
 // cluster[apiVersion][kind][name] and namespace[namespace][apiVersion][kind][name].
 func InventoryRoot() ast.Ref {
 	return ast.Ref{ast.DefaultRootDocument, ast.StringTerm(TemplateKey), ast.StringTerm(InventoryKey)}
@@ -109,11 +109,11 @@ type Subject struct {
 	// which a Namespace is.
 	Namespace string
 	Labels    map[string]string
-	// NamespaceLabels are those of its Namespace: nil where that is not at hand.
+	// NamespaceLabels are the labels of the object's Namespace: nil if they are not available.
 	NamespaceLabels map[string]string
-	// Generated says that the object is what another would create.
+	// Generated reports that the object is an expansion of another object.
 	Generated bool
 }
 
-// IsNamespace says whether the object is a Namespace.
+// IsNamespace reports whether the object is a Namespace.
 func (s Subject) IsNamespace() bool { return s.Kind.Group == "" && s.Kind.Kind == "Namespace" }

@@ -54,7 +54,7 @@ func (e CompileErrors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// ErrorAt makes a CompileError for a place in a module.
+// ErrorAt returns a CompileError for a location in a module.
 func ErrorAt(loc *ast.Location, format string, args ...any) CompileError {
 	err := CompileError{Message: fmt.Sprintf(format, args...)}
 	if loc != nil {
@@ -100,13 +100,13 @@ func Distinct(errs CompileErrors) CompileErrors {
 	})
 }
 
-// Location is a place in a policy's source.
+// Location is a location in a policy's source.
 type Location struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
 }
 
-// Errorf makes a CompileError for the place.
+// Errorf returns a CompileError for the location.
 func (l Location) Errorf(format string, args ...any) CompileError {
 	return CompileError{File: l.File, Line: l.Line, Message: fmt.Sprintf(format, args...)}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-// Expands says whether the match asks for the Pod templates of workload kinds.
+// Expands reports whether the match includes the Pod templates of workload kinds.
 func (m Match) Expands() bool {
 	return m.Expand != ExpandNone && (&Matcher{Match: m}).MatchesKind(admission.PodKind)
 }
@@ -18,8 +18,8 @@ func (m Match) Expands() bool {
 // Match selects the requests for which a policy is evaluated: custom.match of its METADATA. An
 // absent part matches everything, except Operations and Subresources.
 type Match struct {
-	// Kinds are the kinds of the resources; "*" stands for any group but PolicyGroup,
-	// or any kind. None means every kind but those of PolicyGroup.
+	// Kinds are the kinds of the resources; "*" matches any group but PolicyGroup, or any kind.
+	// An empty list matches every kind but those of PolicyGroup.
 	Kinds []admission.GroupVersionKind `json:"kinds,omitempty"`
 	// Operations default to CREATE and UPDATE for deny and warn, and to CREATE for
 	// patch and defaults.
@@ -39,7 +39,7 @@ type Match struct {
 	Expand Expand `json:"expand,omitempty"`
 }
 
-// Expand says what a finding about a workload's Pod template becomes.
+// Expand is the enforcement of violations in a workload's Pod template.
 type Expand string
 
 const (
@@ -65,7 +65,7 @@ type Matcher struct {
 	objectSelector    labels.Selector // nil = all
 }
 
-// NewMatcher makes a Match ready. The error names a selector that cannot be read.
+// NewMatcher compiles a Match. The error names an invalid selector.
 func NewMatcher(match Match) (*Matcher, error) {
 	m := &Matcher{Match: match}
 	var err error
@@ -107,7 +107,7 @@ func (m Match) NamesKind(kind admission.GroupVersionKind) bool {
 	return slices.ContainsFunc(m.Kinds, func(want admission.GroupVersionKind) bool { return names(want, kind) })
 }
 
-// NamesGroup says whether a kind of the policy is of a group by its name.
+// NamesGroup reports whether a kind of the policy has a group, by its name.
 func (m Match) NamesGroup(group string) bool {
 	return slices.ContainsFunc(m.Kinds, func(want admission.GroupVersionKind) bool { return want.Group == group })
 }
@@ -118,7 +118,7 @@ func names(want, kind admission.GroupVersionKind) bool {
 	return (anyGroup || want.Group == kind.Group) && (want.Kind == "*" || want.Kind == kind.Kind)
 }
 
-// HasWildcard says that the policy may match kinds that it does not name.
+// HasWildcard reports that the policy may match kinds that it does not name.
 func (m Match) HasWildcard() bool {
 	return len(m.Kinds) == 0 || slices.ContainsFunc(m.Kinds, func(want admission.GroupVersionKind) bool {
 		return want.Group == "*" || want.Kind == "*"
@@ -136,7 +136,7 @@ func (m *Matcher) MatchesVerb(r *admission.Review) bool {
 	return slices.Contains(m.Operations, r.Operation)
 }
 
-// TakesSubresource says whether the policy is about the subresource of a review.
+// TakesSubresource reports whether the policy matches the subresource of a review.
 func (m Match) TakesSubresource(r *admission.Review) bool {
 	return slices.Contains(m.Subresources, r.SubResource) || slices.Contains(m.Subresources, "*") ||
 		slices.ContainsFunc(m.Carriers, func(one admission.Subresource) bool {
@@ -206,8 +206,8 @@ func (m *Matcher) MatchesNamespaceLabels(r *admission.Review, namespace *admissi
 // ownSubresources are those whose requests carry the object itself.
 var ownSubresources = []string{"status", "ephemeralcontainers", "resize", "finalizers", "finalize", "approval"}
 
-// NamesObjects says whether all that a match lets through are objects of kinds that it
-// names: other subresources come with objects of kinds of their own.
+// NamesObjects reports whether all objects that a match accepts are of kinds that it names:
+// objects of other subresources have different kinds.
 func (m Match) NamesObjects() bool {
 	return len(m.Kinds) > 0 &&
 		!slices.ContainsFunc(m.Kinds, func(kind admission.GroupVersionKind) bool {

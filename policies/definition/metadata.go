@@ -28,7 +28,7 @@ const (
 	MaxTimeout     = time.Second
 )
 
-// Enforcement says what the verdicts of a policy do.
+// Enforcement is the effect of a policy's verdicts.
 type Enforcement string
 
 // The enforcements, strictest first.
@@ -38,7 +38,7 @@ const (
 	EnforceAudit Enforcement = "audit" // denials and warnings are logged only
 )
 
-// Metadata is what Lintel reads from the METADATA block of a package.
+// Metadata contains the settings that Lintel reads from the METADATA block of a package.
 type Metadata struct {
 	Title, description string
 	Match              *Match
@@ -59,7 +59,7 @@ var (
 	kindKeys  = []string{"group", "version", "kind"}
 )
 
-// ReadMetadata reads that of a package, and finds the calls that it does not permit.
+// ReadMetadata reads the METADATA of a package, and reports calls that it does not permit.
 func ReadMetadata(name string, modules []*ast.Module) (meta Metadata, errs CompileErrors) {
 	for _, module := range modules {
 		errs = append(errs, misspelledMetadata(module)...)
@@ -87,8 +87,8 @@ func ReadMetadata(name string, modules []*ast.Module) (meta Metadata, errs Compi
 	return meta, errs
 }
 
-// merge reads one annotation block into m, and gives all that is wrong with it: a
-// package may have several files, but each setting only once.
+// merge reads one annotation block into m and returns all its errors: a package may have several
+// files, but each setting only once.
 func (m *Metadata) merge(a *ast.Annotations) []error {
 	m.Title = cmp.Or(m.Title, a.Title)
 	m.description = cmp.Or(m.description, a.Description)
@@ -240,7 +240,7 @@ func (m *Match) readField(key string, value any) (errs []error) {
 	return nil
 }
 
-// each gives the errors of all elements, with their indices.
+// each returns the errors of all elements, with their indices.
 func each[T any](list []T, check func(T) error) (errs []error) {
 	for i, one := range list {
 		if err := check(one); err != nil {
@@ -342,7 +342,7 @@ func (e *Expand) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// decodeStrict decodes what YAML gave into a typed value; unknown fields are errors.
+// decodeStrict decodes a YAML value into a typed value; unknown fields are errors.
 func decodeStrict(value, into any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -375,7 +375,7 @@ func article(kind string) string {
 	}
 }
 
-// goKind is what a value for a Go type looks like in YAML.
+// goKind describes the YAML form of a Go type.
 func goKind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Slice:

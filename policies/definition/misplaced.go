@@ -17,7 +17,7 @@ import (
 
 const metadataWord = "METADATA"
 
-// misplaced finds keys at the top of a block that OPA does not read.
+// misplaced finds keys at the top of a block that OPA ignores.
 func misplaced(a *ast.Annotations) []error {
 	if a.Location == nil {
 		return nil
@@ -56,7 +56,7 @@ func sentence(text string) string {
 	return text + "."
 }
 
-// opaKeys are what OPA reads at the top of a block.
+// opaKeys are the keys that OPA reads at the top of a block.
 var opaKeys = []string{"authors", "compile", "custom", "description", "entrypoint", "organizations", "related_resources", "schemas", "scope", "title"}
 
 // hasOnlyOPAKeys reports that a block certainly has only OPA's keys at the top. It avoids

@@ -65,7 +65,7 @@ func refersTo(modules []*ast.Module, path ast.Ref) (refers bool) {
 	return refers
 }
 
-// misnamedRule says what a rule may have been meant to be; empty for most.
+// misnamedRule suggests the intended rule for a misspelled name; empty for most rules.
 func misnamedRule(rule *ast.Rule) string {
 	name := string(rule.Head.Ref()[0].Value.(ast.Var))
 	if len(rule.Head.Args) > 0 || rule.Default {
@@ -106,7 +106,7 @@ func unreadTests(module *ast.Module) CompileErrors {
 	return CompileErrors{ErrorAt(first.Location, "%s: not run as a test: tests must be in files named *_test.rego; rename the file, or move the rule", strings.Join(names, ", "))}
 }
 
-// isUsed says whether a rule of the module uses another by its name.
+// isUsed reports whether a rule of the module refers to another by its name.
 func isUsed(module *ast.Module, name string) (used bool) {
 	for _, rule := range module.Rules {
 		ast.WalkTerms(rule.Body, func(term *ast.Term) bool {

@@ -37,7 +37,7 @@ type header struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// IsPolicyFile says whether a file may hold objects of Gatekeeper that are to go live.
+// IsPolicyFile reports whether a file may hold objects of Gatekeeper that are to go live.
 func IsPolicyFile(name, text string) bool {
 	if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" {
 		return false
@@ -111,7 +111,7 @@ func (d document) unpack() ([]document, error) {
 	return documents, nil
 }
 
-// at is the YAML at a path of names and indices: nil where it is not known.
+// at is the YAML at a path of names and indices: nil if it is not known.
 func (d document) at(path ...any) *yaml.Node {
 	node := d.node
 	for _, step := range path {

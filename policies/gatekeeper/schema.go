@@ -26,9 +26,9 @@ type schema struct {
 	template   string
 	structural *structuralschema.Structural
 	validator  validation.SchemaValidator
-	// legacy says that parameters may have fields that the schema does not have.
+	// legacy reports that parameters may have fields that the schema does not have.
 	legacy bool
-	// undeclared says that the template has no schema for parameters.
+	// undeclared reports that the template has no schema for parameters.
 	undeclared bool
 }
 

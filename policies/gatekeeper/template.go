@@ -76,7 +76,7 @@ type template struct {
 	kind, title string
 	schema      *schema
 	operations  []string
-	// namesOperations says that operations are those of the template, not the default.
+	// namesOperations reports that operations are those of the template, not the default.
 	namesOperations bool
 	modules         []*ast.Module // nil where they have errors
 	text            string        // the source of modules, with its location

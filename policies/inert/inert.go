@@ -37,7 +37,7 @@ type need struct {
 type atom struct {
 	at   definition.CompileError
 	path string // below input
-	// values are those of which the part has to be one or, if not is set, none: nil where it
+	// values are those of which the part has to be one or, if not is set, none: nil if it
 	// only has to be defined.
 	values []string
 	not    bool
@@ -47,7 +47,7 @@ type atom struct {
 // policy's match.
 func (p *Policy) Wrong() definition.CompileErrors { return p.wrong }
 
-// first is the first atom that keeps a need from ever holding: nil where it may hold.
+// first is the first atom that keeps a need from ever holding: nil if it may hold.
 func (n *need) first(never func(*atom) string) (*atom, string) {
 	switch {
 	case n == nil:

@@ -175,7 +175,7 @@ func (r *reader) constantRule(term *ast.Term) *ast.Term {
 	return term
 }
 
-// inputPath is the path below input of a term: empty where it is not, or not constant.
+// inputPath is the path below input of a term: empty if it is not, or not constant.
 func inputPath(term *ast.Term) string {
 	ref, ok := term.Value.(ast.Ref)
 	if !ok || !ref[0].Equal(ast.InputRootDocument) {

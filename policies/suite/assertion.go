@@ -38,7 +38,7 @@ func (c *count) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// check says why the assertion does not hold.
+// check explains why the assertion does not hold.
 func (a assertion) check(violations []string) error {
 	matching, about := violations, ""
 	if a.Message != nil {

@@ -155,7 +155,7 @@ func (r *runner) runTest(ctx context.Context, suite suiteFile, test suiteTest) {
 	}
 }
 
-// isAbout says that a file, and no other, has errors.
+// isAbout reports that a file, and no other, has errors.
 func isAbout(errs definition.CompileErrors, file string) bool {
 	return !slices.ContainsFunc(errs, func(err definition.CompileError) bool { return err.File != file })
 }

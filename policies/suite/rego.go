@@ -70,7 +70,7 @@ type regoTest struct {
 
 func (t regoTest) skipped() bool { return strings.HasPrefix(lastName(t.name), definition.SkipPrefix) }
 
-// hasCases says that the rule has a value for each of several cases.
+// hasCases reports that the rule has a value for each of several cases.
 func (t regoTest) hasCases() bool { return t.rule.Head.DocKind() == ast.PartialObjectDoc }
 
 // isPart reports whether the rule is part of a test's name, such as test_x.a. The value of such
@@ -187,7 +187,7 @@ func (t *regoTests) run(ctx context.Context, test regoTest, cover *coverage) (Ca
 	return c, nil
 }
 
-// joinedOnce is nil where there are no errors.
+// joinedOnce is nil if there are no errors.
 func joinedOnce(errs []error) error {
 	var texts []string
 	for _, err := range errs {

@@ -29,7 +29,7 @@ func eachTest(compiler *ast.Compiler, visit func(rule *ast.Rule, name ast.Ref)) 
 }
 
 // testName is the part of a rule's name that makes it a test, such as test_limit of
-// test_limit[name], and of shop.test_limit all of it: nil where nothing does.
+// test_limit[name], and of shop.test_limit all of it: nil if nothing does.
 func testName(head *ast.Head) ast.Ref {
 	ref := head.Ref().GroundPrefix()
 	for i := range ref {

@@ -53,7 +53,7 @@ type Case struct {
 	Duration time.Duration `json:"duration"` // nanoseconds
 }
 
-// Failed says whether the case counts as failed.
+// Failed reports whether the case counts as failed.
 func (c Case) Failed() bool { return c.Outcome == Failed || c.Outcome == Errored }
 
 // Totals count the tests that were run. A Rego file is a suite, and each of its rules a test of
@@ -112,7 +112,7 @@ const (
 	testTimeout = 5 * time.Second
 )
 
-// Has says whether a source brings tests.
+// Has reports whether a source brings tests.
 func Has(source definition.Source) bool {
 	for name, text := range source.Files {
 		if strings.HasSuffix(name, "_test.rego") || mayHoldSuites(name, text) {

@@ -26,7 +26,7 @@ import (
 // start starts a double of orlojd, unless there is a real one: see its package.
 var start = sync.OnceValues(func() (*orlojd.Peer, error) { return orlojd.Start(context.Background()) })
 
-// started says that there is something to stop.
+// started reports that there is something to stop.
 var started bool
 
 func TestMain(m *testing.M) {
