@@ -24,7 +24,7 @@ var podTemplates = map[GroupVersionKind][]string{
 // WorkloadKinds are the kinds whose Pod template is evaluated with `expand`.
 func WorkloadKinds() []GroupVersionKind { return slices.Collect(maps.Keys(podTemplates)) }
 
-// PodKind is that of Pods.
+// PodKind is the kind of Pods.
 var PodKind = GroupVersionKind{Version: "v1", Kind: "Pod"}
 
 // PodReview is a review of the Pod that a workload's template describes, named

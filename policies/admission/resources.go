@@ -69,8 +69,8 @@ func (t *Resources) ByName(group, name string) (Resource, bool) {
 	return r, ok
 }
 
-// KindOf is the kind of the resource a review is about: for a subresource such as
-// scale or exec, that of its parent.
+// KindOf returns the kind of the reviewed resource: for a subresource such as scale or exec, the
+// kind of its parent.
 func (t *Resources) KindOf(r *Review) GroupVersionKind {
 	if r.SubResource == "" {
 		return r.Kind

@@ -156,7 +156,7 @@ func newReview(request ast.Object, objects requestObjects) (*Review, error) {
 	return r, nil
 }
 
-// check finds what every request of an API server has.
+// check validates the fields that every request of an API server has.
 func (r *Review) check() error {
 	switch {
 	case r.UID == "":
@@ -191,7 +191,7 @@ func (r *Review) Object() (json.RawMessage, error) { return encodeObject(r.New.V
 // OldObject is the object before the change as JSON: nil where there was none.
 func (r *Review) OldObject() (json.RawMessage, error) { return encodeObject(r.Old.Value()) }
 
-// UserInfo is who asks, as an authentication.k8s.io UserInfo in JSON.
+// UserInfo is the requesting user, as an authentication.k8s.io UserInfo in JSON.
 func (r *Review) UserInfo() (json.RawMessage, error) {
 	info, _ := terms.Lookup(r.Request(), "userInfo").(ast.Object)
 	return encodeObject(info)

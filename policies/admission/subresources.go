@@ -5,7 +5,7 @@ import "slices"
 // Subresource is a subresource whose requests carry an object of a kind.
 type Subresource struct {
 	Group, Resource, Name string
-	// Kind is that of the object: that of the resource, or one that no resource has.
+	// Kind is the kind of the object: the kind of the resource, or one that no resource has.
 	Kind GroupVersionKind
 	// Connect reports that its requests have the operation CONNECT, and others CREATE or
 	// UPDATE.

@@ -15,7 +15,7 @@ type Limits struct {
 	// counted in: as long may OPA take to put the expressions of a module in an order in
 	// which each finds its variables.
 	Ordering int
-	// Closures is how many comprehensions and every a rule may have: OPA goes through all
+	// Closures limits the comprehensions and every expressions of a rule: OPA visits all
 	// variables of a body for each.
 	Closures int
 	// Calls is how many calls a rule may have within others, References how many

@@ -99,7 +99,7 @@ func deeperThan(rule *ast.Rule, limit int) (deeper bool) {
 
 func withoutElse(rule *ast.Rule) *ast.Rule { return &ast.Rule{Head: rule.Head, Body: rule.Body} }
 
-// counts are what a rule has without its else branches.
+// counts are the counts of a rule without its else branches.
 type counts struct {
 	closures, calls, references int
 	hugeNumber                  bool // one that takes long to compare
@@ -201,7 +201,8 @@ func (e *errorInText) add(rule *ast.Rule, format string, limit int) {
 	}
 }
 
-// standsForAnother reports whether a rule was made of another one, which is as deep and as large.
+// standsForAnother reports whether a rule was generated from another one, which has the same
+// depth and size.
 func standsForAnother(rule *ast.Rule) bool {
 	return strings.HasPrefix(rule.Head.Ref().String(), ReservedPrefix)
 }

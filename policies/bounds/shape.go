@@ -31,7 +31,7 @@ const (
 	shapeUnion  = "union"  // of any of these types
 )
 
-// shape is that of a kind with parts.
+// shape returns the shape of a kind with parts.
 func (t *ruleTypes) shape(kind string, keys []string, parts ...*shape) *shape {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%s %q", kind, keys)

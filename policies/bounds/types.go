@@ -47,8 +47,8 @@ type ruleTypes struct {
 	compiler *ast.Compiler
 	shapes   map[string]*shape // by their parts
 	rules    map[*ast.Rule]*shape
-	// documents are the types of what constant references name, and faulty those with a
-	// rule that has a fault.
+	// documents are the types of the documents that constant references name, and faulty those
+	// with a rule that has a fault.
 	documents map[string]*shape
 	faulty    map[string]bool
 	steps     int // of all references so far
@@ -102,7 +102,7 @@ func (s *shape) fault() fault {
 	}
 }
 
-// document is the type of what a constant reference below data names.
+// document returns the type of the document that a constant reference below data names.
 func (t *ruleTypes) document(name ast.Ref) *shape {
 	key := name.String()
 	if known := t.documents[key]; known != nil {
@@ -138,15 +138,14 @@ func (t *ruleTypes) document(name ast.Ref) *shape {
 type typedBody struct {
 	*ruleTypes
 	variables map[ast.Var]*shape
-	// replaced are the types of what the withs of an expression put in the place of
-	// documents.
+	// replaced are the types of the values with which an expression replaces documents.
 	replaced []*shape
 	fault    fault // of the first term that has one
 	// inherits reports that a dependency has a fault.
 	inherits bool
 }
 
-// body gives the variables of a body their types.
+// body infers the types of the variables of a body.
 func (b *typedBody) body(body ast.Body) {
 	for _, expr := range body {
 		b.closures(expr)
@@ -154,7 +153,7 @@ func (b *typedBody) body(body ast.Body) {
 	}
 }
 
-// closures is body of what the comprehensions and the every of a node hold.
+// closures infers the types in the comprehensions and every expressions of a node.
 func (b *typedBody) closures(node any) {
 	ast.WalkClosures(node, func(closure any) bool {
 		if every, ok := closure.(*ast.Every); ok {
@@ -184,7 +183,7 @@ func (b *typedBody) expr(expr *ast.Expr) {
 	b.replaced = nil
 }
 
-// call gives the variables in its operands their types.
+// call infers the types of the variables in its operands.
 func (b *typedBody) call(operator *ast.Term, operands []*ast.Term) {
 	var found []*shape
 	for _, operand := range operands {
@@ -294,8 +293,8 @@ func (b *typedBody) object(object ast.Object) *shape {
 	return b.shape(shapeObject, keys, append(parts, dynamic...)...)
 }
 
-// reference is the type of what a reference names. The variables in it that have no type
-// yet get that of the keys they stand for.
+// reference returns the type of the value that a reference names. Variables in it without a type
+// get the type of the keys.
 func (b *typedBody) reference(ref ast.Ref) *shape {
 	var found *shape
 	name := ref[:1]

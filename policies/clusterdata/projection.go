@@ -18,7 +18,7 @@ func Whole(kinds ...admission.GroupVersionKind) Projection {
 	return reads
 }
 
-// Union is what either reads.
+// Union returns the fields in either projection.
 func (r Projection) Union(other Projection) Projection {
 	out := maps.Clone(r)
 	if out == nil {

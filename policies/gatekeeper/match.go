@@ -150,8 +150,8 @@ func (m *matcher) matchesName(s definition.Subject) bool {
 	return m.Name == "" || m.Name.matches(s.Name) || m.Name.matchesPrefix(s.GenerateName)
 }
 
-// matchesNamespaceLabels compares with a Namespace's own labels where the object is
-// one; other cluster-scoped objects always match.
+// matchesNamespaceLabels matches Namespaces by their own labels; other cluster-scoped objects
+// always match.
 func (m *matcher) matchesNamespaceLabels(s definition.Subject) (matches bool, missing string) {
 	switch {
 	case m.namespaceLabels == nil:

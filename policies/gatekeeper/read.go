@@ -47,11 +47,11 @@ func TestDialect(inventory []admission.GroupVersionKind) definition.Dialect {
 	}
 }
 
-// mode is what constraints are read for.
+// mode is the purpose of reading constraints.
 type mode struct {
 	point string
-	// test reads what a Suite names, wherever it lies, and gives templates that
-	// read the inventory these kinds.
+	// test reads the files that a Suite names, in any folder, and gives templates that read the
+	// inventory these kinds.
 	test      bool
 	inventory []admission.GroupVersionKind
 }
@@ -188,9 +188,10 @@ func (f *folder) addConstraints(documents []document) {
 
 func (d document) constraintName() string { return d.kind + "/" + d.name }
 
-// oneOfEachName refuses constraints of one name, unless each is in a file that a Suite
-// tries: libraries keep the variants of their tests so. Of those the last file's is in
-// force, as it is where kubectl applies the folder, and the template says so.
+// oneOfEachName returns errors for constraints of the same name, unless each is in a file that a
+// Suite tests: libraries keep variants for their tests like this. Of these, the constraint of
+// the last file is in force, as if kubectl applied the folder, and a warning of the template
+// reports it.
 func (f *folder) oneOfEachName(documents []document) []document {
 	places := map[string]int{}
 	var kept, replaced []document

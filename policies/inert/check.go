@@ -15,7 +15,7 @@ import (
 
 var operations = []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
 
-// impossible explains why a comparison is with constants that no request has; empty where one
+// impossible explains why a comparison is with constants that no request has; empty if a request
 // may have them.
 func impossible(a *atom) string {
 	var valid func(string) bool
@@ -204,7 +204,7 @@ func (c context) clusterScoped(namespacesToo bool) bool {
 	})
 }
 
-// kinds are all that the requests can be about: none where there may be others.
+// kinds are all kinds that the requests can have: none if there may be others.
 func (c context) kinds() []admission.GroupVersionKind {
 	if !c.match.NamesObjects() {
 		return nil
@@ -220,8 +220,7 @@ func kindNames(kinds []admission.GroupVersionKind) string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// MatchesSomeName reports whether a pattern, as path.Match reads it, matches the name of any
-// namespace.
+// MatchesSomeName reports whether a pattern of path.Match matches the name of any namespace.
 func MatchesSomeName(glob string) bool {
 	const letters, inner = "abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnopqrstuvwxyz0123456789-"
 	parts := split(glob)

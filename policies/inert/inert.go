@@ -11,10 +11,10 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// Policy is what the entry points of a policy require of a request. It is immutable.
+// Policy contains the requirements of the entry points of a policy. It is immutable.
 type Policy struct {
 	entries []entry
-	// ephemeral is where the rules first name ephemeralContainers, if they do.
+	// ephemeral is the first location at which the rules name ephemeralContainers, if any.
 	ephemeral *definition.CompileError
 	wrong     definition.CompileErrors
 }
@@ -37,7 +37,7 @@ type need struct {
 type atom struct {
 	at   definition.CompileError
 	path string // below input
-	// values are those of which the part has to be one or, if not is set, none: nil if it
+	// values are the possible values of the part or, if not is set, the excluded ones: nil if it
 	// only has to be defined.
 	values []string
 	not    bool
@@ -47,7 +47,7 @@ type atom struct {
 // policy's match.
 func (p *Policy) Wrong() definition.CompileErrors { return p.wrong }
 
-// first is the first atom that keeps a need from ever holding: nil if it may hold.
+// first returns the first atom that can never hold: nil if the need may hold.
 func (n *need) first(never func(*atom) string) (*atom, string) {
 	switch {
 	case n == nil:

@@ -89,8 +89,8 @@ func (r *reader) body(body ast.Body, known bindings) *need {
 	return &need{all: all}
 }
 
-// bind finds what the variables of a body stand for: of several terms, which have to be
-// equal, the first.
+// bind finds the values of a body's variables: of several terms, which have to be equal, the
+// first.
 func (r *reader) bind(body ast.Body, known bindings) {
 	add := func(name, value *ast.Term) {
 		if variable, ok := name.Value.(ast.Var); ok && known[variable] == nil {
@@ -155,7 +155,7 @@ func (r *reader) resolve(term *ast.Term, known bindings) *ast.Term {
 	return term
 }
 
-// constantRule has the value of a rule that is a constant in the place of a reference to it.
+// constantRule replaces a reference to a constant rule by its value.
 func (r *reader) constantRule(term *ast.Term) *ast.Term {
 	ref, ok := term.Value.(ast.Ref)
 	if !ok || !ref[0].Equal(ast.DefaultRootDocument) {
@@ -175,7 +175,8 @@ func (r *reader) constantRule(term *ast.Term) *ast.Term {
 	return term
 }
 
-// inputPath is the path below input of a term: empty if it is not, or not constant.
+// inputPath returns the path of a term below input: empty if there is none, or if it is not
+// constant.
 func inputPath(term *ast.Term) string {
 	ref, ok := term.Value.(ast.Ref)
 	if !ok || !ref[0].Equal(ast.InputRootDocument) {
@@ -192,7 +193,7 @@ func inputPath(term *ast.Term) string {
 	return strings.Join(path, ".")
 }
 
-// constants are the strings that a term can be: ok where there are no others.
+// constants are the strings that a term can be; ok reports that there are no others.
 func constants(term *ast.Term) (values []string, ok bool) {
 	switch value := term.Value.(type) {
 	case ast.String:

@@ -19,7 +19,8 @@ type assertion struct {
 // count is yes, no, or a number.
 type count string
 
-// UnmarshalJSON reads a number, a string, and what YAML makes of a bare yes and no.
+// UnmarshalJSON reads a number, a string, or a boolean: YAML decodes a bare yes and no as
+// booleans.
 func (c *count) UnmarshalJSON(text []byte) error {
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
@@ -38,7 +39,7 @@ func (c *count) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// check explains why the assertion does not hold.
+// check returns an error if the assertion does not hold.
 func (a assertion) check(violations []string) error {
 	matching, about := violations, ""
 	if a.Message != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
-// coverage is what tests reach of some files.
+// coverage records which lines of some files tests reach.
 type coverage struct {
 	modules map[string]*ast.Module // as they are written, by file
 	reached eval.Coverage

@@ -187,7 +187,7 @@ func (t *regoTests) run(ctx context.Context, test regoTest, cover *coverage) (Ca
 	return c, nil
 }
 
-// joinedOnce is nil if there are no errors.
+// joinedOnce joins distinct errors; it is nil if there are none.
 func joinedOnce(errs []error) error {
 	var texts []string
 	for _, err := range errs {

@@ -36,7 +36,7 @@ const (
 
 // Case is one case of one test.
 type Case struct {
-	// File is the file with the tests, and Line where this one stands, 0 if unknown.
+	// File is the file with the tests, and Line the line of this test, 0 if unknown.
 	File string `json:"file"`
 	Line int    `json:"line,omitempty"`
 	// Suite is the name of a Suite, or the package of Rego tests.
@@ -48,7 +48,7 @@ type Case struct {
 	Outcome Outcome `json:"outcome"`
 	// Message states why the case did not pass.
 	Message string `json:"message,omitempty"`
-	// Output is what the policy printed, up to MaxOutputBytes.
+	// Output is the output of the policy, up to MaxOutputBytes.
 	Output   string        `json:"output,omitempty"`
 	Duration time.Duration `json:"duration"` // nanoseconds
 }
@@ -93,11 +93,11 @@ func (r *Results) In(folder string) {
 	}
 }
 
-// Results are what the tests of a source gave.
+// Results are the results of the tests of a source.
 type Results struct {
 	Cases  []Case `json:"cases"`
 	Totals Totals `json:"totals"`
-	// Coverage is by file, without those of tests; nil unless it was asked for.
+	// Coverage is by file, without the test files; nil unless requested.
 	Coverage []Coverage `json:"coverage,omitempty"`
 }
 
@@ -112,7 +112,7 @@ const (
 	testTimeout = 5 * time.Second
 )
 
-// Has reports whether a source brings tests.
+// Has reports whether a source has tests.
 func Has(source definition.Source) bool {
 	for name, text := range source.Files {
 		if strings.HasSuffix(name, "_test.rego") || mayHoldSuites(name, text) {
