@@ -247,7 +247,7 @@ func TestNotesOnPolicies(t *testing.T) {
 		"a rule alone":       {map[string]string{"p/p.rego": "package p\nviolation contains {\"msg\": \"x\"}"}, []string{"-p", "p"}, 2, "p/p.rego:2:1: the rule violation is never asked, and no other uses it: it is Gatekeeper's; name it deny"},
 		"versions":           {map[string]string{"p/p.rego": denyAll, "p/q.rego": autoscalers("v2") + "package q\ndeny contains \"x\""}, []string{"-p", "p"}, 1, "note: a cluster would refuse these policies together: "},
 		"a kind":             {map[string]string{"p/p.rego": denyAll, "p/q.rego": strings.Replace(podMatch, "Pod", "pod", 1) + "package q\ndeny contains \"x\""}, []string{"-p", "p"}, 1, `note: p/q.rego:3: policy q: the cluster has no kind pod in group "" (yet); did you mean kind Pod in group ""?`},
-		"tests nobody runs":  {map[string]string{"p/p.rego": denyAll, "p/test.rego": "package p_test\ntest_it if true"}, []string{"-p", "p"}, 1, "note: p/test.rego:2:1: test_it: nobody runs it"},
+		"tests nobody runs":  {map[string]string{"p/p.rego": denyAll, "p/test.rego": "package p_test\ntest_it if true"}, []string{"-p", "p"}, 1, "note: p/test.rego:2:1: test_it: not run as a test"},
 		"patches":            {map[string]string{"p/p.rego": denyAll, "p/kustomization.yaml": "patches: [{path: p.yaml}]"}, []string{"-p", "p"}, 1, "note: p/kustomization.yaml:1: the kustomization is not built, and its patches change nothing here"},
 		"a kind of somebody": {map[string]string{"p/p.rego": denyAll, "p/q.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: example.com, kind: Widget}]}\npackage q\ndeny contains \"x\""}, []string{"-p", "p"}, 1, ""},
 	} {

@@ -42,7 +42,7 @@ func TestTestsElsewhere(t *testing.T) {
 		"rules/test.rego":   "package q_test\n\nimport rego.v1\n\ntest_wrong if false\n",
 	}))
 	require.Equal(t, result{exitAllowed, "1 suite, 1 test, 1 case: 1 passed, 0 failed\n",
-		"note: rules/test.rego:5:1: test_wrong: nobody runs it, because tests are rules of files named _test.rego; rename the file, or move it\n"}, lintel(t, "", "policy", "test", "rules"))
+		"note: rules/test.rego:5:1: test_wrong: not run as a test: tests must be in files named *_test.rego; rename the file, or move the rule\n"}, lintel(t, "", "policy", "test", "rules"))
 	require.Equal(t, result{exitAllowed, "1 suite, 1 test, 1 case: 1 passed, 0 failed\n", ""}, lintel(t, "", "policy", "test", "rules/p_test.rego"))
 }
 
@@ -55,7 +55,7 @@ func TestPolicyTestWithoutVerdict(t *testing.T) {
 		"bad output":      {[]string{".", "-o", "xml"}, "--output xml is not text, json, sarif or junit"},
 		"missing folder":  {[]string{"nowhere"}, "reading policies: stat nowhere"},
 		"no tests":        {[]string{folder(t, map[string]string{"p.rego": testedPolicy})}, "has no tests: write rules named test_"},
-		"tests elsewhere": {[]string{folder(t, map[string]string{"p.rego": testedPolicy, "test.rego": "package p_test\n\ntest_b if true\n\ntodo_test_c if true\n"})}, "test.rego:3:1: test_b, todo_test_c: nobody runs it, because tests are rules of files named _test.rego"},
+		"tests elsewhere": {[]string{folder(t, map[string]string{"p.rego": testedPolicy, "test.rego": "package p_test\n\ntest_b if true\n\ntodo_test_c if true\n"})}, "test.rego:3:1: test_b, todo_test_c: not run as a test: tests must be in files named *_test.rego"},
 		"a file":          {[]string{filepath.Join(folder(t, map[string]string{"p.rego": testedPolicy}), "p.rego")}, "and give the folder that has them"},
 		"does not parse":  {[]string{folder(t, map[string]string{"p_test.rego": "package p\n}"})}, "p_test.rego:2:1: "},
 		"unknown command": {nil, ""},

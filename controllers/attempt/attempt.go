@@ -1,9 +1,9 @@
-// Package attempt does work outside of a reconciler's workers, where what takes long keeps
-// nobody else waiting, and says when it is tried again.
+// Package attempt runs slow work outside of a reconciler's workers, so that it does not delay
+// other objects, and schedules retries.
 //
-// Invariant: of one version of an object no two attempts run at a time, and of one group
-// no more than eight; an attempt for an earlier version is cancelled, and its outcome
-// dropped; when Start returns, no attempt runs.
+// Invariant: at most one attempt runs for one version of an object, and at most eight for one
+// group. An attempt for an earlier version is cancelled, and its outcome dropped. When Start
+// returns, no attempt runs.
 package attempt
 
 import (
@@ -28,7 +28,7 @@ const (
 	hurryBurst = 10
 )
 
-// Name is that of an object.
+// Name identifies an object.
 type Name = types.NamespacedName
 
 // Runner runs attempts with an outcome of type T, and remembers when each object is due
@@ -40,26 +40,27 @@ type Runner[T any] struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
 
-	mutex   sync.Mutex // over what is below
+	mutex   sync.Mutex // guards the fields below
 	objects map[Name]*state[T]
 	slots   map[Name]chan struct{} // by group
 }
 
-// state is what is known of one version of an object.
+// state is the state of one version of an object.
 type state[T any] struct {
 	version any
 	cancel  context.CancelFunc // of the attempt that runs: nil where none does
 	outcome *T                 // of the attempt that has ended, until it is planned or done
 	// again asks for another attempt after the one that runs.
 	again bool
-	// missed is that Begin was called while an attempt ran, which may have read what changed since.
+	// missed reports that Begin was called while an attempt ran, which may have read its input
+	// before the change.
 	missed     bool
 	failures   int
 	ended, due time.Time
 	hurries    *rate.Limiter
 }
 
-// NewRunner makes a Runner with a clock.
+// NewRunner returns a Runner with a clock.
 func NewRunner[T any](now func() time.Time) *Runner[T] {
 	r := &Runner[T]{now: now, ready: make(chan event.TypedGenericEvent[Name]), objects: map[Name]*state[T]{}, slots: map[Name]chan struct{}{}}
 	r.ctx, r.end = context.WithCancel(context.Background())
@@ -124,7 +125,7 @@ func (r *Runner[T]) Begin(name, group Name, version any, run func(context.Contex
 	})
 }
 
-// keep has an outcome taken, unless its version is not the one that counts any more.
+// keep stores an outcome, unless its version is no longer current.
 func (r *Runner[T]) keep(name Name, s *state[T], outcome *T) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -135,8 +136,8 @@ func (r *Runner[T]) keep(name Name, s *state[T], outcome *T) bool {
 	return true
 }
 
-// known is the state of a version of an object: nil where no attempt was begun. What is
-// known of another version says nothing. r.mutex is locked.
+// known returns the state of a version of an object: nil if no attempt was started. The state of
+// another version does not count. The caller holds r.mutex.
 func (r *Runner[T]) known(name Name, version any) *state[T] {
 	if s := r.objects[name]; s != nil && s.version == version {
 		return s
@@ -144,7 +145,7 @@ func (r *Runner[T]) known(name Name, version any) *state[T] {
 	return nil
 }
 
-// of is known, which makes a new state in place of that of another version.
+// of returns the known state, or replaces the state of another version with a new one.
 func (r *Runner[T]) of(name Name, version any) *state[T] {
 	s := r.known(name, version)
 	if s == nil {
@@ -162,7 +163,7 @@ func (r *Runner[T]) drop(name Name) {
 	delete(r.objects, name)
 }
 
-// Forget drops what is known of an object that is gone, and cancels its attempt.
+// Forget drops the state of a deleted object and cancels its attempt.
 func (r *Runner[T]) Forget(name Name) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -176,7 +177,8 @@ func (r *Runner[T]) Gone(_ context.Context, name Name) error {
 	return nil
 }
 
-// Outcome is that of an attempt which has ended, until Done, Succeeded or Failed is called.
+// Outcome returns the outcome of an attempt that has ended, until Done, Succeeded or Failed is
+// called.
 func (r *Runner[T]) Outcome(name Name, version any) (outcome T, ended bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -186,8 +188,8 @@ func (r *Runner[T]) Outcome(name Name, version any) (outcome T, ended bool) {
 	return outcome, false
 }
 
-// Missed reports whether Begin was called while the attempt ran that has ended: a later change
-// may have come after the read.
+// Missed reports whether Begin was called while the last attempt ran: the attempt may have read
+// its input before the change.
 func (r *Runner[T]) Missed(name Name, version any) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -195,7 +197,7 @@ func (r *Runner[T]) Missed(name Name, version any) bool {
 	return s != nil && s.missed
 }
 
-// Done says that an outcome has been dealt with.
+// Done acknowledges an outcome.
 func (r *Runner[T]) Done(name Name) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -204,7 +206,7 @@ func (r *Runner[T]) Done(name Name) {
 	}
 }
 
-// Succeeded says that the outcome was good: the next attempt is due after a pause.
+// Succeeded acknowledges a good outcome: the next attempt is due after a pause.
 func (r *Runner[T]) Succeeded(name Name, version any, pause time.Duration) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -213,7 +215,7 @@ func (r *Runner[T]) Succeeded(name Name, version any, pause time.Duration) {
 	s.plan(r.now(), pause)
 }
 
-// Failed says that the outcome was none: the next attempt is due later and later.
+// Failed acknowledges a failure: the delay before the next attempt grows with each failure.
 func (r *Runner[T]) Failed(name Name, version any, b Backoff) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -239,9 +241,9 @@ func (s *state[T]) hurry(now time.Time) {
 	}
 }
 
-// Hurry has the next attempt for an object begin before its time, where one was made
-// before: as early as their rate permits, or after the one that runs, which may have
-// looked too early. known is false for an object without attempts.
+// Hurry starts the next attempt for an object early, if it had attempts before: as soon as their
+// rate permits, or after the running attempt, which may have read its input too early. known is
+// false for an object without attempts.
 func (r *Runner[T]) Hurry(name Name) (known bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -265,8 +267,8 @@ func (r *Runner[T]) NoLater(name Name, version any, after time.Duration) {
 	}
 }
 
-// Due is when the next attempt for a version of an object is: the zero time where none
-// was planned.
+// Due is the time of the next attempt for a version of an object: the zero time if none is
+// scheduled.
 func (r *Runner[T]) Due(name Name, version any) time.Time {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -276,7 +278,7 @@ func (r *Runner[T]) Due(name Name, version any) time.Time {
 	return time.Time{}
 }
 
-// Failing says whether the last attempt for an object has failed.
+// Failing reports whether the last attempt for an object has failed.
 func (r *Runner[T]) Failing(name Name) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -24,7 +24,8 @@ type bench struct {
 	end   func() // of the manager; it returns when Start has
 }
 
-// run has f test a Runner within a bubble: whoever waits there for what never comes fails.
+// run runs f with a Runner within a synctest bubble: a test that waits for an event that never
+// happens fails.
 func run(t *testing.T, f func(b *bench)) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bench{t: t, clock: time.Date(2026, 5, 17, 12, 0, 0, 0, time.UTC)}
@@ -154,7 +155,7 @@ func TestStartWaitsForAttempts(t *testing.T) {
 		b.end()
 		require.True(t, finished)
 		b.Begin(Name{Name: "late"}, shop, 1, func(context.Context) string { t.Error("nothing begins after the end"); return "" })
-		b.Wake(context.Background(), shop) // and nobody waits who would wake somebody
+		b.Wake(context.Background(), shop) // and no attempt waits
 		synctest.Wait()
 	})
 }

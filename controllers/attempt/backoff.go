@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Backoff is how long to leave alone what has failed: First after one failure, twice as
-// long after each further one, and Longest at most. Each pause is shorter by a share of
-// up to Jitter, so that what has failed together is not tried together.
+// Backoff is the delay after failures: First after one failure, doubled after each further one,
+// at most Longest. Each delay is shortened by a random share of up to Jitter, so that attempts
+// that failed together are not retried together.
 type Backoff struct {
 	First, Longest time.Duration
 	Jitter         float64

@@ -11,22 +11,22 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// problem is why an object is not enforced as it is now.
+// problem is the reason why an object's current version is not enforced.
 type problem struct {
 	object  unstructured.Unstructured
 	message string
-	// kept says that its earlier version stays in force.
+	// kept reports that its previous version stays in force.
 	kept bool
 }
 
 func (p problem) text() string {
 	if p.kept {
-		return p.message + "; what it said before stays in force"
+		return p.message + "; its previous version stays in force"
 	}
 	return p.message
 }
 
-// firstOfEach has the first problem of each object.
+// firstOfEach returns the first problem of each object.
 func firstOfEach(problems []problem) []problem {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(problems, func(p problem) bool {
@@ -36,33 +36,33 @@ func firstOfEach(problems []problem) []problem {
 	})
 }
 
-// opinion is the verdict on files together. The zero value has nothing against them.
+// opinion is the verdict on all files together. The zero value has no errors.
 type opinion struct {
-	// places are what is wrong with single objects.
+	// places are the errors of single objects.
 	places definition.CompileErrors
-	// whole is what is wrong with all of them together.
+	// whole is the error of all objects together.
 	whole string
-	// unknown is why nothing could be found out.
+	// unknown is the reason why the evaluation was impossible.
 	unknown error
 }
 
-func (o opinion) fine() bool { return len(o.places) == 0 && o.whole == "" && o.unknown == nil }
+func (o opinion) passed() bool { return len(o.places) == 0 && o.whole == "" && o.unknown == nil }
 
 // String is equal for equal opinions.
 func (o opinion) String() string { return fmt.Sprint(o.places, o.whole, o.unknown) }
 
-// choice is which of the candidates can be in force together.
+// choice finds the candidates that can be in force together.
 type choice struct {
-	judge    func(files map[string]string) opinion
+	evaluate func(files map[string]string) opinion
 	kept     []*candidate
 	problems []problem
-	refused  map[string]string // messages by the id of what is out
+	refused  map[string]string // messages by the id of the refused object
 }
 
-// choose keeps out what cannot be in force, and nothing else. Of an object that could be
-// before it was changed, the earlier version is kept.
-func choose(list []*candidate, judge func(files map[string]string) opinion) ([]*candidate, []problem) {
-	s := &choice{judge: judge, refused: map[string]string{}}
+// choose removes only the candidates that cannot be in force. For an object whose previous
+// version could be in force, it keeps that version.
+func choose(list []*candidate, evaluate func(files map[string]string) opinion) ([]*candidate, []problem) {
+	s := &choice{evaluate: evaluate, refused: map[string]string{}}
 	s.add(list)
 	return s.kept, s.problems
 }
@@ -70,7 +70,7 @@ func choose(list []*candidate, judge func(files map[string]string) opinion) ([]*
 func (s *choice) add(chunk []*candidate) {
 	for len(chunk) > 0 {
 		all := layoutOf(append(s.kept[:len(s.kept):len(s.kept)], chunk...))
-		found := s.judge(all.files)
+		found := s.evaluate(all.files)
 		wrong := map[*candidate]string{}
 		for _, err := range found.places {
 			if c := all.at(err.File, err.Line); c != nil {
@@ -82,7 +82,7 @@ func (s *choice) add(chunk []*candidate) {
 			continue
 		}
 		switch {
-		case found.fine():
+		case found.passed():
 			s.kept = append(s.kept, chunk...)
 			return
 		case len(chunk) > 1:
@@ -97,11 +97,11 @@ func (s *choice) add(chunk []*candidate) {
 	}
 }
 
-// message is why a single candidate is refused.
+// message states why a single candidate is refused.
 func (o opinion) message() string {
 	switch {
 	case o.unknown != nil:
-		return "it could not be judged, which is tried again: " + o.unknown.Error()
+		return "not evaluated, Lintel retries: " + o.unknown.Error()
 	case o.whole != "":
 		return o.whole
 	default:
@@ -109,8 +109,8 @@ func (o opinion) message() string {
 	}
 }
 
-// without takes out what is wrong: nil where none of that is in the chunk, so that
-// nothing would change.
+// without removes the wrong candidates from a chunk. It returns nil if the chunk has none of
+// them.
 func (s *choice) without(chunk []*candidate, wrong map[*candidate]string) []*candidate {
 	remaining, some := []*candidate{}, false
 	for _, c := range chunk {
@@ -128,7 +128,7 @@ func (s *choice) without(chunk []*candidate, wrong map[*candidate]string) []*can
 	return remaining
 }
 
-// refuse keeps a candidate out, and gives what can be tried in its place.
+// refuse removes a candidate and returns its previous version, if there is one, to try instead.
 func (s *choice) refuse(c *candidate, message string) []*candidate {
 	template := "ConstraintTemplate/" + strings.ToLower(c.object.GetKind())
 	if why, out := s.refused[template]; out && c.object.GroupVersionKind().Group == constraintGroup {

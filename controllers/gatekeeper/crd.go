@@ -11,21 +11,21 @@ import (
 const (
 	constraintGroup   = "constraints.gatekeeper.sh"
 	constraintVersion = "v1beta1"
-	// templateLabel is on the kinds that this controller made.
+	// templateLabel is the label of the kinds that this controller created.
 	templateLabel = "lintel.dev/gatekeeper-template"
 )
 
 func crdName(kind string) string { return strings.ToLower(kind) + "." + constraintGroup }
 
-// crdOf is the kind of a template's constraints. Its schema is the template's, unless
-// that is not one that the API server takes.
+// crdOf returns the CRD of a template's constraints. It has the template's schema if the API
+// server accepts that.
 func crdOf(template unstructured.Unstructured, withSchema bool) *unstructured.Unstructured {
 	kind := constraintKind(template)
 	anything := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
 	parameters := anything
 	if schema, ok, _ := unstructured.NestedMap(template.Object, "spec", "crd", "spec", "validation", "openAPIV3Schema"); ok && withSchema {
 		parameters = schema
-		// The API server's default where the template was written as v1beta1.
+		// This is the API server's default for templates written as v1beta1.
 		if legacy, _, _ := unstructured.NestedBool(template.Object, "spec", "crd", "spec", "validation", "legacySchema"); legacy {
 			parameters = withUnknownFields(schema)
 		}
@@ -70,7 +70,7 @@ func crdOf(template unstructured.Unstructured, withSchema bool) *unstructured.Un
 	}}
 	crd.SetName(crdName(kind))
 	crd.SetLabels(map[string]string{templateLabel: template.GetName()})
-	// Where the template goes, its constraints go, as in Gatekeeper.
+	// Like in Gatekeeper, deleting the template deletes its constraints.
 	owner := map[string]any{
 		"apiVersion": template.GetAPIVersion(), "kind": template.GetKind(), "name": template.GetName(), "uid": string(template.GetUID()),
 	}
@@ -78,8 +78,8 @@ func crdOf(template unstructured.Unstructured, withSchema bool) *unstructured.Un
 	return crd
 }
 
-// withUnknownFields is a copy of a schema whose objects keep fields that it does not declare,
-// as the parameters of templates with legacySchema do in Gatekeeper.
+// withUnknownFields returns a copy of a schema whose objects keep undeclared fields, like the
+// parameters of Gatekeeper templates with legacySchema.
 func withUnknownFields(schema map[string]any) map[string]any {
 	out := maps.Clone(schema)
 	switch kind, _ := schema["type"].(string); kind {

@@ -1,7 +1,7 @@
-// Package gatekeeper keeps the templates and constraints of a cluster, which are
-// objects of Gatekeeper's API groups there, in one PolicySource, and gives each
-// template the kind of its constraints.
+// Package gatekeeper collects the templates and constraints of a cluster, which are objects of
+// Gatekeeper's API groups, in one PolicySource, and creates the constraint kind of each
+// template.
 //
-// Invariant: it decides nothing. What the source holds goes through the gate like any
-// other, and an object that could not pass it stays out alone, with an Event.
+// Invariant: this package decides nothing. The source passes the same gate as any other; an
+// object that fails the gate is omitted by itself, with an Event.
 package gatekeeper

@@ -13,21 +13,21 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// settingsFile is in a folder, so that no template can have its name.
+// settingsFile is in a folder, so that its name differs from those of all templates.
 const settingsFile = "cluster/settings.yaml"
 
-// candidate is an object of the cluster that is to be in force.
+// candidate is an object of the cluster that should be in force.
 type candidate struct {
 	object unstructured.Unstructured
-	// text is what goes into the source, and last what the source has of the object now:
-	// empty where it has nothing.
+	// text is the new text for the source, and last the text in the source now: empty if there
+	// is none.
 	text, last string
 }
 
-// id tells objects apart: kinds of two groups never have the same name here.
+// id identifies objects. Kinds of two groups never have the same name here.
 func id(object unstructured.Unstructured) string { return object.GetKind() + "/" + object.GetName() }
 
-// file is where a candidate is in the source: one file for each template, with its
+// file is the file of a candidate in the source: one file for each template with its
 // constraints, and one for the settings.
 func (c *candidate) file() string {
 	switch c.object.GroupVersionKind().Group {
@@ -40,8 +40,8 @@ func (c *candidate) file() string {
 	}
 }
 
-// candidates are the objects in the order in which they need each other: settings,
-// templates, constraints.
+// candidates returns the objects in the order of their dependencies: settings, templates,
+// constraints.
 func candidates(settings, templates, constraints []unstructured.Unstructured, present map[string]string) []*candidate {
 	last := textsOf(present)
 	var out []*candidate
@@ -53,7 +53,7 @@ func candidates(settings, templates, constraints []unstructured.Unstructured, pr
 	return out
 }
 
-// layout are files, with the place of each candidate in them.
+// layout contains the files and the location of each candidate in them.
 type layout struct {
 	files  map[string]string
 	starts map[string][]start // by file, in their order
@@ -77,7 +77,7 @@ func layoutOf(list []*candidate) layout {
 	return l
 }
 
-// at is the candidate at a place: nil where there is none.
+// at returns the candidate at a location: nil if there is none.
 func (l layout) at(file string, line int) *candidate {
 	var found *candidate
 	for _, s := range l.starts[file] {
@@ -88,11 +88,11 @@ func (l layout) at(file string, line int) *candidate {
 	return found
 }
 
-// separator is a line that no document has within it: what could look like it is
-// indented.
+// separator is a line that no document contains: similar lines within documents are indented.
 const separator = "---\n"
 
-// textOf is what people wrote of an object, in YAML: the same object gives the same text.
+// textOf returns the part of an object that users write, as YAML: the same object always gives
+// the same text.
 func textOf(object unstructured.Unstructured) string {
 	metadata := map[string]any{"name": object.GetName()}
 	if annotations := written(object.GetAnnotations()); len(annotations) > 0 {
@@ -107,7 +107,7 @@ func textOf(object unstructured.Unstructured) string {
 	return string(text)
 }
 
-// textsOf are the documents of files, by the objects that they are of.
+// textsOf returns the documents of files, by object id.
 func textsOf(files map[string]string) map[string]string {
 	found := map[string]string{}
 	for _, object := range objectsOf(files) {
@@ -116,7 +116,7 @@ func textsOf(files map[string]string) map[string]string {
 	return found
 }
 
-// objectsOf are the objects in files that this controller has written.
+// objectsOf returns the objects in files that this controller has written.
 func objectsOf(files map[string]string) []unstructured.Unstructured {
 	var out []unstructured.Unstructured
 	for _, text := range files {
@@ -130,7 +130,7 @@ func objectsOf(files map[string]string) []unstructured.Unstructured {
 	return sorted(out)
 }
 
-// written are the annotations that templates are read for.
+// written lists the annotations that are read from templates.
 func written(annotations map[string]string) map[string]string {
 	kept := map[string]string{}
 	for name, value := range annotations {
@@ -152,13 +152,13 @@ func constraintKind(template unstructured.Unstructured) string {
 	return kind
 }
 
-// asksAnything says whether there is a constraint among the candidates.
-func asksAnything(list []*candidate) bool {
+// hasConstraint reports whether there is a constraint among the candidates.
+func hasConstraint(list []*candidate) bool {
 	return slices.ContainsFunc(list, func(c *candidate) bool { return c.object.GroupVersionKind().Group == constraintGroup })
 }
 
-// sourceObject is the PolicySource as it is applied. What is not enforced stands in an
-// annotation, for the status.
+// sourceObject is the PolicySource to apply. An annotation lists the objects that are not
+// enforced, for the status.
 func sourceObject(files map[string]string, notEnforced string) (*unstructured.Unstructured, error) {
 	metadata := map[string]any{"name": sourceName}
 	if notEnforced != "" {
@@ -176,5 +176,6 @@ func sourceObject(files map[string]string, notEnforced string) (*unstructured.Un
 	return object, object.UnmarshalJSON(text)
 }
 
-// digestOf is what the status of a source with these files says once it is live.
+// digestOf returns the digest that the status of a source with these files reports once it is
+// live.
 func digestOf(files map[string]string) string { return definition.Source{Files: files}.Digest() }

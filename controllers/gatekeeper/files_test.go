@@ -47,8 +47,8 @@ const good = `package x violation[{"msg": "no"}] { input.parameters.x }`
 
 func list(objects ...unstructured.Unstructured) []unstructured.Unstructured { return objects }
 
-// judge is the gate without a cluster, and with a constraint that is in the way of all.
-func judge(files map[string]string) opinion {
+// evaluate is the gate without a cluster, and with a constraint that conflicts with all others.
+func evaluate(files map[string]string) opinion {
 	set, err := source.Compile(definition.Source{Name: "s", Files: files})
 	if errs := (definition.CompileErrors{}); errors.As(err, &errs) {
 		return opinion{places: errs}
@@ -82,7 +82,7 @@ func TestFilesOfTheCluster(t *testing.T) {
 		makeConstraint(t, "One", "bad", "{parameters: {x: 1}}"), makeConstraint(t, "Broken", "a", "{}"), makeConstraint(t, "Two", "quarrels", "{}"),
 	)
 	all := candidates(settings, templates, constraints, nil)
-	kept, problems := choose(all, judge)
+	kept, problems := choose(all, evaluate)
 	files := layoutOf(kept).files
 	require.Len(t, files, 4)
 	require.Contains(t, files[settingsFile], "kind: Config")
@@ -105,25 +105,25 @@ func TestFilesOfTheCluster(t *testing.T) {
 	require.Contains(t, said["One/bad"], "(by the schema of ConstraintTemplate one)")
 	require.Equal(t, "two want different things", said["Two/quarrels"])
 
-	again, _ := choose(candidates(settings, templates, constraints, files), judge)
+	again, _ := choose(candidates(settings, templates, constraints, files), evaluate)
 	require.Equal(t, files, layoutOf(again).files)
-	require.False(t, asksAnything(candidates(settings, templates, nil, nil)), "without constraints there is nothing to enforce")
+	require.False(t, hasConstraint(candidates(settings, templates, nil, nil)), "without constraints there is nothing to enforce")
 }
 
 func TestWhatWasInForceStaysUntilItsChangeCanBe(t *testing.T) {
 	templates := list(makeTemplate(t, "One", good))
 	before := layoutOf(candidates(nil, templates, list(makeConstraint(t, "One", "a", "{parameters: {x: text}}")), nil)).files
 	changed := list(makeConstraint(t, "One", "a", "{parameters: {x: 1}}"))
-	kept, problems := choose(candidates(nil, templates, changed, before), judge)
+	kept, problems := choose(candidates(nil, templates, changed, before), evaluate)
 	require.Equal(t, before, layoutOf(kept).files)
 	require.Contains(t, messages(problems)["One/a"], "must be of type string")
-	require.Contains(t, messages(problems)["One/a"], "; what it said before stays in force")
+	require.Contains(t, messages(problems)["One/a"], "; its previous version stays in force")
 
-	kept, problems = choose(candidates(nil, list(makeTemplate(t, "One", "package x }")), changed, before), judge)
+	kept, problems = choose(candidates(nil, list(makeTemplate(t, "One", "package x }")), changed, before), evaluate)
 	require.Equal(t, before, layoutOf(kept).files, "template and constraint were broken at once")
 	require.Len(t, messages(problems), 2)
 
-	kept, problems = choose(candidates(nil, templates, nil, before), judge)
+	kept, problems = choose(candidates(nil, templates, nil, before), evaluate)
 	require.Len(t, kept, 1, "what is deleted goes")
 	require.Empty(t, problems)
 }
@@ -131,12 +131,12 @@ func TestWhatWasInForceStaysUntilItsChangeCanBe(t *testing.T) {
 func TestWhatCannotBeFoundOut(t *testing.T) {
 	templates := list(makeTemplate(t, "One", good))
 	busy := makeConstraint(t, "One", "busy", "{parameters: {x: text}}")
-	kept, problems := choose(candidates(nil, templates, list(busy), nil), judge)
+	kept, problems := choose(candidates(nil, templates, list(busy), nil), evaluate)
 	require.Len(t, kept, 1)
-	require.Contains(t, messages(problems)["One/busy"], "it could not be judged, which is tried again: the machine is busy")
+	require.Contains(t, messages(problems)["One/busy"], "not evaluated, Lintel retries: the machine is busy")
 
 	before := layoutOf(candidates(nil, templates, list(busy), nil)).files
-	kept, problems = choose(candidates(nil, templates, list(busy), before), judge)
+	kept, problems = choose(candidates(nil, templates, list(busy), before), evaluate)
 	require.Len(t, kept, 2, "nothing is known against what is in force")
 	require.Empty(t, problems)
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// inactive says why constraints that are accepted review no objects, by their id. Nothing
-// is wrong with these: a constraint may be meant for an audit, and its kind may be
-// installed later.
+// inactive returns why accepted constraints review no objects, by their id. This is not an
+// error: a constraint may be for audits only, and its kind may be installed later.
 func (r *Reconciler) inactive(ctx context.Context, existing *v1alpha1.PolicySource, kept []*candidate) (map[string]string, error) {
 	verdict, err := r.options.Judge(ctx, source.FromPolicySource(existing, filesIn(existing), ""))
 	if err != nil || verdict.Set == nil {
@@ -38,8 +37,8 @@ func (r *Reconciler) inactive(ctx context.Context, existing *v1alpha1.PolicySour
 	return reasons, nil
 }
 
-// unserved says that the cluster has none of the kinds that a policy names: "" where it
-// has one.
+// unserved reports that the cluster serves none of the kinds that a policy names: "" if it
+// serves one.
 func unserved(policy engine.PolicyInfo, resources *admission.Resources) string {
 	kinds := policy.Match.Kinds
 	if len(kinds) == 0 || len(policy.Match.Carriers) > 0 {

@@ -37,22 +37,22 @@ import (
 )
 
 const (
-	// sourceName is the PolicySource that holds what the cluster has.
+	// sourceName is the name of the PolicySource for the cluster's objects.
 	sourceName = "gatekeeper"
-	// fieldManager owns what this package writes.
+	// fieldManager owns the fields that this package writes.
 	fieldManager = "lintel-gatekeeper"
-	// lookAgain is how often kinds are looked for that are not there, and kindDelay how
-	// often while one is being made.
+	// lookAgain is the interval of checks for missing kinds, and kindDelay the interval while a
+	// kind is being created.
 	lookAgain = 30 * time.Second
 	kindDelay = time.Second
-	// kindTimeout bounds what one template may have the others wait.
+	// kindTimeout limits how long one template may delay the others.
 	kindTimeout = 10 * time.Second
-	// patience is how often in a row a question without an answer is asked again, before
-	// it is asked about each object by itself.
+	// patience is the number of consecutive evaluations without a verdict before each object is
+	// evaluated by itself.
 	patience = 3
 )
 
-// The kinds that are looked for in the cluster; each may be absent.
+// The kinds to list in the cluster; each may be missing.
 var (
 	templateKind = schema.GroupKind{Group: "templates.gatekeeper.sh", Kind: "ConstraintTemplate"}
 	settingKinds = []schema.GroupKind{
@@ -60,7 +60,7 @@ var (
 		{Group: "syncset.gatekeeper.sh", Kind: "SyncSet"},
 		{Group: "expansion.gatekeeper.sh", Kind: "ExpansionTemplate"},
 	}
-	// idleKinds have no effect here, and the status of their objects says so.
+	// idleKinds have no effect in Lintel, as the status of their objects reports.
 	idleKinds = []schema.GroupKind{
 		{Group: mutationGroup, Kind: "Assign"},
 		{Group: mutationGroup, Kind: "AssignImage"},
@@ -76,20 +76,19 @@ const (
 	providerGroup = "externaldata.gatekeeper.sh"
 )
 
-// Options are what the controller needs.
+// Options are the dependencies of the controller.
 type Options struct {
-	// Judge is the gate.
+	// Judge is the gate of package policy.
 	Judge func(context.Context, definition.Source) (policysource.Verdict, error)
-	// Readable says why policies cannot read a kind, and how to permit it: "" where they can.
+	// Readable returns why policies cannot read a kind, and how to permit it: "" if they can.
 	Readable func(context.Context, admission.GroupVersionKind) (why string, err error)
 	// Resources is the table of the kinds that the cluster serves.
 	Resources func() *admission.Resources
-	// Registerer takes the metrics.
+	// Registerer registers the metrics.
 	Registerer prometheus.Registerer
 }
 
-// Reconciler keeps the source, on the leader. It has one request, which is for
-// everything.
+// Reconciler maintains the source, on the leader. It has a single request for all objects.
 type Reconciler struct {
 	client     client.Client
 	applier    *object.Applier
@@ -101,20 +100,20 @@ type Reconciler struct {
 	watched    map[schema.GroupVersionKind]bool
 	made       map[types.UID]int64         // generations of templates that have their kind
 	announced  map[string]string           // messages by object
-	statuses   map[types.UID]writtenStatus // what statuses were given
-	metric     *prometheus.GaugeVec        // of what is not enforced, by kind and name
+	statuses   map[types.UID]writtenStatus // the last written status of each object
+	metric     *prometheus.GaugeVec        // objects that are not enforced, by kind and name
 	unknown    int                         // times in a row that nothing could be found out
 	built      built
 }
 
-// built is the outcome for the same candidates under the same opinion.
+// built is the result for the same candidates under the same opinion.
 type built struct {
 	of       string
 	kept     []*candidate
 	problems []problem
 }
 
-// SetupWithManager starts it with the manager.
+// SetupWithManager adds the controller to the manager.
 func SetupWithManager(mgr manager.Manager, options Options) error {
 	r := &Reconciler{
 		client: mgr.GetClient(), cache: mgr.GetCache(), mapper: mgr.GetRESTMapper(), options: options,
@@ -140,14 +139,14 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	)
 }
 
-// everything asks for the one request.
+// everything maps any object to the single request.
 func everything() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return object.Request("", sourceName) })
 }
 
-// Reconcile gathers the objects, and gives templates their kinds; builds the source of
-// those that can be in force together, applies it, and reports to each object what became
-// of it.
+// Reconcile gathers the objects and creates the kinds of templates; builds the source of the
+// objects that can be in force together, applies it, and reports the result in the status of
+// each object.
 func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	existing := &v1alpha1.PolicySource{}
 	if err := r.client.Get(ctx, client.ObjectKey{Name: sourceName}, existing); client.IgnoreNotFound(err) != nil {
@@ -164,7 +163,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	problems = firstOfEach(slices.Concat(problems, g.problems))
 	r.announce(problems)
 	var files map[string]string
-	if asksAnything(kept) { // else there is nothing to enforce
+	if hasConstraint(kept) { // otherwise there is nothing to enforce
 		files = layoutOf(kept).files
 	}
 	if err := r.apply(ctx, existing, files, problems); err != nil {
@@ -173,7 +172,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return object.Result(g.again, r.report(ctx, existing, isLive(existing, files), kept, problems))
 }
 
-// gathered is what the cluster has.
+// gathered contains the objects of the cluster.
 type gathered struct {
 	settings, templates, constraints []unstructured.Unstructured
 	problems                         []problem
@@ -200,7 +199,7 @@ func (r *Reconciler) gather(ctx context.Context, present map[string]string) (g g
 		}
 		found, err := r.constraintsOf(ctx, template)
 		if err != nil {
-			// What is in force stays, and the other templates do not wait.
+			// The previous version stays in force, and the other templates do not wait.
 			g.problems = append(g.problems, problem{object: template, message: err.Error()})
 			found = slices.DeleteFunc(objectsOf(present), func(object unstructured.Unstructured) bool {
 				return object.GroupVersionKind().Group != constraintGroup || object.GetKind() != kind
@@ -215,14 +214,14 @@ func (r *Reconciler) gather(ctx context.Context, present map[string]string) (g g
 	return g, nil
 }
 
-// idle are the objects that have no effect here.
+// idle returns the objects that have no effect in Lintel.
 func (r *Reconciler) idle(ctx context.Context) (problems []problem) {
 	for _, kind := range idleKinds {
 		bounded, cancel := context.WithTimeout(ctx, kindTimeout)
 		found, err := r.list(bounded, kind)
 		cancel()
-		if err != nil { // what is in force does not depend on them
-			log.FromContext(ctx).Error(err, "looking for what has no effect here", "kind", kind.String())
+		if err != nil { // enforcement does not depend on these kinds
+			log.FromContext(ctx).Error(err, "listing Gatekeeper objects without effect", "kind", kind.String())
 		}
 		for _, object := range found {
 			problems = append(problems, problem{object: object, message: gatekeeper.NotCarriedOut(kind.Group)})
@@ -231,7 +230,7 @@ func (r *Reconciler) idle(ctx context.Context) (problems []problem) {
 	return problems
 }
 
-// constraintsOf gives a template its kind, and lists the constraints.
+// constraintsOf creates the kind of a template and lists the constraints.
 func (r *Reconciler) constraintsOf(ctx context.Context, template unstructured.Unstructured) ([]unstructured.Unstructured, error) {
 	bounded, cancel := context.WithTimeout(ctx, kindTimeout)
 	defer cancel()
@@ -241,13 +240,13 @@ func (r *Reconciler) constraintsOf(ctx context.Context, template unstructured.Un
 	return r.list(bounded, schema.GroupKind{Group: constraintGroup, Kind: constraintKind(template)})
 }
 
-// build asks about all candidates together, and only where that is refused, which of
-// them it is. The answer for the same question is remembered.
+// build evaluates all candidates together, and finds the wrong ones only if that fails. The
+// result for the same candidates is cached.
 func (r *Reconciler) build(ctx context.Context, existing *v1alpha1.PolicySource, list []*candidate) ([]*candidate, []problem, error) {
-	judge := func(files map[string]string) opinion { return r.opinionOf(ctx, existing, files) }
+	evaluate := func(files map[string]string) opinion { return r.opinionOf(ctx, existing, files) }
 	whole := layoutOf(list)
-	found := judge(whole.files)
-	if found.fine() {
+	found := evaluate(whole.files)
+	if found.passed() {
 		r.unknown, r.built = 0, built{}
 		return list, nil, nil
 	}
@@ -258,7 +257,7 @@ func (r *Reconciler) build(ctx context.Context, existing *v1alpha1.PolicySource,
 	r.unknown = 0
 	question := digestOf(whole.files) + digestOf(filesIn(existing)) + found.String()
 	if r.built.of != question || found.unknown != nil {
-		kept, problems := choose(list, judge)
+		kept, problems := choose(list, evaluate)
 		r.built = built{question, kept, problems}
 	}
 	return r.built.kept, r.built.problems, nil
@@ -271,14 +270,15 @@ func filesIn(object *v1alpha1.PolicySource) map[string]string {
 	return object.Spec.Inline.Files
 }
 
-// isLive says whether every replica serves these files.
+// isLive reports whether every replica serves these files.
 func isLive(object *v1alpha1.PolicySource, files map[string]string) bool {
 	digest := digestOf(files)
 	return len(files) > 0 && object.Status.Digest == digest && len(object.Status.Replicas) > 0 &&
 		!slices.ContainsFunc(object.Status.Replicas, func(replica v1alpha1.ReplicaStatus) bool { return replica.Digest != digest })
 }
 
-// report writes into the status of each object whether it is enforced: that it is, once it is.
+// report writes into the status of each object whether it is enforced. It reports success only
+// once every replica serves the source.
 func (r *Reconciler) report(ctx context.Context, existing *v1alpha1.PolicySource, live bool, kept []*candidate, problems []problem) error {
 	var errs []error
 	var inactive map[string]string
@@ -305,7 +305,7 @@ func constraintOf(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: constraintGroup, Version: constraintVersion, Kind: kind}
 }
 
-// list watches a kind, and gives its objects: none while the cluster does not have it.
+// list watches a kind and returns its objects: none while the cluster does not serve the kind.
 func (r *Reconciler) list(ctx context.Context, kind schema.GroupKind) ([]unstructured.Unstructured, error) {
 	var versions []string
 	if kind.Group == constraintGroup {
@@ -335,7 +335,7 @@ func (r *Reconciler) list(ctx context.Context, kind schema.GroupKind) ([]unstruc
 	return list.Items, nil
 }
 
-// ensureKind gives a template the kind of its constraints, unless Gatekeeper has.
+// ensureKind creates the constraint kind of a template, unless Gatekeeper has created it.
 func (r *Reconciler) ensureKind(ctx context.Context, template unstructured.Unstructured) error {
 	kind := constraintKind(template)
 	if r.watched[constraintOf(kind)] && r.made[template.GetUID()] == template.GetGeneration() {
@@ -362,7 +362,7 @@ func (r *Reconciler) ensureKind(ctx context.Context, template unstructured.Unstr
 	return nil
 }
 
-// forget ends the watching of kinds whose templates are gone.
+// forget stops the informers of kinds whose templates were deleted.
 func (r *Reconciler) forget(ctx context.Context, templates []unstructured.Unstructured) {
 	wanted := map[string]bool{}
 	for _, template := range templates {
@@ -382,7 +382,7 @@ func (r *Reconciler) forget(ctx context.Context, templates []unstructured.Unstru
 	}
 }
 
-// announce sends an Event about each object that is not enforced as it is, once.
+// announce sends one Event for each object whose current version is not enforced.
 func (r *Reconciler) announce(problems []problem) {
 	r.count(problems)
 	now := map[string]string{}
@@ -396,10 +396,10 @@ func (r *Reconciler) announce(problems []problem) {
 	r.announced = now
 }
 
-// maxProblemText and maxListed bound what the source says of objects that are not enforced.
+// maxProblemText and maxListed limit the source's list of objects that are not enforced.
 const maxProblemText, maxListed = 300, 100
 
-// summary is what the source says of objects that are not enforced: "" where all are.
+// summary lists the objects that are not enforced, for the source's annotation: "" if all are.
 func summary(problems []problem) string {
 	var lines []string
 	for _, p := range problems {
@@ -411,7 +411,7 @@ func summary(problems []problem) string {
 	return fmt.Sprintf("not enforced: %d of the cluster's objects: %s", len(lines), strings.Join(lines[:min(len(lines), maxListed)], "; "))
 }
 
-// apply keeps the source as the files are: without any there is none.
+// apply updates the source to the files, and deletes it if there are none.
 func (r *Reconciler) apply(ctx context.Context, existing *v1alpha1.PolicySource, files map[string]string, problems []problem) error {
 	notEnforced := summary(problems)
 	if maps.Equal(files, filesIn(existing)) && existing.Annotations[v1alpha1.NotEnforcedAnnotation] == notEnforced {
@@ -428,7 +428,8 @@ func (r *Reconciler) apply(ctx context.Context, existing *v1alpha1.PolicySource,
 	}
 	wanted, err := sourceObject(files, notEnforced)
 	if err == nil {
-		// Not created: its role permits that under one name, which only an apply has.
+		// The source is not created with Create: the role permits only one name, which only an
+		// apply specifies in the URL.
 		wanted.SetUID(existing.UID)
 		err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.FieldOwner(fieldManager), client.ForceOwnership)
 	}
@@ -436,11 +437,11 @@ func (r *Reconciler) apply(ctx context.Context, existing *v1alpha1.PolicySource,
 		return nil
 	}
 	err = fmt.Errorf("applying PolicySource %s: %w", sourceName, err)
-	return errors.Join(err, r.sayStale(ctx, existing, err))
+	return errors.Join(err, r.reportStale(ctx, existing, err))
 }
 
-// sayStale has a source that could not be brought up to date say so.
-func (r *Reconciler) sayStale(ctx context.Context, existing *v1alpha1.PolicySource, why error) error {
+// reportStale reports in the status of a source that it could not be updated.
+func (r *Reconciler) reportStale(ctx context.Context, existing *v1alpha1.PolicySource, why error) error {
 	self := unstructured.Unstructured{}
 	self.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("PolicySource"))
 	self.SetName(sourceName)

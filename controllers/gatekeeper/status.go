@@ -17,19 +17,19 @@ import (
 // of its Pods.
 const statusID = "lintel"
 
-// losses is how often an entry is written again that somebody else takes out: a
-// Gatekeeper that runs beside writes the whole list.
+// losses is how often an entry is written again after another client removes it: a Gatekeeper
+// that runs in the same cluster writes the whole list.
 const losses = 2
 
-// writtenStatus is what this controller wrote last of one object.
+// writtenStatus is the status that this controller wrote last for one object.
 type writtenStatus struct {
 	entry  map[string]any
 	before string // the resourceVersion that it was written over
 	lost   int
 }
 
-// entryOf is Lintel's entry in status.byPod of an object, in Gatekeeper's form. A message
-// says why it is not enforced.
+// entryOf is Lintel's entry in status.byPod of an object, in Gatekeeper's form. A message states
+// why the object is not enforced.
 func entryOf(object unstructured.Unstructured, message string) map[string]any {
 	entry := map[string]any{"id": statusID, "observedGeneration": object.GetGeneration(), "operations": []any{"webhook"}}
 	failure := map[string]any{"code": "not_enforced", "message": message}
@@ -51,7 +51,7 @@ func entryOf(object unstructured.Unstructured, message string) map[string]any {
 	return entry
 }
 
-// statusWith is the list with Lintel's entry in it, and the entry that was there.
+// statusWith returns the list with Lintel's entry, and the previous entry.
 func statusWith(object unstructured.Unstructured, entry map[string]any) (list []any, was map[string]any) {
 	existing, _, _ := unstructured.NestedSlice(object.Object, "status", "byPod")
 	for _, one := range existing {
@@ -64,7 +64,7 @@ func statusWith(object unstructured.Unstructured, entry map[string]any) (list []
 	return append(list, entry), was
 }
 
-// isCreated is the status created of a template with this list, as Gatekeeper has it:
+// isCreated returns the value of status.created for a template with this list, as in Gatekeeper:
 // one of the entries has no errors.
 func isCreated(byPod []any) bool {
 	return slices.ContainsFunc(byPod, func(one any) bool {
@@ -73,8 +73,8 @@ func isCreated(byPod []any) bool {
 	})
 }
 
-// reportTo writes into the status of an object whether it is enforced. Kinds that keep no
-// status, or not all of it, are left to the Event.
+// reportTo writes into the status of an object whether it is enforced. For kinds whose schema
+// prunes the status, only the Event reports it.
 func (r *Reconciler) reportTo(ctx context.Context, object unstructured.Unstructured, message string) error {
 	if object.GetUID() == "" {
 		return nil // known from the source alone
@@ -123,7 +123,7 @@ func (r *Reconciler) reportTo(ctx context.Context, object unstructured.Unstructu
 	return nil
 }
 
-// sameJSON compares what may have come with numbers of other types.
+// sameJSON compares JSON values, whose numbers may be of different Go types.
 func sameJSON(a, b map[string]any) bool {
 	left, errLeft := json.Marshal(a)
 	right, errRight := json.Marshal(b)

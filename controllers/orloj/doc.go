@@ -1,6 +1,6 @@
-// Package orloj carries Orloj's kinds into the store of orlojd. One reconciler serves all
-// eight; it decides nothing: the rules of admission say what may be stored, and where.
+// Package orloj syncs Orloj's kinds to the store of orlojd. One reconciler serves all eight
+// kinds; it decides nothing: the admission rules define the valid objects and their rows.
 //
-// An object has a row of its own or none: package store sees to it. What is stored is the
-// object with the rules' defaults, so it does not matter whether the webhook has run.
+// An object owns at most one row; package store enforces this. The stored row is the object with
+// the rules' defaults, whether or not the webhook has set them.
 package orloj

@@ -18,8 +18,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 )
 
-// keeper does what no object asks for: it waits for a store that is down, reads the
-// phases that orlojd gives rows, and compares all rows with what was written.
+// keeper runs the periodic work that no object triggers: it waits for an unavailable store,
+// reads the phases that orlojd sets on rows, and compares all rows with the written ones.
 type keeper struct {
 	reconcilers []*reconciler
 	options     options
@@ -46,7 +46,7 @@ func (k *keeper) Start(ctx context.Context) error {
 	return nil
 }
 
-// identify finds the identity of the cluster: no row is written without.
+// identify finds the identity of the cluster, without which no row is written.
 func (k *keeper) identify(ctx context.Context) error {
 	if *k.cluster = k.options.cluster; *k.cluster != "" {
 		return nil
@@ -59,8 +59,8 @@ func (k *keeper) identify(ctx context.Context) error {
 	return nil
 }
 
-// prepare looks at the store before the first object is stored. What is wrong is
-// reported by the objects, too, so it is no error.
+// prepare checks the store before the first object is stored. It returns no error, because the
+// objects report store problems in their status, too.
 func (k *keeper) prepare(ctx context.Context) {
 	if k.options.createTables {
 		k.note(ctx, "making tables", k.options.store.CreateTables(ctx))
@@ -78,7 +78,7 @@ func (k *keeper) checkKey(ctx context.Context) {
 	k.note(ctx, "checking the encryption key", err)
 }
 
-// note logs an error, and notes an outage.
+// note logs an error and records an outage.
 func (k *keeper) note(ctx context.Context, what string, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
@@ -100,7 +100,7 @@ func every(ctx context.Context, interval time.Duration, do func()) {
 	})
 }
 
-// watchStore calls a store that is down until it answers.
+// watchStore pings an unavailable store until it answers.
 func (k *keeper) watchStore(ctx context.Context) {
 	every(ctx, probeInterval, func() {
 		if k.outage.now() == nil || k.options.store.Ping(ctx) != nil {
@@ -112,7 +112,7 @@ func (k *keeper) watchStore(ctx context.Context) {
 	})
 }
 
-// watchPhases follows the rows that are written, by whomever.
+// watchPhases follows the rows written by any client.
 func (k *keeper) watchPhases(ctx context.Context) {
 	changes := make([]*store.Changes, len(k.reconcilers))
 	for i, r := range k.reconcilers {
@@ -129,14 +129,14 @@ func (k *keeper) watchPhases(ctx context.Context) {
 				continue
 			}
 			for _, row := range rows {
-				r.ledger.saw(row)
+				r.ledger.recordRow(row)
 				r.reportPhase(ctx, row)
 			}
 		}
 	})
 }
 
-// reportPhase writes the phase of a row into the status of its object, when it is another.
+// reportPhase writes the phase of a row into the status of its object if it has changed.
 func (r *reconciler) reportPhase(ctx context.Context, row store.Summary) {
 	known := r.ledger.of(types.UID(row.Owner))
 	if known.key != row.Key {
@@ -156,8 +156,8 @@ func (r *reconciler) reportPhase(ctx context.Context, row store.Summary) {
 	}
 }
 
-// watchDrift compares all rows with what was written, and has objects looked at whose
-// rows differ or are gone.
+// watchDrift compares all rows with the written ones, and enqueues the objects whose rows differ
+// or are missing.
 func (k *keeper) watchDrift(ctx context.Context) {
 	scan := 0
 	every(ctx, k.options.driftInterval, func() {
@@ -182,7 +182,7 @@ func (k *keeper) scan(ctx context.Context, r *reconciler, scan int) error {
 	started := time.Now()
 	var look []types.NamespacedName
 	err := k.options.store.Scan(ctx, r.Table, func(row store.Summary) {
-		if name, differs := r.ledger.found(scan, row); differs {
+		if name, differs := r.ledger.compareRow(scan, row); differs {
 			look = append(look, name)
 		}
 	})
@@ -191,7 +191,7 @@ func (k *keeper) scan(ctx context.Context, r *reconciler, scan int) error {
 	}
 	k.metrics.scan.WithLabelValues(r.Kind).Set(time.Since(started).Seconds())
 	for _, name := range append(look, r.ledger.missing(scan, before)...) {
-		if err := r.lookAt(ctx, name); err != nil {
+		if err := r.enqueue(ctx, name); err != nil {
 			return err
 		}
 	}

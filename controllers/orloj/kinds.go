@@ -9,10 +9,10 @@ import (
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 )
 
-// kind is one of the eight.
+// kind is one of Orloj's eight kinds.
 type kind struct{ store.Table }
 
-// kinds are all of them.
+// kinds are all eight kinds.
 func kinds() (all []kind) {
 	for _, table := range store.Tables() {
 		all = append(all, kind{table})
@@ -20,13 +20,13 @@ func kinds() (all []kind) {
 	return all
 }
 
-// object is an empty one of the kind.
+// object returns an empty object of the kind.
 func (k kind) object() v1.Object { return empty(k.Kind).(v1.Object) }
 
-// list is an empty list of the kind.
+// list returns an empty list of the kind.
 func (k kind) list() client.ObjectList { return empty(k.Kind + "List").(client.ObjectList) }
 
-// scheme has the kinds.
+// scheme contains the eight kinds.
 var scheme = func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1.AddToScheme(scheme))

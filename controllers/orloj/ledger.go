@@ -12,34 +12,33 @@ import (
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 )
 
-// entry is what is known of the row of one object.
+// entry is the last known state of an object's row.
 type entry struct {
 	object types.NamespacedName
-	// key is that of the row; hash and version are as they were after it was written or
-	// read.
+	// key is the key of the row; hash and version are those after it was last written or read.
 	key, hash, version string
-	// generation is that of the object which was written.
+	// generation is the generation of the object that was written.
 	generation int64
-	// lost are fields that were gone after they had been written. whole says that the row
-	// has come through a write of orlojd's as it was: from then on, who takes a field out
-	// has edited it. complete says that no field was missing then.
+	// lost are fields that were missing after they had been written. whole reports that the row
+	// was unchanged after a write by orlojd: from then on, a missing field is an edit. complete
+	// reports that no field was missing at that time.
 	lost            []string
 	whole, complete bool
-	// notKept says that the object tells of lost fields.
+	// notKept reports that the object's status lists lost fields.
 	notKept bool
-	// seen is the last scan that found the row.
+	// seen is the last scan that listed the row.
 	seen int
-	// drifted and stray say why the object is looked at again: its row was changed or
-	// taken away, or it has another one that it should not have.
+	// drifted and stray are the reasons to reconcile the object again: its row was changed or
+	// deleted, or it owns another row.
 	drifted, stray bool
 }
 
-// ledger remembers the rows of one kind by the UIDs of their objects.
+// ledger records the rows of one kind by the UIDs of their objects.
 type ledger struct {
 	mu     sync.Mutex
 	rows   map[types.UID]*entry
 	owners map[string]types.UID // by key
-	// released is since when objects wait for rows that were another's.
+	// released is the time since which objects wait for rows of previous owners.
 	released map[types.UID]time.Time
 }
 
@@ -47,15 +46,15 @@ func newLedger() *ledger {
 	return &ledger{rows: map[types.UID]*entry{}, owners: map[string]types.UID{}, released: map[types.UID]time.Time{}}
 }
 
-// wrote notes what became of the row of an object.
-func (l *ledger) wrote(object v1.Object, key string, result store.Result) {
+// recordWrite records the result of writing the row of an object.
+func (l *ledger) recordWrite(object v1.Object, key string, result store.Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	uid := object.GetUID()
 	next := &entry{
 		object: client.ObjectKeyFromObject(object), key: key, hash: result.Hash, version: result.Version,
 		generation: object.GetGeneration(), lost: result.NotKept,
-		complete: result.Written() || len(result.Lost) == 0, notKept: len(result.NotKept) > 0 || saysNotKept(object.SyncStatus()),
+		complete: result.Written() || len(result.Lost) == 0, notKept: len(result.NotKept) > 0 || reportsNotKept(object.SyncStatus()),
 	}
 	if before := l.rows[uid]; before != nil {
 		if l.owners[before.key] == uid {
@@ -70,14 +69,14 @@ func (l *ledger) wrote(object v1.Object, key string, result store.Result) {
 	delete(l.released, uid)
 }
 
-// inherit takes over what was known of the row of the same object.
+// inherit copies the state of the earlier row of the same object.
 func (e *entry) inherit(before *entry, result store.Result) {
 	e.whole, e.lost = before.whole, before.lost
 	if !before.whole {
 		e.lost = union(before.lost, result.Lost)
 	}
 	if !result.Written() {
-		e.survived(store.Summary{Hash: before.hash, Version: before.version})
+		e.recordForeignWrite(store.Summary{Hash: before.hash, Version: before.version})
 	}
 }
 
@@ -85,7 +84,7 @@ func union(a, b []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
-// of is what is known of the row of an object: nothing where there is none.
+// of returns the entry of an object's row; the zero entry if there is none.
 func (l *ledger) of(uid types.UID) entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,16 +94,16 @@ func (l *ledger) of(uid types.UID) entry {
 	return entry{}
 }
 
-// waits says whether an object still leaves a row to whoever had it, for so long after
-// it was first found to be nobody's.
-func (l *ledger) waits(uid types.UID, patience time.Duration, now time.Time) bool {
+// mustWait reports whether an object must still leave a row without an owner to its previous owner.
+// It waits for the given patience, from the time at which it first saw the row without an owner.
+func (l *ledger) mustWait(uid types.UID, patience time.Duration, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	since, waiting := l.released[uid]
 	return !waiting || now.Sub(since) < patience
 }
 
-// refused notes that the row is another's, or was until now.
+// refused records that the row belongs to another object, or did until now.
 func (l *ledger) refused(uid types.UID, reason string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +115,7 @@ func (l *ledger) refused(uid types.UID, reason string, now time.Time) {
 	}
 }
 
-// forget drops the row of an object that is none of the store's any more.
+// forget drops the entry of an object that is no longer stored.
 func (l *ledger) forget(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,9 +138,8 @@ func (l *ledger) size() int {
 	return len(l.rows)
 }
 
-// found compares a row that a scan sees with what is known, and gives the object that
-// is to be looked at, if there is one.
-func (l *ledger) found(scan int, row store.Summary) (object types.NamespacedName, look bool) {
+// compareRow compares a scanned row with its entry, and returns the object to reconcile, if any.
+func (l *ledger) compareRow(scan int, row store.Summary) (object types.NamespacedName, look bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.rows[types.UID(row.Owner)]; e != nil && e.key != row.Key {
@@ -153,7 +151,7 @@ func (l *ledger) found(scan int, row store.Summary) (object types.NamespacedName
 		return object, false
 	}
 	e.seen = scan
-	e.survived(row)
+	e.recordForeignWrite(row)
 	if e.hash == row.Hash {
 		return e.object, e.notKept && e.keeps() // it has news
 	}
@@ -161,8 +159,8 @@ func (l *ledger) found(scan int, row store.Summary) (object types.NamespacedName
 	return e.object, true
 }
 
-// survived notes that somebody has written the row and left it as it was.
-func (e *entry) survived(row store.Summary) {
+// recordForeignWrite records that another client has written the row without changing Lintel's fields.
+func (e *entry) recordForeignWrite(row store.Summary) {
 	if e.hash != row.Hash || e.version == row.Version {
 		return
 	}
@@ -178,20 +176,19 @@ func (e entry) isRepairedBy(key string, result store.Result) bool {
 	return result.Written() && !result.OnlyLost && (e.drifted || e.key == key && e.hash == result.Hash)
 }
 
-// keeps says that the store is known to keep every field of the row.
+// keeps reports whether the store is known to keep every field of the row.
 func (e entry) keeps() bool { return e.whole && e.complete }
 
-// saw notes a row that was written since.
-func (l *ledger) saw(row store.Summary) {
+// recordRow records a row that was written since the last scan.
+func (l *ledger) recordRow(row store.Summary) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.rows[types.UID(row.Owner)]; e != nil && e.key == row.Key {
-		e.survived(row)
+		e.recordForeignWrite(row)
 	}
 }
 
-// missing are the objects whose rows a scan has not seen, of those that were there
-// before it.
+// missing returns the objects whose rows existed before a scan but were not listed by it.
 func (l *ledger) missing(scan int, before map[types.UID]string) (objects []types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,7 +201,7 @@ func (l *ledger) missing(scan int, before map[types.UID]string) (objects []types
 	return objects
 }
 
-// keys are the rows that are known now.
+// keys returns the keys of the known rows.
 func (l *ledger) keys() map[types.UID]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics tell how the store is.
+// metrics describe the state of the store.
 type metrics struct {
 	up, key  prometheus.Gauge
 	writes   *prometheus.CounterVec
@@ -14,20 +14,20 @@ type metrics struct {
 	scan     *prometheus.GaugeVec
 }
 
-// newMetrics registers the metrics. begun is how many transactions were.
+// newMetrics registers the metrics. begun returns the number of transactions.
 func newMetrics(registry prometheus.Registerer, begun func() int64) *metrics {
 	r := promauto.With(registry)
 	m := &metrics{
 		up: r.NewGauge(prometheus.GaugeOpts{
 			Name: "lintel_orloj_store_up", Help: "1 while PostgreSQL answers, 0 while it does not."}),
 		key: r.NewGauge(prometheus.GaugeOpts{
-			Name: "lintel_orloj_encryption_key_ok", Help: "1 where the encryption key fits what is stored, 0 where Secrets cannot be written."}),
+			Name: "lintel_orloj_encryption_key_ok", Help: "1 if the encryption key decrypts the stored Secrets, 0 if Secrets cannot be written."}),
 		writes: r.NewCounterVec(prometheus.CounterOpts{
 			Name: "lintel_orloj_writes_total", Help: "Rows that were created, updated or removed."}, []string{"kind", "operation"}),
 		problems: r.NewCounterVec(prometheus.CounterOpts{
 			Name: "lintel_orloj_problems_total", Help: "Tries to write a row that failed, by reason."}, []string{"kind", "reason"}),
 		drift: r.NewCounterVec(prometheus.CounterOpts{
-			Name: "lintel_orloj_drift_repaired_total", Help: "Rows that somebody else had changed or deleted, and that were written again."}, []string{"kind"}),
+			Name: "lintel_orloj_drift_repaired_total", Help: "Rows that were changed or deleted outside Lintel and written again."}, []string{"kind"}),
 		scan: r.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lintel_orloj_scan_seconds", Help: "How long the last look over all rows of a kind took."}, []string{"kind"}),
 	}

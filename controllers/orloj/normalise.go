@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// form is how orlojd writes the texts and lists of a kind: it reads what is stored
-// without looking at its form again. Paths have dots; * is every entry of a map or list.
+// form describes how orlojd normalises the strings and lists of a kind. orlojd does not
+// normalise stored rows when it reads them. Paths use dots; * matches every entry of a map or
+// list.
 type form struct {
 	trimmed []string // texts
 	folded  []string // texts whose case does not matter
@@ -76,7 +77,7 @@ func below(prefix string, names []string) (paths []string) {
 	return paths
 }
 
-// normalise brings the spec of a kind into the form that is stored.
+// normalise converts the spec of a kind to its stored form.
 func normalise(kind string, spec map[string]any) {
 	f := forms[kind]
 	for _, path := range f.kept {
@@ -121,7 +122,7 @@ func normalise(kind string, spec map[string]any) {
 
 func fold(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
 
-// at replaces the values at a path, where there are any.
+// at replaces the values at a path, if there are any.
 func at(holder any, path []string, change func(any) any) {
 	switch holder := holder.(type) {
 	case map[string]any:
@@ -149,7 +150,7 @@ func at(holder any, path []string, change func(any) any) {
 	}
 }
 
-// keep puts an empty object at a path, where there is none.
+// keep sets an empty object at a path if there is none.
 func keep(spec map[string]any, path string) {
 	i := strings.LastIndex(path, ".")
 	fill := func(value any) any {
@@ -165,8 +166,7 @@ func keep(spec map[string]any, path string) {
 	at(spec, strings.Split(path[:i], "."), fill)
 }
 
-// unique leaves out entries that are empty, and those that were there before; nil as
-// identity tells none from another.
+// unique removes empty and duplicate entries. A nil identity disables the check for duplicates.
 func unique(value any, change, identity func(string) string) any {
 	list, isList := value.([]any)
 	if !isList {
@@ -225,7 +225,8 @@ func foldOptions(value any) any {
 	return out
 }
 
-// mergeStringData puts plain values over those in base64; there are only the latter then.
+// mergeStringData encodes plain values and overwrites the base64 values with them; the result
+// has only base64 values.
 func mergeStringData(spec map[string]any) {
 	plain, _ := spec["stringData"].(map[string]any)
 	delete(spec, "stringData")

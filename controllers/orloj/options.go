@@ -7,16 +7,16 @@ import (
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
-// options are what the controllers of this package need.
+// options are the dependencies of the controllers.
 type options struct {
 	settings
-	// store is where rows are written.
+	// store is the store of the rows.
 	store *store.Store
-	// admit is asked before anything is written for an object.
+	// admit is evaluated before anything is written for an object.
 	admit rules.Admitter
-	// events receives what changes about objects.
+	// events receives the Events of objects.
 	events events.EventRecorder
 }
 
-// workers is how many objects of a kind are carried at a time.
+// workers is the number of objects of a kind that are reconciled concurrently.
 const workers = 24

@@ -7,17 +7,17 @@ import (
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 )
 
-// outage is whether the store can be used. While it cannot, nobody tries but the one
-// who waits for it.
+// outage records whether the store is available. During an outage, only the keeper that waits
+// for the store tries to use it.
 type outage struct {
 	problem atomic.Pointer[store.Problem]
 	metrics *metrics
 }
 
-// now is why the store cannot be used: nil if it can.
+// now returns why the store cannot be used: nil if it can.
 func (o *outage) now() *store.Problem { return o.problem.Load() }
 
-// begin notes a problem of the store as a whole.
+// begin records a problem of the whole store.
 func (o *outage) begin(problem *store.Problem) {
 	if problem.Reason == store.ReasonUnavailable {
 		o.problem.Store(problem)
@@ -31,10 +31,10 @@ func (o *outage) end() {
 }
 
 const (
-	// probeInterval is how often an absent store is called.
+	// probeInterval is the interval of pings of an unavailable store.
 	probeInterval = time.Second
-	// waitInterval is how often an object looks whether it is back.
+	// waitInterval is how often an object checks whether the store is available again.
 	waitInterval = 2 * time.Second
-	// schemaInterval is how often an object looks whether its table has been made.
+	// schemaInterval is how often an object checks whether its table exists.
 	schemaInterval = 10 * time.Second
 )

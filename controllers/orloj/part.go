@@ -52,7 +52,7 @@ func (o *settings) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&o.sqlDriver, "orloj-sql-driver", "", "SQL `driver`: pgx only ($ORLOJ_SQL_DRIVER)")
 }
 
-// complete takes from the environment what no flag says, and checks it.
+// complete reads the settings without flags from the environment, and validates all of them.
 func (o settings) complete() (settings, rules.Mapping, error) {
 	for variable, value := range map[string]*string{
 		"ORLOJ_POSTGRES_DSN": &o.dsn, "ORLOJ_SECRET_ENCRYPTION_KEY": &o.key, "ORLOJ_NAMESPACE_MAPPING": &o.mapping,
@@ -78,7 +78,7 @@ func (o settings) complete() (settings, rules.Mapping, error) {
 	return o, mapping, nil
 }
 
-// admitter asks the rules for Orloj's kinds, for webhook and controllers alike.
+// admitter evaluates the rules for Orloj's kinds, for the webhook and the controllers.
 type admitter struct {
 	settings   settings
 	rules      *rules.Rules
@@ -126,8 +126,8 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 	return a.products(true), addControllers(mgr, c, options{settings, rows, a.admit, c.GetEventRecorder("lintel-orloj")})
 }
 
-// changedForRules keeps those updates away that no rule has anything to say about: of
-// finalizers, and of what others note in metadata.
+// changedForRules drops updates that no rule depends on: of finalizers, and of metadata that
+// other clients maintain.
 var changedForRules = admissionregistrationv1.MatchCondition{
 	Name: "changed",
 	Expression: `request.operation != "UPDATE" || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec ||
@@ -137,8 +137,8 @@ has(object.metadata.labels) != has(oldObject.metadata.labels) ||
 (has(object.metadata.labels) && object.metadata.labels != oldObject.metadata.labels)`,
 }
 
-// products are the entries for Orloj's kinds. Where the system is off they are there and
-// called for nothing: entries never come and go.
+// products are the webhook entries for Orloj's kinds. If the system is off, the entries exist
+// without rules: entries are never added or removed.
 func (a *admitter) products(on bool) []builtin.Product {
 	objects := builtin.BuiltIn{
 		Product: builtin.Product{Name: "orloj", Entry: "objects.orloj.dev"}, Snapshot: a.rules.Snapshot,
@@ -152,7 +152,7 @@ func (a *admitter) products(on bool) []builtin.Product {
 	return []builtin.Product{objects.Validating(), objects.Mutating()}
 }
 
-// facts finds who has the key that an object under review would have.
+// facts finds the owner of the key of an object under review.
 func (a *admitter) facts(ctx context.Context, review *admission.Review) (rules.Facts, error) {
 	object, err := readObject(review.Object, review)
 	if err != nil {
@@ -165,7 +165,7 @@ func (a *admitter) facts(ctx context.Context, review *admission.Review) (rules.F
 	if review.Operation == "UPDATE" {
 		old, err := readObject(review.OldObject, review)
 		if err != nil || old.Key() == object.Key() {
-			return facts, err // whoever has the key had it before
+			return facts, err // the owner of the key has not changed
 		}
 	}
 	facts.Taken, err = a.taken(ctx, object)
@@ -182,7 +182,7 @@ func readObject(part func() (json.RawMessage, error), review *admission.Review) 
 	return object, err
 }
 
-// taken is another object that has the key of an object: nil if none.
+// taken returns another object with the same key: nil if there is none.
 func (a *admitter) taken(ctx context.Context, object rules.Object) (owner *rules.Reference, err error) {
 	table, known := store.TableOf(object.Kind)
 	if !known {
@@ -202,7 +202,7 @@ func (a *admitter) taken(ctx context.Context, object rules.Object) (owner *rules
 	return owner, err
 }
 
-// admit asks the rules about a stored object. Who has its key is for the store to say.
+// admit evaluates the rules for a stored object. The store checks who owns its key.
 func (a *admitter) admit(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	namespace, err := a.namespaces.Namespace(ctx, object.GetNamespace())
 	if err != nil {

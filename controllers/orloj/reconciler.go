@@ -22,10 +22,10 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
 )
 
-// fieldManager is who writes to objects.
+// fieldManager owns the fields that this package writes.
 const fieldManager = "lintel-orloj-sync"
 
-// reconciler brings the objects of one kind into the store.
+// reconciler syncs the objects of one kind to the store.
 type reconciler struct {
 	kind
 	client  client.Client
@@ -35,9 +35,9 @@ type reconciler struct {
 	metrics *metrics
 	// cluster is the identity of this cluster, once prepared is closed.
 	cluster *string
-	// look has objects looked at again.
+	// look triggers reconciliations of objects.
 	look chan event.GenericEvent
-	// prepared is closed once the store was looked at.
+	// prepared is closed after the first check of the store.
 	prepared <-chan struct{}
 }
 
@@ -48,7 +48,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	case <-ctx.Done():
 		return reconcile.Result{}, ctx.Err()
 	}
-	return r.reporter().Reconcile(ctx, request, r.object(), r.carryOut)
+	return r.reporter().Reconcile(ctx, request, r.object(), r.syncObject)
 }
 
 type report = object.Report[v1.Status]
@@ -61,8 +61,8 @@ func (r *reconciler) reporter() object.Reporter[v1.Object, v1.Status] {
 	}
 }
 
-// carryOut stores an object, or removes its row, and computes its status.
-func (r *reconciler) carryOut(ctx context.Context, object v1.Object) (report, error) {
+// syncObject stores an object, or removes its row, and computes its status.
+func (r *reconciler) syncObject(ctx context.Context, object v1.Object) (report, error) {
 	if !object.GetDeletionTimestamp().IsZero() {
 		return r.remove(ctx, object)
 	}
@@ -71,13 +71,13 @@ func (r *reconciler) carryOut(ctx context.Context, object v1.Object) (report, er
 		return report{}, err
 	}
 	if o.problem != nil && o.problem.Unavailable() && isStored(object) {
-		// Ten thousand objects need not say that nothing is wrong with them.
+		// Ten thousand objects must not each report that they have no problem.
 		return report{Again: r.pause(o.problem)}, nil
 	}
 	return r.report(object, o), nil
 }
 
-// report is what came of a try, and when there is another.
+// report is the result of a try, and the time of the next.
 func (r *reconciler) report(object v1.Object, o outcome) report {
 	next := nextStatus(object, o, time.Now())
 	out := report{Status: &next}
@@ -87,14 +87,14 @@ func (r *reconciler) report(object v1.Object, o outcome) report {
 	return out
 }
 
-// isStored says whether the status tells already that the store has the object.
+// isStored reports whether the status already confirms that the object is stored.
 func isStored(object v1.Object) bool {
 	status := object.SyncStatus()
 	return status.Phase == v1.PhaseSynced && status.ObservedGeneration == object.GetGeneration() && status.StoreKey == rules.Key(object)
 }
 
-// pause counts a problem, and is how long to wait after it. Permanent ones are looked at
-// again now and then: somebody may have changed the row.
+// pause counts a problem and returns the delay before the next try. Permanent problems are
+// retried occasionally, because the row may have changed.
 func (r *reconciler) pause(problem *store.Problem) time.Duration {
 	r.metrics.problems.WithLabelValues(r.Kind, problem.Reason).Inc()
 	pause := waitInterval
@@ -107,8 +107,8 @@ func (r *reconciler) pause(problem *store.Problem) time.Duration {
 	return attempt.Jitter(pause*3/2, 2.0/3) // what waits together does not try together
 }
 
-// store brings an object into the store, unless something is in the way, which the
-// outcome tells. An error is to be tried again, and no status reports it.
+// store writes an object to the store, unless a problem prevents it, which the outcome reports.
+// An error is retried and not reported in the status.
 func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, err error) {
 	verdict, err := r.options.admit(ctx, object)
 	if err != nil {
@@ -116,13 +116,13 @@ func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, er
 	}
 	if verdict.Denied() {
 		o.denied = verdict.Message()
-		r.ledger.forget(object.GetUID()) // what is not admitted is not kept up either
+		r.ledger.forget(object.GetUID()) // rows of denied objects are not kept in sync
 		return o, nil
 	}
 	if o.problem = r.outage.now(); o.problem != nil {
 		return o, nil
 	}
-	// Before there is a row, so that none is ever left behind.
+	// The finalizer is added before the row is created, so that no row is left behind.
 	if err := r.reporter().SetFinalizer(ctx, object, controllerutil.AddFinalizer); err != nil {
 		return o, err
 	}
@@ -143,9 +143,9 @@ func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, er
 	return o, err
 }
 
-// prepareRow says in a row what is known from earlier tries. A row that was another
-// object's may have lost its owner by an edit, which the other one repairs at its next
-// look for drift; so it is left alone for two of those.
+// prepareRow adds the results of earlier tries to a row. A row of another object may have lost
+// its owner through an edit, which the other object repairs at its next check for drift. So the
+// row is left alone for two drift intervals.
 func (r *reconciler) prepareRow(object v1.Object, wanted *store.Row) {
 	wanted.Cluster, wanted.Lost = *r.cluster, r.ledger.of(object.GetUID()).lost
 	synced := meta.FindStatusCondition(object.SyncStatus().Conditions, v1.ConditionSynced)
@@ -154,12 +154,12 @@ func (r *reconciler) prepareRow(object v1.Object, wanted *store.Row) {
 	}
 	switch synced.Reason {
 	case store.ReasonTaken, store.ReasonCluster, store.ReasonReleased:
-		wanted.LeaveUnowned = r.ledger.waits(object.GetUID(), 2*r.options.driftInterval, time.Now())
+		wanted.LeaveUnowned = r.ledger.mustWait(object.GetUID(), 2*r.options.driftInterval, time.Now())
 		wanted.LeaveMissing = wanted.LeaveUnowned && synced.Reason != store.ReasonTaken
 	}
 }
 
-// write upserts the row, and takes away the one that the object had elsewhere.
+// write upserts the row, and deletes the row under the object's previous key.
 func (r *reconciler) write(ctx context.Context, object v1.Object, wanted *store.Row, o *outcome) (err error) {
 	uid := object.GetUID()
 	known := r.ledger.of(uid)
@@ -178,7 +178,7 @@ func (r *reconciler) write(ctx context.Context, object v1.Object, wanted *store.
 			return err
 		}
 	}
-	r.ledger.wrote(object, o.key, o.result)
+	r.ledger.recordWrite(object, o.key, o.result)
 	o.keeps = r.ledger.of(uid).keeps()
 	switch {
 	case o.result.Created:
@@ -196,18 +196,18 @@ func (r *reconciler) write(ctx context.Context, object v1.Object, wanted *store.
 	return nil
 }
 
-// wake has those looked at who want a key that has become free.
+// wake triggers a reconciliation of the objects that wait for a free key.
 func (r *reconciler) wake(ctx context.Context, key string) error {
 	for _, request := range r.wanting(ctx, key) {
-		if err := r.lookAt(ctx, request.NamespacedName); err != nil {
+		if err := r.enqueue(ctx, request.NamespacedName); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lookAt has an object looked at again.
-func (r *reconciler) lookAt(ctx context.Context, name types.NamespacedName) error {
+// enqueue triggers another reconciliation of an object.
+func (r *reconciler) enqueue(ctx context.Context, name types.NamespacedName) error {
 	object := r.object()
 	object.SetNamespace(name.Namespace)
 	object.SetName(name.Name)
@@ -219,8 +219,8 @@ func (r *reconciler) lookAt(ctx context.Context, name types.NamespacedName) erro
 	}
 }
 
-// remove takes the row of an object that is deleted, and lets the object go. That the
-// row is gone is as good.
+// remove deletes the row of a deleted object and then the finalizer. A missing row is not an
+// error.
 func (r *reconciler) remove(ctx context.Context, object v1.Object) (report, error) {
 	if !controllerutil.ContainsFinalizer(object, v1.Finalizer) {
 		return report{}, nil
@@ -249,7 +249,7 @@ func (r *reconciler) removeRows(ctx context.Context, object v1.Object) error {
 	}
 	rows, err := r.options.store.Remove(ctx, r.Table, removal)
 	if err == nil && removal.Key != "" && removal.Key != rules.Key(object) {
-		// A move whose end no status tells of.
+		// The object has moved, and its status does not record the end of the move.
 		var more int64
 		more, err = r.options.store.Remove(ctx, r.Table, store.Removal{Owner: removal.Owner, Retain: removal.Retain})
 		rows += more

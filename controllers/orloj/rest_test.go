@@ -141,7 +141,7 @@ func (u *upkeep) drift(t *testing.T) {
 	}
 }
 
-func (u *upkeep) told() (told []string) {
+func (u *upkeep) recordedEvents() (told []string) {
 	for len(u.events.Events) > 0 {
 		told = append(told, <-u.events.Events)
 	}
@@ -154,7 +154,7 @@ func conditionOf(object v1.Object) string {
 	return string(condition.Status) + " " + condition.Reason + ": " + condition.Message
 }
 
-// richSpecs have fields that orlojd 0.3 does not know, and what they are.
+// richSpecs maps specs with fields that orlojd 0.3 does not know to these fields.
 var richSpecs = map[string][2]string{
 	"Agent":         {`{"model_ref":"m","prompt":"p"}`, ""},
 	"AgentPolicy":   {`{"blocked_tools":["shell"],"max_child_depth":2,"target_agents":["a"]}`, "spec.max_child_depth, spec.target_agents"},
@@ -166,8 +166,9 @@ var richSpecs = map[string][2]string{
 	"Tool":          {`{"type":"http","endpoint":"http://127.0.0.1:1","wasm":{"module":"m","enable_wasi":true}}`, "spec.wasm"},
 }
 
-// TestItRestsBesideOrlojd: orlojd drops fields with its own writes. What it drops twice is
-// told once and left; then neither writes for the other's sake any more.
+// TestItRestsBesideOrlojd: orlojd drops fields with its own writes. A field that is dropped
+// twice is reported once and then left alone, so that Lintel and orlojd stop overwriting each
+// other.
 func TestItRestsBesideOrlojd(t *testing.T) {
 	u := newUpkeep(t, "c1")
 	for kind, spec := range richSpecs {
@@ -190,7 +191,7 @@ func TestItRestsBesideOrlojd(t *testing.T) {
 	for _, write := range u.writes {
 		counts[write]++
 	}
-	told := u.told()
+	told := u.recordedEvents()
 	for kind, spec := range richSpecs {
 		require.LessOrEqual(t, counts[kind+" rich"], 2, kind)
 		object := u.objects[kind+" rich"]
@@ -210,8 +211,8 @@ func TestItRestsBesideOrlojd(t *testing.T) {
 	require.NotContains(t, strings.Join(told, "\n"), reasonRepaired)
 }
 
-// TestWhatIsLostIsNoLeaveToEdit: beside a field that is left, an edit is undone, however
-// often it is made, and newer fields that the store has kept once are never given up.
+// TestWhatIsLostIsNoLeaveToEdit: an edit of a row with lost fields is undone as often as it is
+// repeated. Newer fields that the store has kept once are always restored.
 func TestWhatIsLostIsNoLeaveToEdit(t *testing.T) {
 	u := newUpkeep(t, "c1")
 	policy := u.apply(t, "AgentPolicy", "p", "p", richSpecs["AgentPolicy"][0])
@@ -232,8 +233,8 @@ func TestWhatIsLostIsNoLeaveToEdit(t *testing.T) {
 	require.Contains(t, conditionOf(policy), "True NotKept")
 }
 
-// TestNewerOrlojd adds zeros to every Tool, and keeps newer fields: an edit of those is
-// undone for ever, and what an older one has lost is taken back.
+// TestNewerOrlojd uses an orlojd that adds zeros to every Tool and keeps newer fields: an edit
+// of these fields is always undone, and fields that an older orlojd lost are restored.
 func TestNewerOrlojd(t *testing.T) {
 	u := newUpkeep(t, "c1")
 	touch := func(statement string) {
@@ -264,7 +265,7 @@ func TestNewerOrlojd(t *testing.T) {
 	touch("payload")
 	require.Contains(t, conditionOf(policy), "True Synced")
 	require.Equal(t, "3", depth())
-	u.told()
+	u.recordedEvents()
 
 	if peer.Double == nil {
 		return
@@ -279,7 +280,7 @@ func TestNewerOrlojd(t *testing.T) {
 		u.drift(t)
 	}
 	require.Len(t, u.writes, written)
-	require.Empty(t, u.told())
+	require.Empty(t, u.recordedEvents())
 }
 
 // TestTwoClustersOnOneStore: both have an object of one name in one namespace.
@@ -292,7 +293,7 @@ func TestTwoClustersOnOneStore(t *testing.T) {
 	require.Contains(t, conditionOf(second), "False OtherCluster: the row rest/a belongs to Agent rest/a of another cluster (c1; this one is c2), which had it first")
 	require.Equal(t, v1.PhaseSyncError, second.SyncStatus().Phase)
 	require.Empty(t, second.SyncStatus().StoreKey)
-	require.Contains(t, newer.told()[0], "Warning OtherCluster")
+	require.Contains(t, newer.recordedEvents()[0], "Warning OtherCluster")
 
 	// An edit through orlojd's API takes the marks out, or the row. The newer one looks
 	// first, and leaves it to the older one.

@@ -11,18 +11,18 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
 )
 
-// wholeObjects are annotations in which tools keep a copy of the object: of a Secret,
-// they have its values.
+// wholeObjects are annotations in which tools store a copy of the object, which for a Secret
+// includes its values.
 var wholeObjects = map[string]bool{
 	"kubectl.kubernetes.io/last-applied-configuration": true,
 	"objectset.rio.cattle.io/applied":                  true,
 	"kapp.k14s.io/original":                            true,
 }
 
-// ownPrefix is that of annotations which only Lintel writes into rows.
+// ownPrefix is the prefix of annotations that only Lintel writes into rows.
 const ownPrefix = "lintel.dev/"
 
-// row is what is stored of an object. complete is the object in JSON with all defaults.
+// row returns the row of an object. complete is the object in JSON with all defaults.
 func row(kind string, object v1.Object, complete json.RawMessage) (*store.Row, error) {
 	var read struct {
 		Spec map[string]any `json:"spec"`

@@ -24,7 +24,7 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
 )
 
-// keyIndex finds objects of a kind by the key of the row that they want.
+// keyIndex indexes objects of a kind by the key of their desired row.
 const keyIndex = "orloj.storeKey"
 
 // newCluster has its own cache: the eight kinds, indexed by keyIndex, of some namespaces or
@@ -42,7 +42,7 @@ func newCluster(ctx context.Context, config *rest.Config, namespaces []string) (
 		if err := c.GetFieldIndexer().IndexField(ctx, k.object(), keyIndex, index); err != nil {
 			return nil, fmt.Errorf("indexing %ss: %w", k.Kind, err)
 		}
-		// Or the first review would wait for the cache.
+		// Without this, the first review would wait for the cache.
 		if _, err := c.GetCache().GetInformer(ctx, k.object()); err != nil {
 			return nil, fmt.Errorf("watching %ss: %w", k.Kind, err)
 		}
@@ -77,15 +77,15 @@ func addControllers(mgr system.Manager, c cluster.Cluster, options options) erro
 func (r *reconciler) setup(mgr system.Manager, c cluster.Cluster) error {
 	return object.Control(mgr, "lintel-orloj-"+r.Name, workers, r,
 		source.Kind[client.Object](c.GetCache(), r.object(), &handler.EnqueueRequestForObject{}, changed()),
-		// Another object that wants the key of one that is gone.
+		// An object is deleted whose key another object waits for.
 		source.Kind[client.Object](c.GetCache(), r.object(), r.freed()),
-		// A permission that is given or withdrawn.
+		// A permission was granted or withdrawn.
 		object.Mapped[client.Object](c, &corev1.Namespace{}, r.inNamespace, permissionChanged()),
-		// A row that differs from what was written.
+		// A row differs from the written one.
 		source.Channel(r.look, &handler.EnqueueRequestForObject{}))
 }
 
-// changed passes what changes a row, and not what is written to the object by syncing it.
+// changed passes updates that change the row, and drops those that the sync itself makes.
 func changed() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, is := e.ObjectOld, e.ObjectNew
@@ -96,7 +96,7 @@ func changed() predicate.Predicate {
 	}}
 }
 
-// freed has those looked at who want the key of an object that is gone.
+// freed triggers a reconciliation of the objects that wait for the key of a deleted object.
 func (r *reconciler) freed() handler.EventHandler {
 	return handler.Funcs{DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		for _, request := range r.wanting(ctx, rules.Key(e.Object.(v1.Object))) {
@@ -105,13 +105,13 @@ func (r *reconciler) freed() handler.EventHandler {
 	}}
 }
 
-// wanting are the objects that want a key.
+// wanting returns the objects with the given key.
 func (r *reconciler) wanting(ctx context.Context, key string) []reconcile.Request {
 	return object.Requests[v1.Object](ctx, r.client, r.list(), nil, client.MatchingFields{keyIndex: key})
 }
 
-// permissionChanged passes Namespaces whose annotations for Orloj change. What is there
-// at the start is looked at anyway.
+// permissionChanged passes Namespaces whose annotations for Orloj change. Objects that exist at
+// the start are reconciled anyway.
 func permissionChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -124,7 +124,7 @@ func permissionChanged() predicate.Predicate {
 	}
 }
 
-// inNamespace are the objects to which it matters what their Namespace permits.
+// inNamespace returns the objects whose rules depend on the annotations of their Namespace.
 func (r *reconciler) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	return object.Requests(ctx, r.client, r.list(), func(o v1.Object) bool {
 		_, targets := o.GetAnnotations()[v1.TargetNamespaceAnnotation]

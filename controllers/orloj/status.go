@@ -14,7 +14,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 )
 
-// Reasons of conditions, beside those of store.Problem.
+// Reasons of conditions, in addition to those of store.Problem.
 const (
 	reasonSynced      = "Synced"
 	reasonAdmitted    = "Admitted"
@@ -26,23 +26,23 @@ const (
 	reasonNotKept     = "NotKept"
 )
 
-// outcome is what came of one try to bring an object into the store.
+// outcome is the result of one try to store an object.
 type outcome struct {
-	// denied is what the rules say against the object.
+	// denied are the violations of the rules.
 	denied string
-	// problem kept the row from being written.
+	// problem is the reason why the row was not written.
 	problem *store.Problem
-	// result is of the row at key, where neither is set.
+	// result is the result for the row at key, if neither is set.
 	result store.Result
 	key    string
-	// moved says that a row elsewhere went.
+	// moved reports that a row under another key was deleted.
 	moved bool
-	// keeps says that orlojd is known to keep every field of the row.
+	// keeps reports that orlojd is known to keep every field of the row.
 	keeps bool
 }
 
-// nextStatus is what an object says after a try. Nothing in it changes by itself: what
-// is tried again and comes out as before is not written again.
+// nextStatus returns the status after a try. It contains nothing that changes with time, so a
+// retry with the same outcome does not write the status again.
 func nextStatus(object v1.Object, o outcome, now time.Time) v1.Status {
 	next := *object.SyncStatus().DeepCopy()
 	next.ObservedGeneration = object.GetGeneration()
@@ -65,14 +65,14 @@ func nextStatus(object v1.Object, o outcome, now time.Time) v1.Status {
 			next.StoreKey = ""
 		}
 	default:
-		// A condition that every object has costs, and tells nobody anything.
+		// A condition that is true for every object costs writes and has no information.
 		c.Remove(v1.ConditionStoreAvailable)
 		synced(&next, c, o, now)
 	}
 	return next
 }
 
-// ofAnother are the reasons for which an object has no row.
+// ofAnother are the reasons that report that an object has no row.
 var ofAnother = map[string]bool{
 	store.ReasonTaken: true, store.ReasonCluster: true, store.ReasonReleased: true, store.ReasonGenerated: true,
 }
@@ -97,7 +97,7 @@ func synced(next *v1.Status, c object.Conditions, o outcome, now time.Time) {
 	c.Set(v1.ConditionSynced, true, reason, message)
 	c.Set(v1.ConditionReady, true, reason, message)
 	c.Remove(v1.ConditionStalled)
-	// A row that lost its owner was ours before, and is no other's.
+	// A row that lost its owner belonged to this object before, not to another one.
 	if o.result.Adopted && next.StoreKey != o.key {
 		c.Set(v1.ConditionAdopted, true, reasonRowExisted, fmt.Sprintf(
 			"the row %s was in the store before and is this object's now; annotation %s: %s leaves it there when the object is deleted",
@@ -109,21 +109,22 @@ func synced(next *v1.Status, c object.Conditions, o outcome, now time.Time) {
 	storePhase(c, o.result.Phase, o.result.LastError)
 }
 
-// syncedAs says where an object is stored, and what of it orlojd does not keep. That it
-// does not is reported until it is known to: a row that was just written proves nothing.
+// syncedAs returns where an object is stored, and which of its fields orlojd does not keep. Lost
+// fields are reported until orlojd is known to keep them: a row that was just written proves
+// nothing.
 func syncedAs(before *v1.Status, o outcome) (reason, message string) {
 	switch {
 	case len(o.result.NotKept) > 0:
 		return reasonNotKept, fmt.Sprintf("stored as %s, but this orlojd does not keep spec.%s: it was gone twice after it had been written, and has no effect; take it out, or upgrade orlojd",
 			o.key, strings.Join(o.result.NotKept, ", spec."))
-	case saysNotKept(before) && before.StoreKey == o.key && !o.keeps:
+	case reportsNotKept(before) && before.StoreKey == o.key && !o.keeps:
 		return reasonNotKept, meta.FindStatusCondition(before.Conditions, v1.ConditionSynced).Message
 	}
 	return reasonSynced, "stored as " + o.key
 }
 
-// saysNotKept says whether a status tells of fields that orlojd does not keep.
-func saysNotKept(s *v1.Status) bool {
+// reportsNotKept reports whether a status lists fields that orlojd does not keep.
+func reportsNotKept(s *v1.Status) bool {
 	synced := meta.FindStatusCondition(s.Conditions, v1.ConditionSynced)
 	return synced != nil && synced.Reason == reasonNotKept
 }
@@ -132,10 +133,11 @@ func conditionsOf(s *v1.Status, of v1.Object) object.Conditions {
 	return object.Conditions{List: &s.Conditions, Generation: of.GetGeneration()}
 }
 
-// reasonPattern is what the API server takes for a reason.
+// reasonPattern matches valid reasons of conditions.
 var reasonPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 
-// storePhase says the phase that orlojd gives the row; it says nothing of syncing.
+// storePhase sets the condition with the phase that orlojd sets on the row; it is independent of
+// the sync.
 func storePhase(c object.Conditions, phase, lastError string) {
 	status, reason := metav1.ConditionUnknown, phase
 	switch phase {
@@ -154,13 +156,13 @@ func storePhase(c object.Conditions, phase, lastError string) {
 	c.SetStatus(v1.ConditionStorePhase, status, reason, message)
 }
 
-// maxSyncError is how long status.syncError is, in bytes.
+// maxSyncError is the maximum length of status.syncError, in bytes.
 const maxSyncError = 4096
 
-// news are by the types of conditions.
+// news maps the types of conditions to their Events.
 var news = map[string]object.News{v1.ConditionSynced: syncing, v1.ConditionAdopted: adopting}
 
-// syncing is about objects that are not synced, are again, or are but in part.
+// syncing sends Events for objects that are no longer synced, synced again, or synced in part.
 func syncing(was, now *metav1.Condition) *object.Event {
 	if now.Reason != reasonNotKept {
 		return object.Turned(metav1.ConditionFalse)(was, now)
@@ -171,7 +173,7 @@ func syncing(was, now *metav1.Condition) *object.Event {
 	return &object.Event{Warning: true, Reason: now.Reason, Message: now.Message}
 }
 
-// adopting is about a row that was there before.
+// adopting sends an Event for an adopted row.
 func adopting(was, now *metav1.Condition) *object.Event {
 	if was != nil && was.Status == metav1.ConditionTrue {
 		return nil

@@ -43,7 +43,7 @@ func TestStatus(t *testing.T) {
 	require.Empty(t, says(s, v1.ConditionAdopted))
 	synced := s.LastSyncedAt
 
-	// Defect O2: what did not change is not written.
+	// Defect O2: an unchanged status is not written.
 	again := after(outcome{key: "n/a", result: store.Result{Phase: "Pending"}}, noon.Add(time.Hour))
 	require.True(t, equality.Semantic.DeepEqual(s, again))
 
@@ -102,11 +102,11 @@ func TestLedger(t *testing.T) {
 		return &v1.Agent{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(uid)}}
 	}
 	a, b := types.NamespacedName{Namespace: "n", Name: "a"}, types.NamespacedName{Namespace: "n", Name: "b"}
-	l.wrote(agentOf("ua", "a"), "n/a", store.Result{Hash: "h1", Version: "1"})
-	l.wrote(agentOf("ub", "b"), "n/b", store.Result{Hash: "h2", Version: "1"})
+	l.recordWrite(agentOf("ua", "a"), "n/a", store.Result{Hash: "h1", Version: "1"})
+	l.recordWrite(agentOf("ub", "b"), "n/b", store.Result{Hash: "h2", Version: "1"})
 	before := l.keys()
 	found := func(scan int, owner, key, hash string) (types.NamespacedName, bool) {
-		return l.found(scan, store.Summary{Owner: owner, Key: key, Hash: hash, Version: "1"})
+		return l.compareRow(scan, store.Summary{Owner: owner, Key: key, Hash: hash, Version: "1"})
 	}
 
 	_, look := found(1, "ua", "n/a", "h1")
@@ -129,7 +129,7 @@ func TestLedger(t *testing.T) {
 	require.True(t, known.drifted && known.stray)
 
 	require.True(t, known.isRepairedBy("n/a", store.Result{Hash: "h4", Updated: true}))
-	l.wrote(agentOf("ua", "a"), "m/a", store.Result{Hash: "h3", Version: "1"})
+	l.recordWrite(agentOf("ua", "a"), "m/a", store.Result{Hash: "h3", Version: "1"})
 	known = l.of("ua")
 	require.False(t, known.drifted || known.stray)
 	require.True(t, known.isRepairedBy("m/a", store.Result{Hash: "h3", Created: true}), "no scan has seen that it was deleted")
@@ -145,10 +145,10 @@ func TestLedger(t *testing.T) {
 	require.Equal(t, 1, l.size())
 }
 
-// TestWhoWaitsForARow: until it was nobody's for long enough.
+// TestWhoWaitsForARow: an object waits until the row had no owner for long enough.
 func TestWhoWaitsForARow(t *testing.T) {
 	l := newLedger()
-	waits := func(at time.Duration) bool { return l.waits("u", time.Minute, noon.Add(at)) }
+	waits := func(at time.Duration) bool { return l.mustWait("u", time.Minute, noon.Add(at)) }
 	require.True(t, waits(0), "nothing is known of the row")
 	l.refused("u", store.ReasonReleased, noon)
 	l.refused("u", store.ReasonReleased, noon.Add(50*time.Second))

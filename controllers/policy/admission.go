@@ -20,23 +20,23 @@ import (
 	"github.com/lintel-policy/lintel/policies/suite"
 )
 
-// Product is the webhook entry for PolicySources: it refuses one that the gate would not
-// let live, with the reasons by file and line. A write that leaves the spec alone passes:
-// labels and finalizers are no reason to judge old policies anew.
+// Product is the webhook entry for PolicySources. It denies a PolicySource that the gate would
+// reject, and lists the reasons by file and line. Writes that do not change the spec are
+// allowed: a change of labels or finalizers must not reevaluate old policies.
 //
-// What lies elsewhere is judged once it was fetched: an object must not wait for its
-// origin, and the Secrets that it names may come after it.
+// Policies from an external origin are evaluated after they are fetched: a write must not wait
+// for the origin, and the Secrets that the object references may be created after it.
 func (p *Policies) Product() rules.Product {
 	gate := p.gate
 	gate.Test = boundedTest(gate.Test)
 	return rules.Product{
-		Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: judge(p.Live, gate, p.options.AllowFileOrigins),
+		Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: validator(p.Live, gate, p.options.AllowFileOrigins),
 		Rules: rules.Called(admissionregistrationv1.ClusterScope, v1alpha1.GroupName, v1alpha1.SchemeGroupVersion.Version, []string{"policysources"},
 			admissionregistrationv1.Create, admissionregistrationv1.Update),
 	}
 }
 
-func judge(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Judge {
+func validator(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Judge {
 	return func(ctx context.Context, review *admission.Review) (*rules.Answer, error) {
 		object, err := system.Read[v1alpha1.PolicySource](review, review.Object)
 		if err != nil {
@@ -64,13 +64,13 @@ func judge(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Jud
 	}
 }
 
-// answerTo says in the webhook what the gate found.
+// answerTo converts the verdict of the gate to the webhook's answer.
 func answerTo(object *v1alpha1.PolicySource, verdict source.Verdict) *rules.Answer {
 	switch {
 	case verdict.Set != nil || verdict.Reason == "":
 		return &rules.Answer{Warnings: verdict.WarningTexts()}
 	case verdict.Reason == scope.ReasonNoParent && len(verdict.Errors) == 1:
-		// What is applied together arrives in any order; the gate waits for the parent.
+		// Objects applied together arrive in any order; the gate waits for the parent.
 		return &rules.Answer{Warnings: []string{verdict.Message + "; it goes live once the parent has"}}
 	}
 	message := verdict.Message
@@ -87,16 +87,17 @@ func answerTo(object *v1alpha1.PolicySource, verdict source.Verdict) *rules.Answ
 	return &rules.Answer{Denials: []string{message}}
 }
 
-// testsAtAdmission is how long the API server is kept waiting for a source's own tests.
+// testsAtAdmission limits how long the API server waits for a source's own tests.
 const testsAtAdmission = 2 * time.Second
 
-// boundedTest leaves tests that take longer to the gate behind the webhook.
+// boundedTest skips tests that exceed testsAtAdmission; the gate of the leader runs them again.
 func boundedTest(test func(context.Context, definition.Source) (suite.Results, error)) func(context.Context, definition.Source) (suite.Results, error) {
 	return func(ctx context.Context, candidate definition.Source) (suite.Results, error) {
 		bounded, cancel := context.WithTimeout(ctx, testsAtAdmission)
 		defer cancel()
 		results, err := test(bounded, candidate)
-		// So does a request whose own deadline comes first. One that was cancelled is an error.
+		// The same applies if the request's own deadline comes first. A cancelled request is an
+		// error.
 		if err != nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
 			return suite.Results{}, nil
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/suite"
 )
 
-// A clash is no matter of scopes where nobody has one.
+// Without scopes, a clash of packages is reported without mentioning scopes.
 func TestAClashOfPackagesIsNamedAsOne(t *testing.T) {
 	live := engine.NewLive(admission.BuiltinResources())
 	source := definition.Source{Name: "one", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}}

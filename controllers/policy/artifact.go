@@ -27,8 +27,8 @@ const (
 	chunksAnnotation = "lintel.dev/chunks"
 	chunkKey         = "artifact"
 
-	// keptArtifacts is how many artifacts of a source stay: the live one, and the one
-	// that a replica may still be loading.
+	// keptArtifacts is the number of artifacts stored per source: the live one, and the one that
+	// a replica may still be loading.
 	keptArtifacts = 2
 )
 
@@ -37,7 +37,7 @@ func artifactName(sourceName, digest string, n int) string {
 	return fmt.Sprintf("lintel-%s-%s-%d", sourceName, definition.ShortRevision(digest), n)
 }
 
-// artifactConfigMaps are the objects that hold a revision, in order.
+// artifactConfigMaps returns the ConfigMaps of a revision, in order.
 func artifactConfigMaps(object *v1alpha1.PolicySource, files map[string]string, namespace string) ([]*corev1.ConfigMap, error) {
 	chunks, err := source.Pack(files)
 	if err != nil {
@@ -67,8 +67,8 @@ func artifactConfigMaps(object *v1alpha1.PolicySource, files map[string]string, 
 	return out, nil
 }
 
-// storeArtifact creates what is missing of an artifact. A ConfigMap of that name
-// with other content is somebody else's, and is left alone.
+// storeArtifact creates the missing ConfigMaps of an artifact. An existing ConfigMap with the
+// same name and other content belongs to another owner and is not changed.
 func storeArtifact(ctx context.Context, c client.Client, wanted []*corev1.ConfigMap) error {
 	for _, want := range wanted {
 		var have corev1.ConfigMap
@@ -89,7 +89,7 @@ func storeArtifact(ctx context.Context, c client.Client, wanted []*corev1.Config
 	return nil
 }
 
-// LoadArtifact reads the files of a revision back, and checks them.
+// LoadArtifact reads the files of a revision and verifies their digest.
 func LoadArtifact(ctx context.Context, c client.Reader, namespace, sourceName, digest string) (map[string]string, error) {
 	var chunks [][]byte
 	for n, total := 0, 1; n < total; n++ {
@@ -100,7 +100,7 @@ func LoadArtifact(ctx context.Context, c client.Reader, namespace, sourceName, d
 		}
 		count, err := strconv.Atoi(chunk.Annotations[chunksAnnotation])
 		if err != nil || count < 1 {
-			return nil, fmt.Errorf("loading the artifact of PolicySource %s: ConfigMap %s does not say how many chunks there are", sourceName, name)
+			return nil, fmt.Errorf("loading the artifact of PolicySource %s: ConfigMap %s: invalid number of chunks in its annotation", sourceName, name)
 		}
 		total = count
 		chunks = append(chunks, chunk.BinaryData[chunkKey])
@@ -112,8 +112,7 @@ func LoadArtifact(ctx context.Context, c client.Reader, namespace, sourceName, d
 	return files, nil
 }
 
-// surplus are the ConfigMaps of artifacts that are neither live nor the newest
-// before it.
+// surplus returns the ConfigMaps of artifacts that are neither live nor the newest before it.
 func surplus(all []corev1.ConfigMap, live string) []corev1.ConfigMap {
 	newest := map[string]time.Time{}
 	for _, object := range all {

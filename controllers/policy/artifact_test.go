@@ -51,7 +51,7 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		"other content":  {func(m *corev1.ConfigMap) { m.BinaryData[chunkKey] = []byte("x") }, "unpacking the artifact"},
 		"a chunk absent": {func(m *corev1.ConfigMap) { m.Annotations[chunksAnnotation] = "2" }, "not found"},
-		"no count":       {func(m *corev1.ConfigMap) { m.Annotations = nil }, "does not say how many chunks"},
+		"no count":       {func(m *corev1.ConfigMap) { m.Annotations = nil }, "invalid number of chunks"},
 		"another digest": {func(m *corev1.ConfigMap) {
 			others, err := artifactConfigMaps(makeSource("package other"), map[string]string{"p.rego": "package other"}, "lintel-system")
 			require.NoError(t, err)

@@ -13,8 +13,8 @@ var (
 		"Size of these objects as JSON, by kind; in memory they take about ten times that.", []string{"kind"}, nil)
 )
 
-// clusterMetrics collects what is cached. It has a series for each kind that a live source
-// requires, and none for a kind that no longer is.
+// clusterMetrics collects metrics of the cached cluster objects. It has one series for each kind
+// that a live source requires, and drops the series of kinds that are no longer required.
 type clusterMetrics struct{ current func() *clusterdata.Objects }
 
 // Describe implements prometheus.Collector.

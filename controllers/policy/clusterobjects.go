@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// batchInterval is how long events are gathered before they make a version: a
-	// burst costs one, and an update is visible long before anybody looks for it.
+	// batchInterval is how long events are collected before they are published as one snapshot:
+	// a burst costs one snapshot, and the delay is not noticeable.
 	batchInterval = 50 * time.Millisecond
-	// syncPatience is how long a replica that starts waits for an informer that
-	// fails for other reasons than permission.
+	// syncPatience is how long a starting replica waits for an informer that fails for reasons
+	// other than a missing permission.
 	syncPatience = 15 * time.Second
 )
 
@@ -30,18 +30,17 @@ var (
 	errNotListed   = errors.New("its objects are being listed")
 )
 
-// clusterObjects holds the cluster objects that policies require, by one informer
-// for each kind that some source requires and none for others. It runs on every
-// replica.
+// clusterObjects caches the cluster objects that policies require, with one informer for each
+// required kind. It runs on every replica.
 //
-// Invariant: Current holds a kind if and only if the kind was listed completely and
-// is still required.
+// Invariant: Current contains a kind if and only if the kind was listed completely and is still
+// required.
 type clusterObjects struct {
 	resources func() *admission.Resources
 	listWatch func(admission.Resource) cache.ListerWatcher
 	current   atomic.Pointer[clusterdata.Objects]
 
-	wanted   chan struct{} // what is required, or the table of kinds, has changed
+	wanted   chan struct{} // signals a change of the required kinds or of the table of kinds
 	recorded chan struct{} // pending is not empty
 	running  sync.WaitGroup
 
@@ -52,8 +51,8 @@ type clusterObjects struct {
 	changed   []func()
 }
 
-// newClusterObjects makes one without informers. resources is the table of kinds as
-// it is now; listWatch reads the objects of one of its resources in all namespaces.
+// newClusterObjects returns clusterObjects without informers. resources is the current table of
+// kinds; listWatch reads the objects of one of its resources in all namespaces.
 func newClusterObjects(resources func() *admission.Resources, listWatch func(admission.Resource) cache.ListerWatcher) *clusterObjects {
 	c := &clusterObjects{
 		resources: resources,
@@ -68,20 +67,20 @@ func newClusterObjects(resources func() *admission.Resources, listWatch func(adm
 	return c
 }
 
-// Current is the newest version of the objects.
+// Current is the newest snapshot of the objects.
 func (c *clusterObjects) Current() *clusterdata.Objects { return c.current.Load() }
 
-// OnChange calls f, which must not block, when the kinds that are cached have changed,
-// or an informer has failed.
+// OnChange calls f, which must not block, when the set of cached kinds has changed or an
+// informer has failed.
 func (c *clusterObjects) OnChange(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changed = append(c.changed, f)
 }
 
-// Require says which kinds a source requires from now on, and what it reads of their
-// objects; none ends its claims. A kind stays as long as any source requires it, with
-// what all of them read together.
+// Require sets the kinds that a source requires, and the fields of their objects that it reads;
+// an empty projection ends its claims. A kind stays cached as long as any source requires it,
+// with all fields that any of them reads.
 func (c *clusterObjects) Require(source string, reads clusterdata.Projection) {
 	c.mu.Lock()
 	if len(reads) == 0 {
@@ -93,11 +92,11 @@ func (c *clusterObjects) Require(source string, reads clusterdata.Projection) {
 	c.refresh()
 }
 
-// refresh looks again which informers there should be. It never blocks.
+// refresh triggers a check of which informers are needed. It never blocks.
 func (c *clusterObjects) refresh() { signal(c.wanted, struct{}{}) }
 
-// Missing is one of the kinds that is not cached with what is read of it, if possible one
-// that waiting may bring: nil where all are. They must be required by some source.
+// Missing returns one of the kinds that is not cached with the fields read of it, or nil if all
+// are. It prefers a kind that waiting may provide. Some source must require the kinds.
 func (c *clusterObjects) Missing(reads clusterdata.Projection) *missingError {
 	current := c.Current()
 	c.mu.Lock()
@@ -114,7 +113,7 @@ func (c *clusterObjects) Missing(reads clusterdata.Projection) *missingError {
 	return missing
 }
 
-// missing is why a kind is not cached; c.mu is locked.
+// missing returns why a kind is not cached. The caller holds c.mu.
 func (c *clusterObjects) missing(kind admission.GroupVersionKind) *missingError {
 	running := c.informers[kind]
 	_, served := c.resources().ByKind(kind.Group, kind.Kind)
@@ -128,11 +127,11 @@ func (c *clusterObjects) missing(kind admission.GroupVersionKind) *missingError 
 	}
 }
 
-// missingError says why the objects of a kind are not cached.
+// missingError states why the objects of a kind are not cached.
 type missingError struct {
 	Kind admission.GroupVersionKind
 	Err  error
-	// Final says that waiting will not help: somebody has to do something.
+	// Final reports that waiting does not help: the administrator must act.
 	Final bool
 }
 
@@ -141,7 +140,7 @@ func (e *missingError) Error() string {
 	return fmt.Sprintf("the cluster's objects of kind %s are missing: %v", e.Kind, e.Err)
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the cause.
 func (e *missingError) Unwrap() error { return e.Err }
 
 // Start implements manager.Runnable. It returns when all informers have ended.
@@ -166,8 +165,8 @@ func (c *clusterObjects) Start(ctx context.Context) error {
 	}
 }
 
-// adjust starts the informers that are missing and stops those that nobody needs. A
-// kind that leaves the table keeps its informer: its API server may just be down.
+// adjust starts the missing informers and stops those that no source requires. A kind that
+// leaves the table keeps its informer, because its API server may only be down.
 func (c *clusterObjects) adjust(ctx context.Context) {
 	table := c.resources()
 	c.mu.Lock()
@@ -190,13 +189,13 @@ func (c *clusterObjects) adjust(ctx context.Context) {
 			continue
 		}
 		if running != nil {
-			running.cancel() // what it listed stays until the next has listed
+			running.cancel() // its objects stay until the next informer has listed
 		}
 		c.informers[kind] = c.startInformer(ctx, kind, resource, fields)
 	}
 }
 
-// record adds to the pending changes; c.mu is locked.
+// record adds to the pending changes. The caller holds c.mu.
 func (c *clusterObjects) record(change clusterdata.Change) {
 	before, some := c.pending[change.Kind]
 	if some && !change.Reset && !change.Drop {
@@ -207,7 +206,7 @@ func (c *clusterObjects) record(change clusterdata.Change) {
 	signal(c.recorded, struct{}{})
 }
 
-// publish makes the next version of what is pending.
+// publish creates the next snapshot from the pending changes.
 func (c *clusterObjects) publish() {
 	c.mu.Lock()
 	changes := slices.Collect(maps.Values(c.pending))
@@ -234,7 +233,7 @@ func (c *clusterObjects) notify() {
 	}
 }
 
-// signal wakes who waits on the channel, or will.
+// signal wakes the goroutine that waits on the channel, now or later.
 func signal[T any](c chan<- T, value T) {
 	select {
 	case c <- value:

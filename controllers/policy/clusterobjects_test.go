@@ -49,7 +49,7 @@ func (f *fakeCluster) fail(err error) {
 	f.failure = err
 }
 
-// watcher is the open watch of a kind: nil where there is none.
+// watcher is the open watch of a kind: nil if there is none.
 func (f *fakeCluster) watcher(kind string) *watch.RaceFreeFakeWatcher {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +83,7 @@ func (f *fakeCluster) listWatch(resource admission.Resource) cache.ListerWatcher
 // listOnly does without the watches that begin with a list, which fakes do not have.
 type listOnly struct{ *cache.ListWatch }
 
-// IsWatchListSemanticsUnSupported is how client-go is told so.
+// IsWatchListSemanticsUnSupported is the method that client-go checks for.
 func (listOnly) IsWatchListSemanticsUnSupported() bool { return true }
 
 func makeObject(apiVersion, kind, namespace, name string) unstructured.Unstructured {

@@ -15,11 +15,11 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// directoryName is the PolicySource that a directory keeps.
+// directoryName is the name of the PolicySource created from a directory.
 const directoryName = "policy-dir"
 
-// directory keeps a folder applied as a PolicySource: the same gate, the same
-// artifact, the same status as any other. It runs on the leader.
+// directory continuously applies a folder as a PolicySource, with the same gate, artifact and
+// status as any other. It runs on the leader.
 type directory struct {
 	client client.Client
 	path   string

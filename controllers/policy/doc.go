@@ -1,7 +1,7 @@
-// Package policy carries out PolicySources: the leader gates a revision and stores
-// it as an artifact, and every replica loads artifacts and reports what it serves.
+// Package policy reconciles PolicySources: the leader gates a revision and stores it as an
+// artifact; every replica loads artifacts and reports the revision that it serves.
 //
-// Invariant: only a revision that passed the gate gets into status.digest, and
-// replicas load nothing but what status.digest names; so a bad revision never goes
-// live, and the last good one stays.
+// Invariant: only a revision that passed the gate is written to status.digest, and replicas load
+// only artifacts named by status.digest. A bad revision therefore never goes live, and the last
+// good one stays.
 package policy

@@ -7,14 +7,14 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 )
 
-// news are by the types of a source's conditions.
+// news maps the types of a source's conditions to their Events.
 var news = map[string]object.News{
 	v1alpha1.ConditionReady:        readiness,
 	v1alpha1.ConditionWithinLimits: object.Turned(metav1.ConditionFalse),
 }
 
-// readiness sends an Event for each revision that is served, and for each one that is not,
-// with its reasons. Progress on the way is no news.
+// readiness sends an Event for each revision that is served, and for each one that is not, with
+// its reasons. Progress in between sends no Event.
 func readiness(was, now *metav1.Condition) *object.Event {
 	warning := now.Status != metav1.ConditionTrue
 	changed := was == nil || was.Status != now.Status || was.Reason != now.Reason || was.ObservedGeneration != now.ObservedGeneration

@@ -22,22 +22,22 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 )
 
-// informer follows the objects of one kind. It is client-go's reflector without the
-// indexer of a shared informer, which would hold every object a second time and
-// cannot be stopped alone.
+// informer watches the objects of one kind. It is client-go's reflector without the indexer of a
+// shared informer, which would store every object a second time and cannot be stopped
+// separately.
 type informer struct {
 	kind     admission.GroupVersionKind
 	resource admission.Resource
-	fields   *clusterdata.Fields // of each object that are kept
+	fields   *clusterdata.Fields // to store of each object
 	cancel   context.CancelFunc
 
-	// failure is why the last attempt to list or watch ended, and failing since when
-	// none has succeeded; clusterObjects' mutex is over both.
+	// failure is the error of the last attempt to list or watch, and failing the time since
+	// which no attempt has succeeded. The mutex of clusterObjects guards both.
 	failure error
 	failing time.Time
 }
 
-// startInformer starts one; c.mu is locked. It ends with its context.
+// startInformer starts an informer, which ends with its context. The caller holds c.mu.
 func (c *clusterObjects) startInformer(ctx context.Context, kind admission.GroupVersionKind, resource admission.Resource, fields *clusterdata.Fields) *informer {
 	ctx, cancel := context.WithCancel(ctx)
 	started := &informer{kind: kind, resource: resource, fields: fields, cancel: cancel}
@@ -56,8 +56,8 @@ func retryBackoff() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 5 * time.Second}
 }
 
-// follow lists and watches until the context ends. After an error it starts again,
-// so that a permission that is granted later is noticed.
+// follow lists and watches until the context ends. It restarts after an error, so that a
+// permission granted later is noticed.
 func (c *clusterObjects) follow(ctx context.Context, i *informer, reflector *cache.Reflector) {
 	retry := retryBackoff()
 	for {
@@ -78,7 +78,7 @@ func (c *clusterObjects) follow(ctx context.Context, i *informer, reflector *cac
 	}
 }
 
-// ended notes how an attempt ended. A watch that ends without an error is usual.
+// ended records the result of an attempt. The end of a watch without an error is normal.
 func (c *clusterObjects) ended(ctx context.Context, i *informer, err error) {
 	if err == nil {
 		return
@@ -96,20 +96,20 @@ func (c *clusterObjects) ended(ctx context.Context, i *informer, err error) {
 	c.notify()
 }
 
-// final says that an error does not go away by trying again.
+// final reports whether an error is permanent.
 func final(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// objectStore is what a reflector writes to: it hands changes on, and keeps nothing.
+// objectStore receives objects from a reflector: it forwards changes and stores nothing.
 type objectStore struct {
 	objects  *clusterObjects
 	informer *informer
 }
 
-// Transformer makes objects small as they arrive, not when all of them have. One that
-// cannot be read is left to Replace, which then fails: a policy must not take an
-// object for absent because of what is in it.
+// Transformer reduces objects to the fields that policies read as they arrive, instead of after
+// the whole list. An object that cannot be read is left to Replace, which then fails: policies
+// must not treat an unreadable object as absent.
 func (s *objectStore) Transformer() cache.TransformFunc {
 	return func(object any) (any, error) {
 		if made, err := clusterObject(object, s.informer.fields); err == nil {
@@ -143,7 +143,7 @@ func (s *objectStore) Delete(object any) error {
 	return nil
 }
 
-// Replace implements cache.ReflectorStore: these are all objects there are.
+// Replace implements cache.ReflectorStore: the list contains all objects.
 func (s *objectStore) Replace(list []any, _ string) error {
 	all := make(map[clusterdata.Key]*clusterdata.Object, len(list))
 	for _, object := range list {
@@ -160,7 +160,7 @@ func (s *objectStore) Replace(list []any, _ string) error {
 // Resync implements cache.ReflectorStore.
 func (s *objectStore) Resync() error { return nil }
 
-// record ignores an informer that was stopped: its last words may come after.
+// record ignores a stopped informer, whose last events may arrive late.
 func (s *objectStore) record(reset bool, objects map[clusterdata.Key]*clusterdata.Object) {
 	c := s.objects
 	c.mu.Lock()
@@ -172,8 +172,8 @@ func (s *objectStore) record(reset bool, objects map[clusterdata.Key]*clusterdat
 	c.record(clusterdata.Change{Kind: s.informer.kind, Reset: reset, Fields: s.informer.fields, Objects: objects})
 }
 
-// clusterObject makes what policies read of what a client decoded, or of what it made
-// before.
+// clusterObject converts an object that the client decoded, or one converted before, to the form
+// that policies read.
 func clusterObject(object any, fields *clusterdata.Fields) (*clusterdata.Object, error) {
 	if made, ok := object.(*clusterdata.Object); ok {
 		return made, nil

@@ -24,7 +24,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// loader makes live what status.digest names. It runs on every replica.
+// loader loads the revisions in status.digest. It runs on every replica.
 type loader struct {
 	client    client.Client
 	live      *engine.Live
@@ -32,12 +32,12 @@ type loader struct {
 	namespace string
 	compiler  *source.Compiler
 	changed   chan event.GenericEvent
-	// waiting are compiled sources whose cluster objects are not cached yet. Only
-	// Reconcile uses it, one at a time.
+	// waiting are compiled sources whose cluster objects are not cached yet. Only Reconcile uses
+	// it, one request at a time.
 	waiting map[string]*engine.PolicySet
 }
 
-// newLoader makes a loader; its client reads from a cache.
+// newLoader returns a loader whose client reads from a cache.
 func newLoader(c client.Client, live *engine.Live, objects *clusterObjects, namespace string, compiler *source.Compiler) *loader {
 	l := &loader{
 		client: c, live: live, objects: objects, namespace: namespace, compiler: compiler,
@@ -51,7 +51,7 @@ func newLoader(c client.Client, live *engine.Live, objects *clusterObjects, name
 func (l *loader) setUp(mgr manager.Manager) error {
 	everywhere := false
 	every := handler.EnqueueRequestsFromMapFunc(everySource(l.client))
-	// Where there is no source at all, there is nothing to reconcile; the caches are synced by then.
+	// Without any source there is nothing to reconcile; the caches are synced by then.
 	if err := mgr.Add(object.Everywhere(l.publish)); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (l *loader) setUp(mgr manager.Manager) error {
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, chunk client.Object) []reconcile.Request {
 			return object.Request("", chunk.GetLabels()[sourceLabel])
 		})).
-		// What a source waits for may be cached now.
+		// The objects that a source waits for may be cached now.
 		WatchesRawSource(ctrlsource.Channel(l.changed, every)).
 		Complete(l)
 }
@@ -87,7 +87,7 @@ func (l *loader) Reconcile(ctx context.Context, request reconcile.Request) (reco
 	return reconcile.Result{}, l.publish(ctx)
 }
 
-// load makes one source live; a source that never passed the gate has nothing to.
+// load makes one source live. A source that never passed the gate has no revision to load.
 func (l *loader) load(ctx context.Context, object *v1alpha1.PolicySource) error {
 	digest := object.Status.Digest
 	if digest == "" {
@@ -113,7 +113,7 @@ func (l *loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	}
 	if !l.hold(ctx, set, live) {
 		l.waiting[object.Name] = set
-		return nil // a change of what is cached comes here again
+		return nil // a change of the cached objects triggers another load
 	}
 	delete(l.waiting, object.Name)
 	l.live.Put(set)
@@ -123,7 +123,7 @@ func (l *loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	return nil
 }
 
-// compile reads the revision that is to be live, and compiles it.
+// compile reads and compiles the revision in status.digest.
 func (l *loader) compile(ctx context.Context, object *v1alpha1.PolicySource) (_ *engine.PolicySet, err error) {
 	ctx, end := tracing.Step(ctx, "load", object.Name)
 	defer func() { end(err) }()
@@ -134,10 +134,10 @@ func (l *loader) compile(ctx context.Context, object *v1alpha1.PolicySource) (_ 
 	return l.compiler.Load(ctx, source.FromPolicySource(object, files, object.Status.Revision))
 }
 
-// hold has the cluster objects cached that a set requires, beside those of what is
-// live, and says whether the set can go live: when they are cached. A replica that
-// starts does not wait for what no waiting will bring: there the set goes live
-// without, so that its failure policy decides about what it cannot judge.
+// hold caches the cluster objects that a set requires, in addition to those of the live set, and
+// reports whether the set can go live, which is when they are cached. A starting replica does
+// not wait for objects that waiting cannot provide: the set goes live without them, and its
+// failure policy applies to reviews that need them.
 func (l *loader) hold(ctx context.Context, set, live *engine.PolicySet) bool {
 	required := set.Projection()
 	all := required
@@ -154,7 +154,7 @@ func (l *loader) hold(ctx context.Context, set, live *engine.PolicySet) bool {
 	return starting && missing.Final
 }
 
-// publish starts answering once every source that has a good revision is loaded.
+// publish starts answering once every source with a good revision is loaded.
 func (l *loader) publish(ctx context.Context) error {
 	if l.live.Snapshot() != nil {
 		return nil
@@ -172,7 +172,7 @@ func (l *loader) publish(ctx context.Context) error {
 	return nil
 }
 
-// ready is an error until this replica can answer: a healthz.Checker.
+// ready is a healthz.Checker that fails until this replica can answer.
 func (l *loader) ready(*http.Request) error {
 	if l.live.Snapshot() == nil {
 		return errors.New("the last good revision of some source is not loaded yet, or the cluster objects that it requires are not")

@@ -74,7 +74,7 @@ func (l loading) reconcile(names ...string) {
 	}
 }
 
-// digest is that of a live source: empty where it is not.
+// digest is that of a live source: empty if it is not.
 func (l loading) digest(name string) string { return l.live.Digests()[name] }
 
 func TestASourceGoesLiveWhenItsObjectsAreHeld(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// countFetches registers what there is to know of looks at origins, and returns what
-// counts them. The status of a source does not say when it was looked at last, for every
-// look would write it.
+// countFetches registers the metrics of checks of origins, and returns a function that counts
+// them. The status of a source does not contain the time of the last check, because every check
+// would write it.
 func countFetches(registerer prometheus.Registerer) func(source, result string, at time.Time) {
 	r := promauto.With(registerer)
 	total := r.NewCounterVec(prometheus.CounterOpts{
@@ -36,9 +36,9 @@ func countFetches(registerer prometheus.Registerer) func(source, result string, 
 }
 
 var sourceReadyDesc = prometheus.NewDesc("lintel_source_ready",
-	"1 where the latest revision of a source is Ready and this replica serves it, else 0.", []string{"source"}, nil)
+	"1 if the latest revision of a source is Ready and this replica serves it, otherwise 0.", []string{"source"}, nil)
 
-// What a replica serves of a source.
+// Metrics of a source in this replica.
 var (
 	sourceInfoDesc = prometheus.NewDesc("lintel_source_info",
 		"1 for the revision of a source that this replica serves.", []string{"source", "revision"}, nil)
@@ -53,9 +53,9 @@ var (
 // listTimeout bounds reading the sources from a cache that is not synced yet.
 const listTimeout = time.Second
 
-// sourceMetrics collects what there is to know of sources and their policies. All of it is
-// read when it is asked for, and each replica tells what it serves itself: no leader that
-// has ended leaves a value behind, and none is needed.
+// sourceMetrics collects the metrics of sources and their policies. Values are read at scrape
+// time, and each replica reports the revision that it serves, so a leader that has ended leaves
+// no stale value behind.
 type sourceMetrics struct {
 	sources client.Reader
 	live    *engine.Live
@@ -96,8 +96,8 @@ func (s sourceMetrics) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// servingSince is when the last replica began to serve the live revision: the zero time
-// where not all do.
+// servingSince is when the last replica began to serve the live revision: the zero time if not
+// all replicas do.
 func servingSince(object *v1alpha1.PolicySource) (since time.Time) {
 	for _, replica := range object.Status.Replicas {
 		if replica.Digest != object.Status.Digest {
@@ -110,8 +110,8 @@ func servingSince(object *v1alpha1.PolicySource) (since time.Time) {
 	return since
 }
 
-// ready says whether a source is. A status of an earlier generation says so only where
-// the source is suspended, and nobody looks at later ones.
+// ready reports whether a source is ready. A status of an earlier generation counts only if the
+// source is suspended, because later generations are not reconciled then.
 func (s sourceMetrics) ready(object *v1alpha1.PolicySource) bool {
 	condition := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionReady)
 	if condition == nil || condition.Status != metav1.ConditionTrue {

@@ -23,21 +23,22 @@ import (
 )
 
 const (
-	// firstRetry is the pause after a first failure; each further one doubles it, up
-	// to the interval.
+	// firstRetry is the delay after a first failure; each further failure doubles it, up to the
+	// interval.
 	firstRetry = 5 * time.Second
-	// jitter is the share by which an interval may be shorter, so that sources spread.
+	// jitter is the share by which an interval may be shortened, so that checks of sources are
+	// spread over time.
 	jitter = 0.1
 )
 
-// fetched is how a look ends that found what there is.
+// fetched is the result of a successful check.
 const fetched = "success"
 
-// fetchFunc asks an origin. An error of the type *origin.Error is about the origin.
+// fetchFunc fetches from an origin. An error of the type *origin.Error is about the origin.
 type fetchFunc func(context.Context, origin.Request) (*origin.Answer, error)
 
-// origins looks at the origins of PolicySources, each on its own: one that is slow
-// holds up no other. It runs on the leader, and keeps what was found last.
+// origins checks the origins of PolicySources independently, so that a slow one does not delay
+// the others. It runs on the leader and stores the latest result of each.
 type origins struct {
 	fetch fetchFunc
 	// secrets reads Secrets of the namespace.
@@ -45,81 +46,81 @@ type origins struct {
 	namespace string
 	// allowFile permits origins on the manager's own disk.
 	allowFile bool
-	// count, if any, is called for every look, with how it ended.
+	// count, if set, is called for every check with its result.
 	count   func(name, result string, at time.Time)
 	fetches *attempt.Runner[fetch]
 
-	mu      sync.Mutex // over sources and what is below
+	mu      sync.Mutex // guards sources and the fields below
 	sources map[string]*originState
 }
 
-// newOrigins makes those that have looked at nothing, of what is set beside.
+// newOrigins completes the given origins, without any results.
 func newOrigins(o *origins) *origins {
 	o.fetches, o.sources = attempt.NewRunner[fetch](time.Now), map[string]*originState{}
 	return o
 }
 
-// version tells origins apart: what was found of another says nothing.
+// version identifies an origin: a result for another version does not apply.
 type version struct {
 	uid    types.UID
 	origin string // as JSON
 }
 
-// originState is what is known of one origin.
+// originState is the state of one origin.
 type originState struct {
 	version version
-	// secrets is a digest of the Secrets that the last look used: with other keys, all
-	// is verified again.
+	// secrets is a digest of the Secrets that the last check used: after a change of keys,
+	// everything is verified again.
 	secrets string
 	latest  look
-	// asked is what the last look was asked for by: the annotation, and the
+	// triggers are those of the last check: the annotation, and the
 	// notifications that each replica received.
-	asked asked
+	triggers triggers
 }
 
-// fetch is what one look at an origin found.
+// fetch is the result of one check of an origin.
 type fetch struct {
 	answer *origin.Answer
 	err    error
-	// secrets is a digest of the Secrets, and handled the annotation that was there.
+	// secrets is a digest of the Secrets, and handled the annotation that triggered the check.
 	secrets, handled string
 }
 
-// asked are the reasons to look before the interval ends. A value that differs from
-// that of the last look is one.
-type asked struct {
+// triggers are the reasons to check an origin before the interval ends. A value that differs
+// from that of the last check triggers one.
+type triggers struct {
 	annotation    string
 	notifications map[string]string // by replica
 }
 
-// anew says whether there is a reason that was not there before. A replica that has
-// ended, and its notifications with it, is none.
-func (a asked) anew(before asked) bool {
-	for replica, at := range a.notifications {
+// hasNew reports whether there is a new reason. The end of a replica, which removes its
+// notifications, does not count as one.
+func (t triggers) hasNew(before triggers) bool {
+	for replica, at := range t.notifications {
 		if before.notifications[replica] != at {
 			return true
 		}
 	}
-	return a.annotation != before.annotation
+	return t.annotation != before.annotation
 }
 
-// look is what the origin had.
+// look is the latest result of the checks of an origin.
 type look struct {
-	// answer is the last that was good: nil before there was any.
+	// answer is the last good answer: nil before the first.
 	answer *origin.Answer
-	// failure is why the latest look found nothing: nil where it did.
+	// failure is the error of the latest check: nil if it succeeded.
 	failure *origin.Error
-	// done is false until the first look has ended.
+	// done is false until the first check has ended.
 	done bool
-	// handled is the annotation that the look was asked for by.
+	// handled is the annotation that triggered the check.
 	handled string
 }
 
-// Start implements manager.Runnable: the leader alone looks, and looks end with it.
+// Start implements manager.Runnable: only the leader checks origins.
 func (o *origins) Start(ctx context.Context) error { return o.fetches.Start(ctx) }
 
-// Look is what is known of a source's origin, and how long until it is worth asking
-// again. It begins a look where one is due.
+// Look returns the state of a source's origin and the time until the next check. It starts a
+// check if one is due.
 func (o *origins) Look(object *v1alpha1.PolicySource, notifications map[string]string) (look, time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -129,14 +130,14 @@ func (o *origins) Look(object *v1alpha1.PolicySource, notifications map[string]s
 		o.note(name, state, interval, found)
 	}
 	o.fetches.NoLater(name, state.version, interval)
-	asked := asked{object.Annotations[v1alpha1.ReconcileAtAnnotation], notifications}
-	if asked.anew(state.asked) {
-		state.asked = asked
+	current := triggers{object.Annotations[v1alpha1.ReconcileAtAnnotation], notifications}
+	if current.hasNew(state.triggers) {
+		state.triggers = current
 		o.fetches.Hurry(name)
 	}
 	wait := max(time.Until(o.fetches.Due(name, state.version)), 0)
 	if wait == 0 {
-		object, known, secrets, handled := object.DeepCopy(), state.latest.answer, state.secrets, state.asked.annotation
+		object, known, secrets, handled := object.DeepCopy(), state.latest.answer, state.secrets, state.triggers.annotation
 		o.fetches.Begin(name, name, state.version, func(ctx context.Context) fetch {
 			found := fetch{handled: handled}
 			found.answer, found.secrets, found.err = o.ask(ctx, object, known, secrets)
@@ -146,14 +147,14 @@ func (o *origins) Look(object *v1alpha1.PolicySource, notifications map[string]s
 	return state.latest, wait
 }
 
-// notify asks for a look at a source that is known.
+// notify triggers a check of a known source.
 func (o *origins) notify(source string) {
 	if name := (attempt.Name{Name: source}); o.fetches.Hurry(name) {
 		o.fetches.Wake(context.Background(), name)
 	}
 }
 
-// Forget drops what is known of a source that is gone.
+// Forget drops the state of a deleted source.
 func (o *origins) Forget(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -161,7 +162,7 @@ func (o *origins) Forget(name string) {
 	o.fetches.Forget(attempt.Name{Name: name})
 }
 
-// state is that of the object as it is now; o.mu is locked.
+// state returns the state of the object in its current version. The caller holds o.mu.
 func (o *origins) state(object *v1alpha1.PolicySource) *originState {
 	text, err := json.Marshal([]any{object.Spec.Git, object.Spec.OCI})
 	if err != nil {
@@ -175,7 +176,7 @@ func (o *origins) state(object *v1alpha1.PolicySource) *originState {
 	return state
 }
 
-// ask fetches with what the Secrets hold now.
+// ask fetches with the current Secrets.
 func (o *origins) ask(ctx context.Context, object *v1alpha1.PolicySource, known *origin.Answer, secrets string) (_ *origin.Answer, used string, err error) {
 	ctx, end := tracing.Step(ctx, "fetch", object.Name)
 	defer func() { end(err) }()
@@ -197,7 +198,7 @@ func (o *origins) ask(ctx context.Context, object *v1alpha1.PolicySource, known 
 	return answer, used, nil
 }
 
-// note keeps what a look found, and when the next one is due; o.mu is locked.
+// note stores the result of a check and schedules the next one. The caller holds o.mu.
 func (o *origins) note(name attempt.Name, state *originState, interval time.Duration, found fetch) {
 	state.latest.done, state.latest.handled, state.latest.failure = true, found.handled, failureOf(found.err)
 	result := fetched
@@ -213,7 +214,7 @@ func (o *origins) note(name attempt.Name, state *originState, interval time.Dura
 	}
 }
 
-// failureOf is an error as one about the origin: nil for none.
+// failureOf converts an error to an *origin.Error: nil for nil.
 func failureOf(err error) *origin.Error {
 	var failure *origin.Error
 	if err == nil || errors.As(err, &failure) {
@@ -222,7 +223,7 @@ func failureOf(err error) *origin.Error {
 	return &origin.Error{Reason: origin.ReasonFetchFailed, Message: err.Error()}
 }
 
-// request reads the Secrets that an origin names.
+// request reads the Secrets that an origin references.
 func (o *origins) request(ctx context.Context, object *v1alpha1.PolicySource) (request origin.Request, err error) {
 	var credentials, keys *v1alpha1.SecretReference
 	if git := object.Spec.Git; git != nil {
@@ -247,7 +248,7 @@ func (o *origins) request(ctx context.Context, object *v1alpha1.PolicySource) (r
 	return request, err
 }
 
-// checkGitOrigin says what can be known of a Git origin without asking it.
+// checkGitOrigin validates a Git origin without contacting it.
 func checkGitOrigin(git *v1alpha1.GitOrigin, allowFile bool) error {
 	if err := origin.CheckGitURL(git.URL); err != nil {
 		return err
@@ -258,7 +259,7 @@ func checkGitOrigin(git *v1alpha1.GitOrigin, allowFile bool) error {
 	return nil
 }
 
-// secret is the data of a Secret in the manager's namespace: nothing where none is named.
+// secret returns the data of a Secret in the manager's namespace: nil without a reference.
 func (o *origins) secret(ctx context.Context, reference *v1alpha1.SecretReference) (map[string][]byte, error) {
 	if reference == nil {
 		return nil, nil
@@ -274,7 +275,7 @@ func (o *origins) secret(ctx context.Context, reference *v1alpha1.SecretReferenc
 	return secret.Data, nil
 }
 
-// digestOf tells whether Secrets have changed.
+// digestOf returns a digest of Secrets, to detect their changes.
 func digestOf(secrets ...map[string][]byte) string {
 	hash := sha256.New()
 	for _, secret := range secrets {

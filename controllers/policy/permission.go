@@ -13,21 +13,22 @@ import (
 )
 
 const (
-	// permissionInterval is how often it is asked whether a permission was granted.
+	// permissionInterval is the interval of checks for a granted permission.
 	permissionInterval = 3 * time.Second
-	// aggregationLabel on a ClusterRole gives its rules to the manager: see
+	// aggregationLabel on a ClusterRole grants its rules to the manager: see
 	// config/rbac/manager.
 	aggregationLabel = "lintel.dev/aggregate-to-policy-data=true"
-	// maxUnmetBytes leaves room for what stays live in maxMessage, lest a command is cut
-	// off.
+	// maxUnmetBytes leaves room in maxMessage for the live revision, so that no command is
+	// truncated.
 	maxUnmetBytes = 900
 )
 
-// unmet is why what policies require cannot be read, as a condition says it.
+// unmet is the reason and the message of the condition that reports unreadable requirements of
+// policies.
 type unmet struct{ reason, message string }
 
-// unmetRequires asks the API server whether this process may list and watch the
-// kinds: nil where it may. All replicas have the same permissions.
+// unmetRequires checks with the API server whether this process may list and watch the kinds:
+// nil if it may. All replicas have the same permissions.
 func unmetRequires(ctx context.Context, c client.Client, table *admission.Resources, kinds []admission.GroupVersionKind) (*unmet, error) {
 	var forbidden []admission.Resource
 	var unknown []string
@@ -77,8 +78,8 @@ func allowed(ctx context.Context, c client.Client, verb string, resource admissi
 	return review.Status.Allowed, nil
 }
 
-// forbiddenMessage says which kinds cannot be read and how to permit it: of as many as there is
-// room for, in bytes, and of one at least.
+// forbiddenMessage lists the kinds that cannot be read and the commands that permit it: as many
+// as fit the limit in bytes, but at least one.
 func forbiddenMessage(resources []admission.Resource, room int) string {
 	for n := len(resources); ; n-- {
 		var kinds []string
@@ -97,8 +98,8 @@ func forbiddenMessage(resources []admission.Resource, room int) string {
 	}
 }
 
-// grantCommand makes for each kind a ClusterRole of its own, so that a second source
-// that requires the same has nothing to add.
+// grantCommand creates a separate ClusterRole for each kind, so that a second source with the
+// same requirement needs no further role.
 func grantCommand(resources []admission.Resource) string {
 	grant := func(name string) string {
 		role := "lintel-policy-data-" + name
@@ -114,7 +115,8 @@ func grantCommand(resources []admission.Resource) string {
 	return fmt.Sprintf("for kind in %s; do %s; done", strings.Join(names, " "), grant("$kind"))
 }
 
-// resourceName is how kubectl names a resource: plural, and group outside the core.
+// resourceName is the name of a resource for kubectl: the plural, with the group outside the
+// core.
 func resourceName(resource admission.Resource) string {
 	if resource.Group == "" {
 		return resource.Name

@@ -33,10 +33,11 @@ import (
 const (
 	// maxNotification is the largest notification that GitHub sends.
 	maxNotification = 25 << 20
-	// notificationsAtATime bounds what anybody can have this process do.
+	// notificationsAtATime limits concurrent notifications, whose senders are not authenticated
+	// yet.
 	notificationsAtATime = 32
-	// tokenExpiry is how long a token is used before its Secret is read again: whoever
-	// calls without knowing it must not make the manager ask the API server each time.
+	// tokenExpiry is how long a token is used before its Secret is read again: callers without
+	// the token must not cause a request to the API server each time.
 	tokenExpiry = 10 * time.Second
 	// notificationTimeout bounds one call.
 	notificationTimeout = 10 * time.Second
@@ -51,11 +52,11 @@ const (
 	notificationInvalid  = "invalid"
 )
 
-// receiver takes the push notifications of GitHub, GitLab, Gitea and Forgejo, on every
-// replica. What a notification says is not used, only that it is genuine: the worst
-// that one can do that is sent again is a look at the origin.
+// receiver receives the push notifications of GitHub, GitLab, Gitea and Forgejo, on every
+// replica. The content of a notification is only used to verify that it is genuine: at worst, a
+// replayed notification triggers a check of the origin.
 type receiver struct {
-	// address is where to listen; certDir, if any, holds tls.crt and tls.key.
+	// address is the address to listen on; certDir, if set, contains tls.crt and tls.key.
 	address, certDir string
 	// sources reads PolicySources, from a cache; secrets reads Secrets of the namespace.
 	sources, secrets client.Reader
@@ -70,7 +71,7 @@ type receiver struct {
 	tokens *cache.Expiring // by Secret
 }
 
-// newReceiver makes one that has received nothing, of what is set beside.
+// newReceiver completes the given receiver and registers its metrics.
 func newReceiver(r *receiver, metrics prometheus.Registerer) *receiver {
 	r.calls, r.tokens = make(chan struct{}, notificationsAtATime), cache.NewExpiring()
 	r.counted = promauto.With(metrics).NewCounterVec(prometheus.CounterOpts{
@@ -148,7 +149,7 @@ func (r *receiver) receive(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, "the notification could not be checked; try again", http.StatusServiceUnavailable)
 		return
 	case len(secret) == 0:
-		// The same answer for a source that is not there, has no receiver, or no Secret.
+		// The answer is the same for a missing source, receiver and Secret.
 		r.counted.WithLabelValues("", notificationUnknown).Inc()
 		http.NotFound(w, request)
 		return
@@ -168,7 +169,7 @@ func (r *receiver) receive(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// token is the secret of a source's receiver: nothing where there is none.
+// token returns the secret of a source's receiver: nil if there is none.
 func (r *receiver) token(ctx context.Context, name string) ([]byte, error) {
 	var object v1alpha1.PolicySource
 	if err := r.sources.Get(ctx, client.ObjectKey{Name: name}, &object); err != nil {
@@ -193,12 +194,12 @@ func (r *receiver) token(ctx context.Context, name string) ([]byte, error) {
 	return text, nil
 }
 
-// isGenuine says whether a notification was made by who knows the token. GitHub signs
-// in X-Hub-Signature-256, Gitea in X-Gitea-Signature, Forgejo in both; GitLab sends the
-// token itself.
+// isGenuine reports whether the sender of a notification knows the token. GitHub signs in
+// X-Hub-Signature-256, Gitea in X-Gitea-Signature, Forgejo in both; GitLab sends the token
+// itself.
 func isGenuine(header http.Header, body io.Reader, secret []byte) (bool, error) {
 	if sent := header.Get("X-Gitlab-Token"); sent != "" {
-		// Of digests, so that the time does not tell the length.
+		// Digests are compared, so that the time does not reveal the length.
 		got, want := sha256.Sum256([]byte(sent)), sha256.Sum256(secret)
 		return subtle.ConstantTimeCompare(got[:], want[:]) == 1, nil
 	}

@@ -28,10 +28,10 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// fieldManager owns what this package writes.
+// fieldManager owns the fields that this package writes.
 const fieldManager = "lintel-policy-source"
 
-// concurrentReconciles is how many sources are judged at a time.
+// concurrentReconciles is the number of sources that are evaluated concurrently.
 const concurrentReconciles = 4
 
 // reconciler gates PolicySources, stores their artifacts and writes their status. It
@@ -43,8 +43,8 @@ type reconciler struct {
 	origins   *origins
 	namespace string // of artifacts and reports
 	events    events.EventRecorder
-	// unregistered returns why the API server does not call for the policies of a snapshot:
-	// "" where it does. lost says that it did before.
+	// unregistered returns why the API server does not call the webhooks for the policies of a
+	// snapshot: "" if it does. lost reports that it did before.
 	unregistered func(digest string) (why string, lost bool)
 	verdicts     *source.Verdicts
 	changed      chan event.GenericEvent // for all sources
@@ -61,8 +61,8 @@ func newReconciler(p *Policies, unregistered func(digest string) (why string, lo
 	return r
 }
 
-// refresh has the status of every source computed again: which policies are served or
-// registered, or which cluster objects are cached, has changed. It never blocks.
+// refresh recomputes the status of every source after a change of the served or registered
+// policies or of the cached cluster objects. It never blocks.
 func (r *reconciler) refresh() {
 	signal(r.changed, event.GenericEvent{Object: &v1alpha1.PolicySource{}})
 }
@@ -73,19 +73,19 @@ func (r *reconciler) setUp(mgr manager.Manager) error {
 	return builder.ControllerManagedBy(mgr).
 		Named(fieldManager).
 		For(&v1alpha1.PolicySource{}).
-		// An artifact that somebody deletes is stored again.
+		// A deleted artifact is stored again.
 		Owns(&corev1.ConfigMap{}).
-		// What replicas report is folded into the status of every source. A Lease is
-		// renewed all the time; only its annotation matters.
+		// The reports of replicas are merged into the status of every source. Leases are renewed
+		// continuously; only changes of the annotation matter.
 		Watches(&coordinationv1.Lease{}, every, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		WatchesRawSource(ctrlsource.Channel(r.changed, every)).
 		WatchesRawSource(r.origins.fetches.Source()).
-		// One source that takes long to judge holds up no other.
+		// A source that takes long to evaluate does not delay the others.
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrentReconciles}).
 		Complete(r)
 }
 
-// everySource maps anything to all PolicySources.
+// everySource maps any object to all PolicySources.
 func everySource(c client.Client) handler.MapFunc {
 	return func(ctx context.Context, _ client.Object) []reconcile.Request {
 		return object.Requests[*v1alpha1.PolicySource](ctx, c, &v1alpha1.PolicySourceList{}, nil)
@@ -104,10 +104,10 @@ func (r *reconciler) reporter() object.Reporter[*v1alpha1.PolicySource, v1alpha1
 
 // Reconcile implements reconcile.Reconciler.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &v1alpha1.PolicySource{}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.PolicySource{}, r.reconcileSource)
 }
 
-// forget drops what is known of a deleted source. What it leaves in the cluster goes by its
+// forget drops the state of a deleted source. The garbage collector deletes its objects by their
 // owner references.
 func (r *reconciler) forget(_ context.Context, name client.ObjectKey) error {
 	r.origins.Forget(name.Name)
@@ -115,8 +115,8 @@ func (r *reconciler) forget(_ context.Context, name client.ObjectKey) error {
 	return nil
 }
 
-// carryOut stores what is to be loaded of a source, and computes its status.
-func (r *reconciler) carryOut(ctx context.Context, object *v1alpha1.PolicySource) (report, error) {
+// reconcileSource stores the artifact of a source and computes its status.
+func (r *reconciler) reconcileSource(ctx context.Context, object *v1alpha1.PolicySource) (report, error) {
 	if !object.DeletionTimestamp.IsZero() {
 		return report{}, nil
 	}
@@ -132,8 +132,8 @@ func (r *reconciler) carryOut(ctx context.Context, object *v1alpha1.PolicySource
 	return report{Status: &next, Again: again}, errors.Join(gathered.stored, err)
 }
 
-// gather finds the facts that the status is computed from. Again is when they may have
-// changed without a word.
+// gather collects the facts from which the status is computed. again is the time until they may
+// have changed without an event.
 func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) (_ facts, again time.Duration, err error) {
 	reports, err := r.reports(ctx)
 	if err != nil {
@@ -168,7 +168,7 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 	if files == nil {
 		return gathered, again, nil
 	}
-	verdict, err := r.judge(ctx, source.FromPolicySource(object, files, revision))
+	verdict, err := r.runGate(ctx, source.FromPolicySource(object, files, revision))
 	if errors.Is(err, source.ErrBusy) {
 		return gathered, time.Second, nil
 	}
@@ -184,22 +184,21 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 		return gathered, 0, err
 	}
 	if gathered.unmet != nil {
-		again = min(again, permissionInterval) // nothing tells that a permission was granted
+		again = min(again, permissionInterval) // granting a permission triggers no event
 	}
 	gathered.missing = r.objects.Missing(verdict.Set.Projection())
 	return gathered, again, nil
 }
 
-// judge asks the gate about a revision.
-func (r *reconciler) judge(ctx context.Context, candidate definition.Source) (_ source.Verdict, err error) {
+// runGate runs the gate for a revision.
+func (r *reconciler) runGate(ctx context.Context, candidate definition.Source) (_ source.Verdict, err error) {
 	ctx, end := tracing.Step(ctx, "gate", candidate.Name)
 	defer func() { end(err) }()
 	return r.verdicts.Judge(ctx, candidate, r.live)
 }
 
-// apply stores the revision that has passed the gate, or else the last good one again,
-// where this replica serves it: its origin may hold something else by now, or be out of
-// reach.
+// apply stores the revision that passed the gate. Otherwise, if this replica serves the last
+// good revision, apply stores that one again: its origin may have changed or be unreachable.
 func (r *reconciler) apply(ctx context.Context, f facts) error {
 	if f.verdict != nil && f.verdict.Set != nil {
 		return r.store(ctx, f.object, f.verdict.Set.Files())
@@ -221,7 +220,7 @@ func (r *reconciler) store(ctx context.Context, object *v1alpha1.PolicySource, f
 	return storeArtifact(ctx, r.client, wanted)
 }
 
-// reports are what the replicas say in their Leases.
+// reports returns the reports of the replicas, from their Leases.
 func (r *reconciler) reports(ctx context.Context) ([]replicaReport, error) {
 	var leases coordinationv1.LeaseList
 	if err := r.client.List(ctx, &leases, client.InNamespace(r.namespace), client.HasLabels{replicaLabel}); err != nil {
@@ -236,7 +235,7 @@ func (r *reconciler) reports(ctx context.Context) ([]replicaReport, error) {
 	return reports, nil
 }
 
-// prune deletes the artifacts that nobody loads any more.
+// prune deletes the artifacts that no replica loads.
 func (r *reconciler) prune(ctx context.Context, object *v1alpha1.PolicySource) error {
 	var all corev1.ConfigMapList
 	if err := r.client.List(ctx, &all, client.InNamespace(r.namespace), client.MatchingLabels{sourceLabel: object.Name}); err != nil {

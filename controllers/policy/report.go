@@ -20,11 +20,12 @@ import (
 )
 
 const (
-	// replicaLabel marks the Leases in which replicas report.
+	// replicaLabel is the label of the Leases of replicas.
 	replicaLabel = "lintel.dev/replica"
 	// servingAnnotation holds JSON {source: digest}.
 	servingAnnotation = "lintel.dev/serving"
-	// settingsAnnotation holds JSON {source: settings}: as what it is served.
+	// settingsAnnotation holds JSON {source: settings}: the settings that the replica serves
+	// each source with.
 	settingsAnnotation = "lintel.dev/settings"
 	// limitsAnnotation holds JSON {source: ["package: limit"]}.
 	limitsAnnotation = "lintel.dev/limits"
@@ -38,18 +39,18 @@ const (
 	reportInterval = 10 * time.Second
 	// reportExpiry is how long a replica counts as live after its last report.
 	reportExpiry = 3 * reportInterval
-	// limitsMemory is how long a policy that has reached a limit is reported.
+	// limitsMemory is how long a policy that reached a limit is reported.
 	limitsMemory = 10 * time.Minute
 )
 
-// replicaReport is what a replica reports that it serves.
+// replicaReport is the content of a replica's report.
 type replicaReport struct {
 	replica string
 	digests map[string]string // by source
-	// settings are, by source, a digest of its settings: nil of a replica that says nothing.
+	// settings maps sources to digests of their settings: nil if a replica does not report them.
 	settings map[string]string
 	limits   map[string][]string // by source: what reached a limit in the last minutes
-	// notified is, by source, the last push notification.
+	// notified maps sources to their last push notifications.
 	notified map[string]string
 	// notCalled is why the API server does not call the webhooks for the replica's canary
 	// requests; empty if it does.
@@ -57,7 +58,7 @@ type replicaReport struct {
 	renewed   time.Time
 }
 
-// readReport reads a Lease: false where it is none of a replica's.
+// readReport reads a Lease. It returns false if the Lease is not a replica's report.
 func readReport(lease *coordinationv1.Lease) (replicaReport, bool) {
 	r := replicaReport{replica: lease.Labels[replicaLabel], digests: map[string]string{}}
 	if r.replica == "" || lease.Spec.RenewTime == nil {
@@ -72,7 +73,7 @@ func readReport(lease *coordinationv1.Lease) (replicaReport, bool) {
 	return r, json.Unmarshal([]byte(lease.Annotations[servingAnnotation]), &r.digests) == nil
 }
 
-// settingsOf are the settings with which replicas serve a source, by replica.
+// settingsOf returns the settings with which replicas serve a source, by replica.
 func settingsOf(name string, reports []replicaReport) map[string]string {
 	out := map[string]string{}
 	for _, r := range reports {
@@ -83,7 +84,7 @@ func settingsOf(name string, reports []replicaReport) map[string]string {
 	return out
 }
 
-// notificationsOf are the last push notifications for one source, by replica.
+// notificationsOf returns the last push notifications for one source, by replica.
 func notificationsOf(name string, reports []replicaReport) map[string]string {
 	out := map[string]string{}
 	for _, r := range reports {
@@ -94,8 +95,8 @@ func notificationsOf(name string, reports []replicaReport) map[string]string {
 	return out
 }
 
-// notCalledBy is why the API server does not call the webhooks, by the first live replica
-// that reports it; empty if none does.
+// notCalledBy returns the reason of the first live replica that reports that the API server does
+// not call the webhooks; empty if none does.
 func notCalledBy(reports []replicaReport, now time.Time) string {
 	for _, r := range reports {
 		if r.notCalled != "" && now.Sub(r.renewed) <= reportExpiry {
@@ -105,8 +106,7 @@ func notCalledBy(reports []replicaReport, now time.Time) string {
 	return ""
 }
 
-// reporter writes what this replica serves into a Lease of its own: on change, and
-// every ten seconds.
+// reporter writes the state of this replica to its own Lease: on change, and every ten seconds.
 type reporter struct {
 	client    client.Client
 	live      *engine.Live
@@ -121,15 +121,15 @@ type reporter struct {
 	notified map[string]string // by source
 }
 
-// newReporter makes the reporter of a replica. With the uid of its Pod, the Lease
-// goes with the Pod.
+// newReporter returns the reporter of a replica. With the uid of its Pod, the Lease is deleted
+// with the Pod.
 func newReporter(c client.Client, live *engine.Live, namespace, replica, podUID string) *reporter {
 	r := &reporter{notCalled: func() string { return "" }, client: c, live: live, namespace: namespace, replica: replica, podUID: podUID, changed: make(chan struct{}, 1), notified: map[string]string{}}
 	live.OnChange(func(*engine.Snapshot) { r.hurry() })
 	return r
 }
 
-// notify tells the leader that the origin of a source has changed.
+// notify informs the leader that the origin of a source has changed.
 func (r *reporter) notify(source string) {
 	r.mu.Lock()
 	r.notified[source] = time.Now().UTC().Format(time.RFC3339Nano)
@@ -137,7 +137,7 @@ func (r *reporter) notify(source string) {
 	r.hurry()
 }
 
-// hurry reports now. It never blocks: one pending report is enough for any number of
+// hurry triggers a report. It never blocks: one pending report is enough for any number of
 // changes.
 func (r *reporter) hurry() { signal(r.changed, struct{}{}) }
 
@@ -206,12 +206,12 @@ func (r *reporter) write(ctx context.Context) error {
 	return nil
 }
 
-// withdraw deletes the Lease, so that nobody waits for a replica that has ended.
+// withdraw deletes the Lease, so that the leader does not wait for a replica that has ended.
 func (r *reporter) withdraw() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: r.leaseName(), Namespace: r.namespace}}
-	// A Lease that stays expires on its own.
+	// A Lease that is not deleted expires.
 	_ = r.client.Delete(ctx, lease)
 	return nil
 }

@@ -24,24 +24,23 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// discoveryInterval is how often the cluster is asked for its kinds when nothing says
-// that they have changed.
+// discoveryInterval is the interval of discovery without signs of a change.
 const discoveryInterval = 30 * time.Second
 
-// discoveryDelays are the pauses before the cluster is asked after a change: the first
-// lets many changes become one, the others are there because the API server lists a
-// kind a while after it has accepted it.
+// discoveryDelays are the delays of discovery after a change: the first merges many
+// changes into one, the others exist because the API server lists a kind some time after
+// it has accepted it.
 var discoveryDelays = []time.Duration{100 * time.Millisecond, time.Second, 3 * time.Second}
 
-// kindSources are the kinds whose objects add kinds to the API server. No more than
-// their metadata is read.
+// kindSources are the kinds whose objects add kinds to the API server. Only their metadata is
+// read.
 var kindSources = []schema.GroupVersionKind{
 	{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
 	{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"},
 }
 
-// Caches are how a manager's cache holds what policies need: artifacts and reports of the
-// platform's namespace, and of kinds that add kinds only that they change.
+// Caches configures a manager's cache for package policy: artifacts and reports only in the
+// platform's namespace, and only the metadata of objects that add kinds.
 func Caches(namespace string) map[client.Object]cache.ByObject {
 	labelled := func(label string) cache.ByObject {
 		selector, err := labels.Parse(label)
@@ -55,7 +54,7 @@ func Caches(namespace string) map[client.Object]cache.ByObject {
 	return byObject
 }
 
-// resourceTable keeps the table of kinds what the cluster serves.
+// resourceTable keeps the table of kinds in sync with the cluster.
 type resourceTable struct {
 	discovery discovery.DiscoveryInterface
 	live      *engine.Live
@@ -65,7 +64,7 @@ type resourceTable struct {
 	interval  time.Duration
 }
 
-// newResourceTable makes a resourceTable and reads the cluster once.
+// newResourceTable returns a resourceTable after reading the cluster once.
 func newResourceTable(d discovery.DiscoveryInterface, live *engine.Live, informers cache.Informers) (*resourceTable, error) {
 	t := &resourceTable{discovery: d, live: live, informers: informers, changed: make(chan struct{}, 1), interval: discoveryInterval}
 	return t, t.refresh()
@@ -78,7 +77,7 @@ func (t *resourceTable) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	asked := len(discoveryDelays) // how often since the last change
+	tries := len(discoveryDelays) // discoveries since the last change
 	timer := time.NewTimer(t.interval)
 	defer timer.Stop()
 	for {
@@ -86,26 +85,26 @@ func (t *resourceTable) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-t.changed:
-			if asked == 0 {
-				continue // it is about to be
+			if tries == 0 {
+				continue // discovery is already scheduled
 			}
-			asked = 0
+			tries = 0
 		case <-timer.C:
-			asked++
+			tries++
 			if err := t.refresh(); err != nil {
 				log.FromContext(ctx).Error(err, "keeping the table of kinds as it was")
 			}
 		}
-		if asked < len(discoveryDelays) {
-			timer.Reset(discoveryDelays[asked])
+		if tries < len(discoveryDelays) {
+			timer.Reset(discoveryDelays[tries])
 		} else {
 			timer.Reset(t.interval)
 		}
 	}
 }
 
-// watch notes changes of the objects of a kind. It does not wait for the first list: a
-// permission that is missing must not keep the manager from serving.
+// watch records changes of the objects of a kind. It does not wait for the first list: a missing
+// permission must not prevent the manager from serving.
 func (t *resourceTable) watch(ctx context.Context, kind schema.GroupVersionKind) error {
 	informer, err := t.informers.GetInformer(ctx, object.MetadataOf(kind), cache.BlockUntilSynced(false))
 	if err != nil {
@@ -125,8 +124,7 @@ func (t *resourceTable) watch(ctx context.Context, kind schema.GroupVersionKind)
 // noteChange never blocks: one pending note is enough for any number of changes.
 func (t *resourceTable) noteChange() { signal(t.changed, struct{}{}) }
 
-// ReadResources asks a cluster for its kinds. A group whose API server is down is
-// missing; the others are whole.
+// ReadResources reads the kinds of a cluster. It omits groups whose API server is down.
 func ReadResources(d discovery.ServerResourcesInterface) ([]admission.Resource, error) {
 	groups, lists, err := d.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
@@ -148,8 +146,7 @@ func (t *resourceTable) refresh() error {
 	return nil
 }
 
-// resourcesOf lists every version, the preferred one of each group first, and leaves
-// out subresources.
+// resourcesOf lists every version, the preferred one of each group first, without subresources.
 func resourcesOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []admission.Resource {
 	preferred := map[string]bool{}
 	for _, group := range groups {

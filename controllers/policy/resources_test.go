@@ -65,7 +65,7 @@ func TestANewKindIsNoticedAtOnce(t *testing.T) {
 			live := engine.NewLive(admission.BuiltinResources())
 			table, err := newResourceTable(discoveryOf{serves: listed}, live, informers)
 			require.NoError(t, err)
-			table.interval = 24 * time.Hour // at once, and not the next time
+			table.interval = 24 * time.Hour // the update must happen immediately, not at the next interval
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- table.Start(ctx) }()

@@ -13,26 +13,26 @@ import (
 	"github.com/lintel-policy/lintel/policies/source/schema"
 )
 
-// clusterSchemas reads from a cluster which fields the kinds have that policies name,
-// and keeps that until the cluster says something else. What cannot be read is not
-// known: policies do not wait for it.
+// clusterSchemas reads from a cluster the fields of the kinds that policies name, and caches
+// them until the cluster changes. Schemas that cannot be read count as unknown: policies do not
+// wait for them.
 type clusterSchemas struct {
 	client openapi.Client
-	// failed hears of what cannot be read.
+	// failed is called with read errors.
 	failed func(error)
 
 	mu    sync.Mutex
 	known map[string]*documentKinds // by path, such as apis/apps/v1
 }
 
-// documentKinds are kinds of one document.
+// documentKinds are the kinds of one document.
 type documentKinds struct {
 	url   string                    // changes with the content
 	kinds map[string]*schema.Schema // nil for those that the document does not have
 }
 
-// newClusterSchemas reads by a client, which has to have a timeout. Every
-// authenticated user may read these documents.
+// newClusterSchemas reads with a client, which must have a timeout. Every authenticated user may
+// read these documents.
 func newClusterSchemas(client openapi.Client, failed func(error)) *clusterSchemas {
 	return &clusterSchemas{client: client, failed: failed, known: map[string]*documentKinds{}}
 }
@@ -63,7 +63,7 @@ func (c *clusterSchemas) Schemas(ctx context.Context, kinds []admission.GroupVer
 	return found
 }
 
-// versions are the schemas of a kind in each version that it may come in.
+// versions are the schemas of a kind, by version.
 func (c *clusterSchemas) versions(ctx context.Context, paths map[string]openapi.GroupVersion, kind admission.GroupVersionKind) ([]*schema.Schema, error) {
 	prefix := "apis/" + kind.Group + "/"
 	if kind.Group == "" {

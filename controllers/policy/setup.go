@@ -24,41 +24,42 @@ import (
 )
 
 const (
-	// compileTimeout is how long a source may compile: the API server waits five seconds
-	// for the webhook that refuses it. schemaTimeout leaves the compiler most of that.
+	// compileTimeout limits the compilation of a source: the API server waits five seconds for
+	// the webhook that denies it. schemaTimeout leaves most of that time to the compiler.
 	compileTimeout = 4 * time.Second
 	schemaTimeout  = 2 * time.Second
-	// testTimeout is how long the tests of a source may run in the gate.
+	// testTimeout limits the tests of a source in the gate.
 	testTimeout = time.Minute
-	// fetchesAtATime bounds the processes that fetch. One that waits for a slow server
-	// takes next to no memory.
+	// fetchesAtATime limits the processes that fetch. A process that waits for a slow server
+	// needs hardly any memory.
 	fetchesAtATime = 8
 )
 
-// Options are how PolicySources are carried out.
+// Options configure the controllers of PolicySources.
 type Options struct {
-	// Config reaches the cluster, within limits for discovery that a manager's own has not.
+	// Config is the client configuration, with rate limits for discovery that differ from the
+	// manager's.
 	Config *rest.Config
-	// Namespace is where artifacts, reports and Secrets are kept.
+	// Namespace is the namespace of artifacts, reports and Secrets.
 	Namespace string
 	// AllowFileOrigins permits origins on the manager's own disk.
 	AllowFileOrigins bool
-	// ReceiverAddress is where to listen for push notifications, unless it is empty;
-	// ReceiverCertDir, if any, holds tls.crt and tls.key.
+	// ReceiverAddress is the address for push notifications; empty for none. ReceiverCertDir, if
+	// set, contains tls.crt and tls.key.
 	ReceiverAddress, ReceiverCertDir string
-	// Directory is a folder that is kept applied as a PolicySource, unless it is empty.
+	// Directory is a folder that is continuously applied as a PolicySource; empty for none.
 	Directory string
 	// Replica is the name of this process, and PodUID the uid of its Pod, if any.
 	Replica, PodUID string
 	// Registrable is the part of the gate that depends on all policies together.
 	Registrable func([]engine.PolicyInfo, *admission.Resources) error
-	// Metrics gets those of sources.
+	// Metrics registers the metrics of sources.
 	Metrics prometheus.Registerer
 }
 
-// Policies are those of a cluster's PolicySources, on their way to being served.
+// Policies are the policies of a cluster's PolicySources, from the gate to serving.
 type Policies struct {
-	// Live has those that are served.
+	// Live are the served policies.
 	Live *engine.Live
 
 	manager  manager.Manager
@@ -70,8 +71,8 @@ type Policies struct {
 	reporter *reporter
 }
 
-// New sets up what judges and serves policies. It reads the kinds of the cluster, and adds
-// what every replica runs to the manager.
+// New sets up the gate and the loader of policies. It reads the kinds of the cluster and adds
+// the runnables of every replica to the manager.
 func New(mgr manager.Manager, options Options) (*Policies, error) {
 	p := &Policies{Live: engine.NewLive(admission.BuiltinResources()), manager: mgr, options: options}
 	kinds, err := discovery.NewDiscoveryClientForConfig(options.Config)
@@ -101,7 +102,7 @@ func New(mgr manager.Manager, options Options) (*Policies, error) {
 	}}
 	p.origins = newOrigins(&origins{
 		fetch: origin.NewFetcher(program, fetchesAtATime).Fetch,
-		// Secrets are read when they are needed, so that none are kept in memory.
+		// Secrets are read on demand, so that none stay in memory.
 		secrets: mgr.GetAPIReader(), namespace: options.Namespace,
 		allowFile: options.AllowFileOrigins, count: countFetches(options.Metrics),
 	})
@@ -110,7 +111,7 @@ func New(mgr manager.Manager, options Options) (*Policies, error) {
 }
 
 // newCompiler is shared by the webhook, the gate and the loader, so that each revision is
-// compiled once on its way. It checks what policies refer to by the schemas of the cluster.
+// compiled once. It checks the references of policies against the schemas of the cluster.
 func (p *Policies) newCompiler(program string) (*source.Compiler, error) {
 	bounded := rest.CopyConfig(p.options.Config)
 	bounded.Timeout = schemaTimeout
@@ -134,7 +135,8 @@ func (p *Policies) addRunnables(table *resourceTable) error {
 		receiver := newReceiver(&receiver{
 			address: p.options.ReceiverAddress, certDir: p.options.ReceiverCertDir, namespace: p.options.Namespace,
 			sources: p.manager.GetClient(), secrets: p.manager.GetAPIReader(),
-			// The leader looks at once; another replica tells it in its report.
+			// The leader checks the origin immediately; other replicas notify it in their
+			// reports.
 			notify: func(source string) {
 				select {
 				case <-p.manager.Elected():
@@ -157,9 +159,9 @@ func (p *Policies) addRunnables(table *resourceTable) error {
 	return nil
 }
 
-// AddControllers adds the controllers of PolicySources. unregistered returns why the API
-// server does not call for the policies of a snapshot, and whether it did before; refresh is
-// to be called when that changes.
+// AddControllers adds the controllers of PolicySources. unregistered returns why the API server
+// does not call the webhooks for the policies of a snapshot, and whether it did before; the
+// caller must call refresh when that changes.
 func (p *Policies) AddControllers(unregistered func(digest string) (why string, lost bool)) (refresh func(), err error) {
 	reconciler := newReconciler(p, unregistered)
 	loader := newLoader(p.manager.GetClient(), p.Live, p.objects, p.options.Namespace, p.compiler)
@@ -170,23 +172,23 @@ func (p *Policies) AddControllers(unregistered func(digest string) (why string, 
 	)
 }
 
-// ReportNotCalled has this replica report why the API server does not call the webhooks,
-// which notCalled returns; empty if it does. It must be called before the manager starts.
-// changed is to be called when that changes.
+// ReportNotCalled adds to the reports of this replica why the API server does not call the
+// webhooks, which notCalled returns; empty if it does. It must be called before the manager
+// starts. The caller must call changed whenever the result changes.
 func (p *Policies) ReportNotCalled(notCalled func() string) (changed func()) {
 	p.reporter.notCalled = notCalled
 	return p.reporter.hurry
 }
 
-// Cluster is the newest version of the cluster objects that policies require.
+// Cluster is the newest snapshot of the cluster objects that policies require.
 func (p *Policies) Cluster() *clusterdata.Objects { return p.objects.Current() }
 
-// Judge has the gate judge a source.
+// Judge runs the gate for a source.
 func (p *Policies) Judge(ctx context.Context, candidate definition.Source) (source.Verdict, error) {
 	return p.gate.Judge(ctx, candidate, p.Live)
 }
 
-// Readable says why policies may not read a kind, and how to permit it: "" where they may.
+// Readable returns why policies may not read a kind, and how to permit it: "" if they may.
 func (p *Policies) Readable(ctx context.Context, kind admission.GroupVersionKind) (string, error) {
 	found, err := unmetRequires(ctx, p.manager.GetClient(), p.Live.Resources(), []admission.GroupVersionKind{kind})
 	if found == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/source/origin"
 )
 
-// The reasons of conditions, beside those of the gate.
+// The reasons of conditions, in addition to those of the gate.
 const (
 	ReasonCompiled            = "Compiled"
 	ReasonRequiresForbidden   = "RequiresForbidden"
@@ -34,31 +34,31 @@ const (
 	ReasonSuspended           = "Suspended"
 )
 
-// facts are what a status is computed from.
+// facts are the input of the status.
 type facts struct {
 	object *v1alpha1.PolicySource
-	// origin is what was found where the policies are kept: nil for those that are in
-	// the object, and while the source is suspended.
+	// origin is the result of the last check of the origin: nil for inline policies and while
+	// the source is suspended.
 	origin *look
-	// verdict is about the latest revision that was read: nil where there is none.
+	// verdict is about the latest revision: nil if there is none.
 	verdict *source.Verdict
-	// stored is why the artifact could not be stored: nil where it was.
+	// stored is the error of storing the artifact: nil if it was stored.
 	stored error
-	// unmet is why what the policies require cannot be read: nil where it can.
+	// unmet is why the kinds that the policies require cannot be read: nil if they can.
 	unmet *unmet
-	// missing is which of the objects that it requires the leader has not got itself:
-	// nil where it has all.
+	// missing is one of the required kinds that the leader has not cached itself: nil if it has
+	// all.
 	missing *missingError
-	// replicas are the live replicas, with the digest that each serves of this source.
+	// replicas are the live replicas, with the digest of this source that each serves.
 	replicas []v1alpha1.ReplicaStatus
-	// settings are those with which replicas serve it, by replica: scope, parameters and
-	// the like may change while the files stay.
+	// settings are those with which replicas serve the source, by replica: scope, parameters and
+	// the like may change without a change of the files.
 	settings map[string]string
 	// limits are the policies of this source that reached a limit in the last minutes, on any
 	// replica.
 	limits []string
-	// unregistered is why the API server does not call for the live policies: "" where it
-	// does. It did before where lost is true.
+	// unregistered is why the API server does not call the webhooks for the live policies: "" if
+	// it does. lost reports that it did before.
 	unregistered string
 	lost         bool
 	// notCalled is why the API server does not call the webhooks although they are
@@ -66,8 +66,8 @@ type facts struct {
 	notCalled string
 }
 
-// status is what the PolicySource says next. Conditions keep their transition time
-// where they do not change.
+// status returns the next status of the PolicySource. Unchanged conditions keep their transition
+// time.
 func status(f facts) v1alpha1.PolicySourceStatus {
 	s := statusWriter{facts: f, next: *f.object.Status.DeepCopy()}
 	s.next.ObservedGeneration = f.object.Generation
@@ -80,14 +80,14 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 	s.looked()
 	switch {
 	case f.verdict == nil:
-		s.unjudged()
+		s.keepConditions()
 	case f.verdict.Set == nil:
 		s.refused()
 	default:
 		s.passed()
 	}
 	if f.origin != nil && f.origin.failure != nil {
-		s.set(v1alpha1.ConditionReady, false, f.origin.failure.Reason, s.keeping(f.origin.failure.Message))
+		s.set(v1alpha1.ConditionReady, false, f.origin.failure.Reason, s.withLiveRevision(f.origin.failure.Message))
 	}
 	return s.next
 }
@@ -98,22 +98,22 @@ type statusWriter struct {
 	next v1alpha1.PolicySourceStatus
 }
 
-// maxMessage is how long the message of a source's condition is, in bytes.
+// maxMessage is the maximum length of a condition's message, in bytes.
 const maxMessage = 1024
 
 func (s *statusWriter) set(kind string, ok bool, reason, message string) {
 	object.Conditions{List: &s.next.Conditions, Generation: s.object.Generation}.Set(kind, ok, reason, object.Shorten(message, maxMessage))
 }
 
-// keeping adds to a message what is live in spite of it.
-func (s *statusWriter) keeping(message string) string {
+// withLiveRevision appends to a message which revision stays live.
+func (s *statusWriter) withLiveRevision(message string) string {
 	if s.next.Digest == "" {
 		return message
 	}
 	return message + "; the last good revision " + s.next.Revision + " stays live"
 }
 
-// looked is about the look at the origin, and the signature that it found.
+// looked sets the conditions about the check of the origin and its signature.
 func (s *statusWriter) looked() {
 	spec := s.object.Spec
 	if spec.Inline != nil {
@@ -134,8 +134,8 @@ func (s *statusWriter) looked() {
 	}
 }
 
-// unjudged is a status without a revision to judge: the conditions of the last one stay.
-func (s *statusWriter) unjudged() {
+// keepConditions is a status without a revision to evaluate: the conditions of the last one stay.
+func (s *statusWriter) keepConditions() {
 	switch {
 	case s.object.Spec.Suspend && s.next.Digest == "":
 		s.set(v1alpha1.ConditionReady, false, ReasonSuspended, "suspended before any revision was live: set spec.suspend to false")
@@ -146,7 +146,7 @@ func (s *statusWriter) unjudged() {
 	}
 }
 
-// refused is the status of a revision that the gate does not let live.
+// refused is the status of a revision that the gate rejects.
 func (s *statusWriter) refused() {
 	s.next.Errors = nil
 	verdict := s.verdict
@@ -159,7 +159,7 @@ func (s *statusWriter) refused() {
 	if s.origin != nil {
 		message = "revision " + s.origin.answer.Revision + ": " + message
 	}
-	message = s.keeping(message)
+	message = s.withLiveRevision(message)
 	if verdict.OutsideScope {
 		s.set(v1alpha1.ConditionWithinScope, false, verdict.Reason, message)
 	} else {
@@ -168,7 +168,7 @@ func (s *statusWriter) refused() {
 	s.set(v1alpha1.ConditionReady, false, verdict.Reason, message)
 }
 
-// passed is the status of a revision that is live, or on its way.
+// passed is the status of a revision that passed the gate.
 func (s *statusWriter) passed() {
 	s.next.Errors = nil
 	set := s.verdict.Set
@@ -199,7 +199,8 @@ func (s *statusWriter) passed() {
 	s.served(counts, ReasonServing)
 }
 
-// served says whether all replicas serve the live revision, and are called for it.
+// served reports whether all replicas serve the live revision and the API server calls them for
+// it.
 func (s *statusWriter) served(what, reason string) {
 	serving := 0
 	for _, replica := range s.replicas {
@@ -232,14 +233,14 @@ func (s *statusWriter) served(what, reason string) {
 	}
 }
 
-// upToDate says whether a replica serves the source with the settings that it has now.
+// upToDate reports whether a replica serves the source with its current settings.
 func (s *statusWriter) upToDate(replica string) bool {
 	settings, reported := s.settings[replica]
 	return !reported || settings == source.FromPolicySource(s.object, nil, s.next.Revision).Settings()
 }
 
-// serving folds the Leases of the replicas into what each serves of one source.
-// since keeps the time of a replica that serves what it served before.
+// serving merges the Leases of the replicas into the revision that each serves of one source.
+// The since field keeps its time for a replica whose revision did not change.
 func serving(name string, reports []replicaReport, previous []v1alpha1.ReplicaStatus, now time.Time) []v1alpha1.ReplicaStatus {
 	var out []v1alpha1.ReplicaStatus
 	for _, r := range reports {
@@ -257,7 +258,7 @@ func serving(name string, reports []replicaReport, previous []v1alpha1.ReplicaSt
 	return out
 }
 
-// limitsOf are what the live replicas report of one source, each once.
+// limitsOf lists the limits that live replicas report for one source, without duplicates.
 func limitsOf(name string, reports []replicaReport, now time.Time) []string {
 	var out []string
 	for _, r := range reports {

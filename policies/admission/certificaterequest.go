@@ -18,7 +18,7 @@ var requestResources = map[[2]string]bool{
 }
 
 // CertificateRequest is the certificate request that the object carries, as policies read
-// it: nil where it carries none.
+// it: nil if it carries none.
 func (r *Review) CertificateRequest() *ast.Term {
 	if !requestResources[[2]string{r.Resource.Group, r.Resource.Resource}] {
 		return nil
@@ -30,7 +30,7 @@ func (r *Review) CertificateRequest() *ast.Term {
 	}
 	text, err := base64.StdEncoding.DecodeString(string(encoded))
 	if err != nil {
-		return requestTerm(csr.Unreadable("spec.request is not base64"))
+		return requestTerm(csr.Unreadable("spec.request: must be base64"))
 	}
 	return requestTerm(csr.Parse(text))
 }

@@ -20,7 +20,7 @@ func TestDecodeReviewRefuses(t *testing.T) {
 	cases := map[string]struct{ body, uid, message string }{
 		"nothing":           {"", "", "unexpected EOF"},
 		"not JSON":          {"hello", "", "the AdmissionReview cannot be read"},
-		"a list":            {"[]", "", "the body is not an AdmissionReview: it is not a JSON object"},
+		"a list":            {"[]", "", "request body: must be an AdmissionReview as a JSON object"},
 		"truncated":         {strings.TrimSuffix(admissionReview(request), "}}"), "0001", "unexpected EOF"},
 		"cut before uid":    {admissionReview(request)[:80], "", "unexpected EOF"},
 		"something behind":  {admissionReview(request) + "{}", "0001", "more than one JSON value"},

@@ -1,7 +1,7 @@
-// Package admission is what an API server asks: a Review, decoded from an AdmissionReview
+// Package admission decodes requests of an API server: a Review, decoded from an AdmissionReview
 // as strictly as package terms decodes, and the kinds that a cluster serves.
 //
-// Invariant: a Review and a table of Resources never change once they are made, and may be
-// used by any number of goroutines. An object of a review is checked when it arrives, and
-// becomes terms when somebody first asks for it.
+// Invariant: a Review and a table of Resources are immutable and may be used by any number of
+// goroutines. An object of a review is validated on arrival, and converted to terms on first
+// use.
 package admission

@@ -25,7 +25,7 @@ type Object struct {
 // NewObject is an object that is decoded already.
 func NewObject(object ast.Object) *Object { return &Object{object: object} }
 
-// Value is nil where there is no object.
+// Value is nil if there is no object.
 func (l *Object) Value() ast.Object {
 	if l == nil {
 		return nil
@@ -79,9 +79,9 @@ func (o *requestObjects) place(name string) **Object {
 	}
 }
 
-// decodeEnvelope decodes an AdmissionReview but for the objects in its request, which
-// it checks as strictly and returns beside it. It may refuse what DecodeUpTo does
-// not, and words its errors otherwise.
+// decodeEnvelope decodes an AdmissionReview except for the objects in its request, which it
+// validates as strictly and returns separately. It may return an error where DecodeUpTo does
+// not, and its error messages differ.
 func decodeEnvelope(text []byte) (*ast.Term, requestObjects, error) {
 	d := terms.NewDecoder(text, terms.MaxValues)
 	defer d.Release()

@@ -11,7 +11,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// eagerReview is DecodeReview without laziness: what it must agree with.
+// eagerReview is DecodeReview without laziness, the reference for DecodeReview.
 func eagerReview(body []byte) (ast.Object, error) {
 	term, err := terms.DecodeUpTo(body, terms.MaxValues)
 	if err != nil {
@@ -20,7 +20,7 @@ func eagerReview(body []byte) (ast.Object, error) {
 	root, _ := term.Value.(ast.Object)
 	request, _ := terms.Lookup(root, "request").(ast.Object)
 	if request == nil || terms.Text(root, "kind") != "AdmissionReview" || terms.Text(root, "apiVersion") != "admission.k8s.io/v1" {
-		return nil, nil // what is said of those is not about their contents
+		return nil, nil // these errors do not depend on the contents
 	}
 	review, err := newReview(request, requestObjects{})
 	if err == nil {
@@ -106,7 +106,7 @@ func TestDecodeReviewChecksWhatItLeaves(t *testing.T) {
 			review, err := DecodeReview(body)
 			if c.code == 0 {
 				require.NoError(t, err)
-				// At the very end of what is allowed it may be decoded at once.
+				// Close to the size limit it may be decoded immediately.
 				require.Equal(t, name != "null" && name != "as deep", review.New != nil && review.New.text != nil)
 				return
 			}
@@ -118,8 +118,8 @@ func TestDecodeReviewChecksWhatItLeaves(t *testing.T) {
 	}
 }
 
-// TestTheObjectIsThatOfTheRequest: one of the same name beside the request is no object
-// under review.
+// TestTheObjectIsThatOfTheRequest: a field "object" next to the request is not the object under
+// review.
 func TestTheObjectIsThatOfTheRequest(t *testing.T) {
 	const other = `"other":{"object":{"other":1},"oldObject":{"other":2}}`
 	body := admissionReview(request)

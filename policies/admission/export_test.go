@@ -1,4 +1,4 @@
 package admission
 
-// IsDecoded says whether the object has become terms.
+// IsDecoded reports whether the object has become terms.
 func (o *Object) IsDecoded() bool { return o.text == nil }

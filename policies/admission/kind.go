@@ -17,14 +17,14 @@ func GroupOf(apiVersion string) string {
 	return group
 }
 
-// GroupVersionKind names a kind; the version may be empty where it does not matter.
+// GroupVersionKind names a kind; the version may be empty if it does not matter.
 type GroupVersionKind struct {
 	Group   string `json:"group"`
 	Version string `json:"version,omitempty"`
 	Kind    string `json:"kind"`
 }
 
-// WithoutVersion is the kind in whatever version.
+// WithoutVersion returns the kind with an empty version, to match any version.
 func (k GroupVersionKind) WithoutVersion() GroupVersionKind {
 	return GroupVersionKind{Group: k.Group, Kind: k.Kind}
 }
@@ -44,7 +44,7 @@ type GroupVersionResource struct {
 	Resource string `json:"resource"`
 }
 
-// ObjectKind is the kind that an object names, or else that of its request.
+// ObjectKind is the kind that an object names, otherwise the kind of its request.
 func ObjectKind(object ast.Object, request GroupVersionKind) GroupVersionKind {
 	apiVersion, kind := terms.Text(object, "apiVersion"), terms.Text(object, "kind")
 	if kind == "" {

@@ -86,7 +86,7 @@ func (m *MaintenanceRule) matches(r *Review) bool {
 	return slices.ContainsFunc(terms.Texts(terms.Lookup(r.userInfo, "groups")), func(group string) bool { return slices.Contains(m.Groups, group) })
 }
 
-// ChangesOnly reports whether an UPDATE changes nothing but fields of metadata, and what the
+// ChangesOnly reports whether an UPDATE changes only fields of metadata and the fields that the
 // API server itself changes with every write.
 func (r *Review) ChangesOnly(fields ...string) bool {
 	if r.Operation != "UPDATE" || r.New == nil || r.Old == nil {

@@ -21,10 +21,10 @@ var podTemplates = map[GroupVersionKind][]string{
 	{Group: "batch", Kind: "CronJob"}:          {"spec", "jobTemplate", "spec", "template"},
 }
 
-// WorkloadKinds are the kinds whose Pod template `expand` judges.
+// WorkloadKinds are the kinds whose Pod template is evaluated with `expand`.
 func WorkloadKinds() []GroupVersionKind { return slices.Collect(maps.Keys(podTemplates)) }
 
-// PodKind is that of Pods.
+// PodKind is the kind of Pods.
 var PodKind = GroupVersionKind{Version: "v1", Kind: "Pod"}
 
 // PodReview is a review of the Pod that a workload's template describes, named
@@ -110,8 +110,8 @@ func withOwner(metadata ast.Object, workload *Review) ast.Object {
 	))))
 }
 
-// PodTemplatePath is the path of the Pod template of a workload kind; known is false
-// for kinds that `expand` does not judge.
+// PodTemplatePath is the path of the Pod template of a workload kind; known is false for kinds
+// that `expand` does not support.
 func PodTemplatePath(workload GroupVersionKind) (path []string, known bool) {
 	path, known = podTemplates[GroupVersionKind{Group: workload.Group, Kind: workload.Kind}]
 	return path, known

@@ -22,7 +22,7 @@ type Resources struct {
 	versions map[GroupVersionKind][]string // the preferred one first
 }
 
-// NewResources makes a table; the first entry for a kind or a name wins, so list
+// NewResources returns a table; the first entry for a kind or a name wins, so list
 // the preferred version first.
 func NewResources(list []Resource) *Resources {
 	t := &Resources{
@@ -69,8 +69,8 @@ func (t *Resources) ByName(group, name string) (Resource, bool) {
 	return r, ok
 }
 
-// KindOf is the kind of the resource a review is about: for a subresource such as
-// scale or exec, that of its parent.
+// KindOf returns the kind of the reviewed resource: for a subresource such as scale or exec, the
+// kind of its parent.
 func (t *Resources) KindOf(r *Review) GroupVersionKind {
 	if r.SubResource == "" {
 		return r.Kind
@@ -85,8 +85,8 @@ func (t *Resources) KindOf(r *Review) GroupVersionKind {
 // a cluster.
 func BuiltinResources() *Resources { return BuiltinResourcesWith() }
 
-// BuiltinResourcesWith is BuiltinResources with the resources of definitions at hand, which
-// come before what is known of their kinds.
+// BuiltinResourcesWith returns BuiltinResources with additional definitions, which take
+// precedence over the built-in ones of their kinds.
 func BuiltinResourcesWith(defined ...Resource) *Resources {
 	return NewResources(slices.Concat(defined, KubernetesResources(), readResources(addedResources)))
 }
@@ -111,9 +111,8 @@ func readResources(table string) []Resource {
 	return list
 }
 
-// kubernetesResources are the kinds of Kubernetes 1.36 in the versions that it serves
-// unless it is told otherwise, the preferred one first, as its discovery documents list
-// them.
+// kubernetesResources are the kinds of Kubernetes 1.36 in the versions served by default, the
+// preferred one first, as in its discovery documents.
 const kubernetesResources = `
 v1 Pod pods namespaced
 v1 Binding bindings namespaced

@@ -38,7 +38,7 @@ type Review struct {
 	userInfo ast.Object
 }
 
-// ReviewError says why a review cannot be read, and how to answer it.
+// ReviewError explains why a review cannot be read, and how to answer it.
 type ReviewError struct {
 	// UID is the request's, when it could be read: then the answer is HTTP 200
 	// with allowed: false and Code in the status. Without one it is HTTP 400.
@@ -50,8 +50,8 @@ type ReviewError struct {
 // Error is the message.
 func (e *ReviewError) Error() string { return e.Message }
 
-// ErrBusy says that there was no room to judge a review in time: whoever asks again later
-// may be answered.
+// ErrBusy reports that there was no capacity to evaluate a review in time; a later retry may
+// succeed.
 var ErrBusy = errors.New("too many requests")
 
 // DecodeReview reads an AdmissionReview. The error is a *ReviewError.
@@ -82,7 +82,7 @@ func DecodeReview(body []byte) (*Review, error) {
 	}
 	switch {
 	case root == nil:
-		return fail("the body is not an AdmissionReview: it is not a JSON object")
+		return fail("request body: must be an AdmissionReview as a JSON object")
 	case terms.Text(root, "kind") != "AdmissionReview":
 		return fail("the body is of kind %q, not AdmissionReview", terms.Text(root, "kind"))
 	case terms.Text(root, "apiVersion") != "admission.k8s.io/v1":
@@ -100,7 +100,7 @@ func DecodeReview(body []byte) (*Review, error) {
 	return review, nil
 }
 
-// NewReview makes a review from an AdmissionRequest in JSON, for callers that ask
+// NewReview returns a review from an AdmissionRequest in JSON, for callers that ask
 // without an API server.
 func NewReview(request []byte) (*Review, error) {
 	object, err := decodeRequest(request)
@@ -126,7 +126,7 @@ func decodeRequest(request []byte) (ast.Object, error) {
 	return object, nil
 }
 
-// newReview makes a review from an AdmissionRequest, or one from which these objects
+// newReview returns a review from an AdmissionRequest, or one from which these objects
 // have been left out.
 func newReview(request ast.Object, objects requestObjects) (*Review, error) {
 	kind, _ := terms.Lookup(request, "kind").(ast.Object)
@@ -156,7 +156,7 @@ func newReview(request ast.Object, objects requestObjects) (*Review, error) {
 	return r, nil
 }
 
-// check finds what every request of an API server has.
+// check validates the fields that every request of an API server has.
 func (r *Review) check() error {
 	switch {
 	case r.UID == "":
@@ -185,13 +185,13 @@ func (r *Review) CheckValues() error {
 
 func unreadable(err error) string { return fmt.Sprintf("the AdmissionReview cannot be read: %v", err) }
 
-// Object is the object under review as JSON: nil where there is none (DELETE).
+// Object is the object under review as JSON: nil if there is none (DELETE).
 func (r *Review) Object() (json.RawMessage, error) { return encodeObject(r.New.Value()) }
 
 // OldObject is the object before the change as JSON: nil where there was none.
 func (r *Review) OldObject() (json.RawMessage, error) { return encodeObject(r.Old.Value()) }
 
-// UserInfo is who asks, as an authentication.k8s.io UserInfo in JSON.
+// UserInfo is the requesting user, as an authentication.k8s.io UserInfo in JSON.
 func (r *Review) UserInfo() (json.RawMessage, error) {
 	info, _ := terms.Lookup(r.Request(), "userInfo").(ast.Object)
 	return encodeObject(info)
@@ -235,14 +235,14 @@ func (r *Review) DisplayName() string {
 	return cmp.Or(terms.Text(metadata, "name"), terms.Text(oldMetadata, "name"), terms.Text(metadata, "generateName"))
 }
 
-// IsNamespace says whether the review is about a Namespace itself. Its request has
+// IsNamespace reports whether the review is about a Namespace itself. Its request has
 // the object's name as namespace, but the object is in none, and does not exist yet
 // when it is created.
 func (r *Review) IsNamespace() bool {
 	return r.Resource.Group == "" && r.Resource.Resource == "namespaces"
 }
 
-// InNamespaces says whether a review is about an object in a namespace that one of
+// InNamespaces reports whether a review is about an object in a namespace that one of
 // the globs names. A Namespace counts as being in itself.
 func (r *Review) InNamespaces(globs []string) bool {
 	namespace := r.Namespace
@@ -279,7 +279,7 @@ func (r *Review) OnlyRemovesFinalizers() bool {
 	return r.ChangesOnly("finalizers")
 }
 
-// MatchesAny says whether one of the globs matches a name.
+// MatchesAny reports whether one of the globs matches a name.
 func MatchesAny(globs []string, name string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool {
 		if glob != "" && name != "" && glob[0] != name[0] && !strings.ContainsRune(`*?[\`, rune(glob[0])) {

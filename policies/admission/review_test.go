@@ -73,7 +73,7 @@ func TestLabelsAreTexts(t *testing.T) {
 	require.Empty(t, (*Object)(nil).Labels())
 }
 
-// TestTestReviews have the fields of any, and their own where they are given.
+// TestTestReviews: reviews for tests have default fields, overridden by the given ones.
 func TestTestReviews(t *testing.T) {
 	review, err := NewTestReview([]byte(`{"operation":"UPDATE","oldObject":{"apiVersion":"apps/v1","kind":"Deployment"}}`))
 	require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestCertificateRequestsOfReviews(t *testing.T) {
 		want     string // in what policies read, empty where that is nothing
 	}{
 		"no PEM":           {signing, `{"spec":{"request":"` + encoded + `"}}`, `"error": "`},
-		"no base64":        {signing, `{"spec":{"request":"!"}}`, "spec.request is not base64"},
+		"no base64":        {signing, `{"spec":{"request":"!"}}`, "spec.request: must be base64"},
 		"no request":       {signing, `{"spec":{}}`, ""},
 		"another resource": {GroupVersionResource{Version: "v1", Resource: "pods"}, `{"spec":{"request":"!"}}`, ""},
 	} {

@@ -5,9 +5,9 @@ import "slices"
 // Subresource is a subresource whose requests carry an object of a kind.
 type Subresource struct {
 	Group, Resource, Name string
-	// Kind is that of the object: that of the resource, or one that no resource has.
+	// Kind is the kind of the object: the kind of the resource, or one that no resource has.
 	Kind GroupVersionKind
-	// Connect says that its requests have the operation CONNECT, and others CREATE or
+	// Connect reports that its requests have the operation CONNECT, and others CREATE or
 	// UPDATE.
 	Connect bool
 }
@@ -37,7 +37,7 @@ func GatekeeperSubresources() []Subresource {
 	}
 }
 
-// OnlyInSubresources says whether objects of a kind come with subresources alone.
+// OnlyInSubresources reports whether objects of a kind come with subresources alone.
 func (t *Resources) OnlyInSubresources(kind GroupVersionKind) bool {
 	_, known := t.ByKind(kind.Group, kind.Kind)
 	return !known && slices.ContainsFunc(GatekeeperSubresources(), func(one Subresource) bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest is the candidate that a word is most likely a misspelling of; empty where none
+// Nearest is the candidate that a word is most likely a misspelling of; empty if none
 // is near. Case does not count, and the longer the word, the more letters may be wrong.
 func Nearest(word string, candidates []string) string {
 	best, least := "", max(1, min(3, len(word)/3))+1
@@ -22,7 +22,7 @@ func Nearest(word string, candidates []string) string {
 
 // Suggest is "; did you mean …?" for a kind that the table does not have: one of the same
 // name, or nearly, in this or another group, or the kind of a resource of the name. It
-// is empty where nothing is near.
+// is empty if nothing is near.
 func (t *Resources) Suggest(group, kind string) string {
 	all := t.All()
 	inGroup := func(r Resource) bool { return r.Group == group }

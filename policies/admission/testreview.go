@@ -51,7 +51,7 @@ func NewTestObjectReview(object []byte) (*Review, error) {
 	return newReview(withEmptyFields(request), requestObjects{})
 }
 
-// withEmptyFields adds what every AdmissionRequest in JSON has.
+// withEmptyFields adds the fields that every AdmissionRequest in JSON has.
 func withEmptyFields(request ast.Object) ast.Object {
 	for field, value := range map[string]*ast.Term{
 		"uid":       ast.StringTerm(""),

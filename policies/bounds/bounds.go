@@ -2,10 +2,10 @@ package bounds
 
 import "github.com/open-policy-agent/opa/v1/ast"
 
-// Limits are how much of what grows faster than its text OPA may be given to compile:
-// they are counted, so that a text has the same verdict on every machine.
+// Limits bound the compilation work of OPA that grows faster than the text. Work is counted, so
+// that a text has the same verdict on every machine.
 type Limits struct {
-	// Depth is how many terms of a rule may stand in each other.
+	// Depth limits how deep the terms of a rule may be nested.
 	Depth int
 	// Checks is how many expressions OPA may look at for one rule: those within a
 	// comprehension once for each comprehension around it, and once more. AllChecks is
@@ -15,7 +15,7 @@ type Limits struct {
 	// counted in: as long may OPA take to put the expressions of a module in an order in
 	// which each finds its variables.
 	Ordering int
-	// Closures is how many comprehensions and every a rule may have: OPA goes through all
+	// Closures limits the comprehensions and every expressions of a rule: OPA visits all
 	// variables of a body for each.
 	Closures int
 	// Calls is how many calls a rule may have within others, References how many
@@ -24,16 +24,15 @@ type Limits struct {
 	// Dependencies is how many rules all references may name together: one with a
 	// variable in it names every rule that it may stand for.
 	Dependencies int
-	// DependencySteps is how many dependencies OPA may follow to find rules that depend
-	// on themselves: it begins anew at every rule.
+	// DependencySteps limits the dependencies that OPA may follow to find recursive rules: it
+	// starts again at every rule.
 	DependencySteps int
-	// TypeSteps is how many steps it may take to search the types of rules, and to compare
-	// those of what references name with others like them: OPA joins the alternatives anew
-	// for each.
+	// TypeSteps limits the steps for searching the types of rules and for comparing the types of
+	// references with similar ones: OPA joins the alternatives again for each reference.
 	TypeSteps int
 }
 
-// Work is how much of what is bounded there was to compile, as far as that was counted.
+// Work is the amount of bounded work in a compilation, as far as it was counted.
 type Work struct{ Checks, Ordering, Dependencies, DependencySteps, TypeSteps int }
 
 // unbounded is more than any text comes to.

@@ -90,7 +90,7 @@ func TestEachLimit(t *testing.T) {
 		"references to alternatives": {func(l *Limits) { l.TypeSteps = 10_000 },
 			func(n int) string {
 				return "o := {" + repeated(n, `"k%[1]d": {"a%[1]d": 1},`) + "}\n" + strings.Repeat("f(x) := o[x]\n", n)
-			}, 5, 40, "comparing what is referred to, up to rule f, takes more than 10000 steps"},
+			}, 5, 40, "comparing the types of references up to rule f, takes more than 10000 steps"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limits := OfSources
@@ -103,8 +103,8 @@ func TestEachLimit(t *testing.T) {
 	}
 }
 
-// TestTheFirstRuleAtFaultIsNamed: neither those that take what is at fault from it, nor
-// those that were made of it.
+// TestTheFirstRuleAtFaultIsNamed: rules that inherit a fault from another rule, and rules
+// generated from it, are not reported.
 func TestTheFirstRuleAtFaultIsNamed(t *testing.T) {
 	parts := strings.Split(repeated(17, `l%[2]d := {"a": l%[1]d, "b": l%[1]d}`+"\n"), "\n")
 	slices.Reverse(parts)

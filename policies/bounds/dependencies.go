@@ -11,9 +11,9 @@ import (
 // depend on themselves.
 const stepsOfRecursion = 100
 
-// dependenciesStage refuses rules that depend on each other so manifoldly that OPA
-// would take minutes and gigabytes to see whether one depends on itself. It is the last
-// stage before OPA makes the graph of them.
+// dependenciesStage returns errors for rules with so many dependencies that OPA would need
+// minutes and gigabytes to check them for recursion. It is the last stage before OPA builds the
+// dependency graph.
 func (b Limits) dependenciesStage(work *Work) (ast.StageID, ast.CompilerStageDefinition) {
 	return stage(ast.StageRewriteRegoMetadataCalls, "dependencies", func(c *ast.Compiler, first *errorInText) {
 		d := &dependencies{Limits: b, of: map[*ast.Rule][]*ast.Rule{}, seen: map[*ast.Rule]*ast.Rule{}}
@@ -41,13 +41,13 @@ type dependencies struct {
 	rules []*ast.Rule
 	of    map[*ast.Rule][]*ast.Rule
 	seen  map[*ast.Rule]*ast.Rule // the rule from which it was reached last
-	count int                     // of what is in of
+	count int                     // the number of dependencies in of
 	steps int
-	// recursive says that the rule followed last depends on itself.
+	// recursive reports that the rule followed last depends on itself.
 	recursive bool
 }
 
-// collect finds what each rule depends on. It gives the rule at which that is too much.
+// collect finds the dependencies of each rule. It returns the rule that exceeds the limits.
 func (d *dependencies) collect(c *ast.Compiler) (tooMany *ast.Rule) {
 	for _, name := range slices.Sorted(maps.Keys(c.Modules)) {
 		for _, rule := range c.Modules[name].Rules {

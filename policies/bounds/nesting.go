@@ -10,8 +10,9 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// nestingStage refuses rules whose comprehensions, calls or else branches nest so deep
-// that OPA would compile them for minutes or years. It is the first stage that knows all rules.
+// nestingStage returns errors for rules whose comprehensions, calls or `else` branches are nested
+// so deeply that OPA would compile them for minutes or years. It is the first stage that knows
+// all rules.
 func (b Limits) nestingStage(work *Work) (ast.StageID, ast.CompilerStageDefinition) {
 	return stage(ast.StageResolveRefs, "nesting", func(c *ast.Compiler, first *errorInText) {
 		for _, name := range slices.Sorted(maps.Keys(c.Modules)) {
@@ -21,7 +22,7 @@ func (b Limits) nestingStage(work *Work) (ast.StageID, ast.CompilerStageDefiniti
 }
 
 // CheckNesting is the check of a module before it is compiled, which already takes long
-// where terms nest deep: nil where all is within the bounds.
+// where terms nest deep: nil if all is within the bounds.
 func (b Limits) CheckNesting(module *ast.Module) *ast.Error {
 	var first errorInText
 	b.checkNesting(module, &Work{}, &first)
@@ -70,12 +71,12 @@ func (b Limits) checkNesting(module *ast.Module, work *Work, first *errorInText)
 	work.Checks, work.Ordering = work.Checks+all, work.Ordering+ordering
 }
 
-// depthOfEvery is how many terms an every counts for: OPA goes through what it holds
-// several times.
+// depthOfEvery is the number of terms that an every counts for: OPA visits its body several
+// times.
 const depthOfEvery = 4
 
-// deeperThan says whether the terms of a rule without its else branches stand in each
-// other so many times.
+// deeperThan reports whether the terms of a rule, without its else branches, are nested deeper
+// than the limit.
 func deeperThan(rule *ast.Rule, limit int) (deeper bool) {
 	depth := 0
 	depthOf := func(node any) int {
@@ -98,7 +99,7 @@ func deeperThan(rule *ast.Rule, limit int) (deeper bool) {
 
 func withoutElse(rule *ast.Rule) *ast.Rule { return &ast.Rule{Head: rule.Head, Body: rule.Body} }
 
-// counts are what a rule has without its else branches.
+// counts are the counts of a rule without its else branches.
 type counts struct {
 	closures, calls, references int
 	hugeNumber                  bool // one that takes long to compare
@@ -200,7 +201,8 @@ func (e *errorInText) add(rule *ast.Rule, format string, limit int) {
 	}
 }
 
-// standsForAnother says whether a rule was made of another one, which is as deep and as large.
+// standsForAnother reports whether a rule was generated from another one, which has the same
+// depth and size.
 func standsForAnother(rule *ast.Rule) bool {
 	return strings.HasPrefix(rule.Head.Ref().String(), ReservedPrefix)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// shape is the type of a value. Equal types are one shape, so that a shape takes the
-// memory of its own parts alone, however often they stand in each other.
+// shape is the type of a value. Equal types share one shape, so that a shape only takes the
+// memory of its own parts, no matter how often they occur in each other.
 type shape struct {
 	kind  string
 	keys  []string // of an object, those that are constant; the parts begin with their values
@@ -31,7 +31,7 @@ const (
 	shapeUnion  = "union"  // of any of these types
 )
 
-// shape is that of a kind with parts.
+// shape returns the shape of a kind with parts.
 func (t *ruleTypes) shape(kind string, keys []string, parts ...*shape) *shape {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%s %q", kind, keys)
@@ -52,7 +52,7 @@ func (t *ruleTypes) shape(kind string, keys []string, parts ...*shape) *shape {
 	return known
 }
 
-// union is the shape of what has one of several: of any type where there are none.
+// union is the shape of a value that has one of several shapes: any type if there are none.
 func (t *ruleTypes) union(shapes []*shape) *shape {
 	var members []*shape
 	for _, one := range shapes {
@@ -77,7 +77,7 @@ func (t *ruleTypes) union(shapes []*shape) *shape {
 	}
 }
 
-// part is the shape of what stands at a key.
+// part is the shape of the value at a key.
 func (t *ruleTypes) part(whole *shape, key *ast.Term) *shape {
 	if !ast.IsConstant(key.Value) {
 		return t.values(whole)
@@ -102,7 +102,7 @@ func (t *ruleTypes) part(whole *shape, key *ast.Term) *shape {
 	return t.values(whole)
 }
 
-// values is the shape of what stands at any key.
+// values is the shape of the values at all keys.
 func (t *ruleTypes) values(whole *shape) *shape {
 	var found []*shape
 	switch whole.kind {

@@ -8,11 +8,10 @@ import (
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
-// OPA's type checker compares, prints and searches the types of values as trees, although
-// they share their parts: of sixty rules `l1 := {"a": l0, "b": l0}`, `l2 := {"a": l1,
-// "b": l1}`, … the last has a type of 2^60 nodes. So a stage before it infers types in
-// the same way, but as what they are, and refuses the rules whose types are too large
-// as trees.
+// OPA's type checker compares, prints and searches the types of values as trees, although they
+// share their parts: of sixty rules `l1 := {"a": l0, "b": l0}`, `l2 := {"a": l1, "b": l1}`, …
+// the last has a type of 2^60 nodes. So an earlier stage infers the same types as graphs with
+// shared parts, and reports the rules whose types are too large as trees.
 
 // maxTypeNodes is how large the type of a rule or a variable may be as a tree: as large
 // as values may be.
@@ -32,7 +31,7 @@ func (b Limits) typesStage(work *Work) (ast.StageID, ast.CompilerStageDefinition
 			case tooManifold:
 				first.add(rule, "comparing what rule %s may give takes more than %d steps: alternatives within alternatives multiply; take them apart", maxTypeSteps)
 			case tooMany:
-				first.add(rule, "comparing what is referred to, up to rule %s, takes more than %d steps: each reference to many alternatives costs the square of their number; refer to them in one rule", b.TypeSteps)
+				first.add(rule, "comparing the types of references up to rule %s, takes more than %d steps: each reference to many alternatives costs the square of their number; refer to them in one rule", b.TypeSteps)
 			}
 			if types.steps > b.TypeSteps {
 				break // the rest would take as long
@@ -46,16 +45,16 @@ func (b Limits) typesStage(work *Work) (ast.StageID, ast.CompilerStageDefinition
 type ruleTypes struct {
 	Limits
 	compiler *ast.Compiler
-	shapes   map[string]*shape // by what they are made of
+	shapes   map[string]*shape // by their parts
 	rules    map[*ast.Rule]*shape
-	// documents are the types of what constant references name, and faulty those with a
-	// rule that has a fault.
+	// documents are the types of the documents that constant references name, and faulty those
+	// with a rule that has a fault.
 	documents map[string]*shape
 	faulty    map[string]bool
 	steps     int // of all references so far
 }
 
-// fault is what is wrong with the types of a rule.
+// fault is the reason why the types of a rule exceed the limits.
 type fault int
 
 const (
@@ -65,8 +64,8 @@ const (
 	tooMany
 )
 
-// infer infers the type of a rule whose dependencies have theirs. What is at fault
-// already where the rule takes it from is no fault of the rule.
+// infer infers the type of a rule whose dependencies have theirs. A fault that the rule inherits
+// from a dependency is not a fault of the rule.
 func (t *ruleTypes) infer(rule *ast.Rule) fault {
 	b := &typedBody{ruleTypes: t, variables: map[ast.Var]*shape{}}
 	b.body(rule.Body)
@@ -103,7 +102,7 @@ func (s *shape) fault() fault {
 	}
 }
 
-// document is the type of what a constant reference below data names.
+// document returns the type of the document that a constant reference below data names.
 func (t *ruleTypes) document(name ast.Ref) *shape {
 	key := name.String()
 	if known := t.documents[key]; known != nil {
@@ -139,15 +138,14 @@ func (t *ruleTypes) document(name ast.Ref) *shape {
 type typedBody struct {
 	*ruleTypes
 	variables map[ast.Var]*shape
-	// replaced are the types of what the withs of an expression put in the place of
-	// documents.
+	// replaced are the types of the values with which an expression replaces documents.
 	replaced []*shape
 	fault    fault // of the first term that has one
-	// inherits says that what it reads has one.
+	// inherits reports that a dependency has a fault.
 	inherits bool
 }
 
-// body gives the variables of a body their types.
+// body infers the types of the variables of a body.
 func (b *typedBody) body(body ast.Body) {
 	for _, expr := range body {
 		b.closures(expr)
@@ -155,7 +153,7 @@ func (b *typedBody) body(body ast.Body) {
 	}
 }
 
-// closures is body of what the comprehensions and the every of a node hold.
+// closures infers the types in the comprehensions and every expressions of a node.
 func (b *typedBody) closures(node any) {
 	ast.WalkClosures(node, func(closure any) bool {
 		if every, ok := closure.(*ast.Every); ok {
@@ -185,7 +183,7 @@ func (b *typedBody) expr(expr *ast.Expr) {
 	b.replaced = nil
 }
 
-// call gives the variables in its operands their types.
+// call infers the types of the variables in its operands.
 func (b *typedBody) call(operator *ast.Term, operands []*ast.Term) {
 	var found []*shape
 	for _, operand := range operands {
@@ -295,8 +293,8 @@ func (b *typedBody) object(object ast.Object) *shape {
 	return b.shape(shapeObject, keys, append(parts, dynamic...)...)
 }
 
-// reference is the type of what a reference names. The variables in it that have no type
-// yet get that of the keys they stand for.
+// reference returns the type of the value that a reference names. Variables in it without a type
+// get the type of the keys.
 func (b *typedBody) reference(ref ast.Ref) *shape {
 	var found *shape
 	name := ref[:1]

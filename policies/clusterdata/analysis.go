@@ -6,11 +6,10 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// FieldsRead finds what compiled rules can read of cluster objects, by their key in
-// data.cluster, "" for those of any kind. A reference reads the value at its end, unless
-// it gives that to a variable which appears nowhere but at the beginning of other
-// references: then those say what is read. Whatever else is done with a value reads all
-// of it.
+// FieldsRead finds the fields of cluster objects that compiled rules can read, by their key in
+// data.cluster, "" for any kind. A reference reads the value at its end, unless it assigns that
+// value to a variable that only appears at the beginning of other references: then those
+// determine the fields. Any other use of a value reads all of it.
 func FieldsRead(modules []*ast.Module) map[string]*Fields {
 	found := finder{}
 	for _, module := range modules {
@@ -23,7 +22,7 @@ func FieldsRead(modules []*ast.Module) map[string]*Fields {
 
 type finder map[string]*Fields
 
-// rule looks at one rule, whose variables are its own.
+// rule analyses one rule, whose variables are its own.
 func (f finder) rule(rule *ast.Rule) {
 	if !mentionsData(rule) {
 		return
@@ -82,14 +81,13 @@ func (f finder) read(path ast.Ref, whole bool) {
 	f[kind] = before.add(fields, whole)
 }
 
-// variables are those of a rule that stand for what references lead to.
+// variables are the variables of a rule that refer to data.
 type variables struct {
-	defined map[ast.Var][]ast.Ref // the references that are given to it
+	defined map[ast.Var][]ast.Ref // the references assigned to it
 	escaped map[ast.Var]bool      // appears where its value as a whole matters
 }
 
-// assignment reads `variable = reference`, either way around: nil where the expression
-// is something else.
+// assignment reads `variable = reference`, in either order: nil for other expressions.
 func assignment(expr *ast.Expr) (ast.Var, ast.Ref) {
 	if !expr.IsEquality() || expr.Negated {
 		return "", nil
@@ -103,8 +101,7 @@ func assignment(expr *ast.Expr) (ast.Var, ast.Ref) {
 	return "", nil
 }
 
-// escape finds the variables that appear anywhere but where they are defined and at
-// the beginning of references.
+// escape finds variables used other than in their definition and at the beginning of references.
 func (v *variables) escape(rule *ast.Rule) {
 	escape := func(variable ast.Var) { v.escaped[variable] = true }
 	walkValues(rule, func(ast.Ref, ast.Var) {}, escape)
@@ -149,13 +146,14 @@ func walkValues(node any, ref func(ast.Ref, ast.Var), variable func(ast.Var)) {
 	visitor.Walk(node)
 }
 
-// follows says whether references that begin with a variable say all that is read by it.
+// follows reports whether the references that begin with a variable determine everything that is
+// read through it.
 func (v *variables) follows(variable ast.Var) bool {
 	return len(v.defined[variable]) == 1 && !v.escaped[variable]
 }
 
-// path is the reference from data on: nil where it leads nowhere there. Nothing is
-// followed further than a rule can be long.
+// path returns the reference from data on: nil if it is not below data. The length is bounded by
+// the maximum length of a rule.
 func (v *variables) path(ref ast.Ref, depth int) ast.Ref {
 	if ref[0].Equal(ast.DefaultRootDocument) {
 		return ref

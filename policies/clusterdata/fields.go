@@ -6,8 +6,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// Fields are the parts of the objects of a kind that policies can be shown to read. It
-// is immutable; nil stands for whole objects.
+// Fields are the parts of a kind's objects that policies can read. It is immutable; nil means
+// whole objects.
 type Fields struct {
 	whole  bool
 	fields map[string]*Fields
@@ -16,7 +16,7 @@ type Fields struct {
 
 func (f *Fields) isWhole() bool { return f == nil || f.whole }
 
-// Union is what either has.
+// Union returns the fields in either set.
 func (f *Fields) Union(other *Fields) *Fields {
 	if f.isWhole() || other.isWhole() {
 		return &Fields{whole: true}
@@ -40,7 +40,7 @@ func (f *Fields) Union(other *Fields) *Fields {
 	return out
 }
 
-// at is what is read of a field; ok is false where it is not read.
+// at returns the fields read of a field's value; ok is false if the field is not read.
 func (f *Fields) at(name string) (field *Fields, ok bool) {
 	field, ok = f.fields[name]
 	switch {
@@ -53,7 +53,7 @@ func (f *Fields) at(name string) (field *Fields, ok bool) {
 	}
 }
 
-// Covers says whether all that other reads is in what f reads.
+// Covers reports whether f includes all fields of other.
 func (f *Fields) Covers(other *Fields) bool {
 	switch {
 	case f.isWhole():
@@ -71,8 +71,8 @@ func (f *Fields) Covers(other *Fields) bool {
 	return true
 }
 
-// project leaves out of a value what is not read. What is read is there as it was, and
-// what is not there is not.
+// project removes the fields that are not read from a value. Other fields are unchanged; missing
+// fields stay missing.
 func (f *Fields) project(value ast.Value) ast.Value {
 	if f.isWhole() {
 		return value
@@ -114,8 +114,8 @@ func (f *Fields) projectTerm(term *ast.Term) *ast.Term {
 	}
 }
 
-// add is the fields with what a path leads to, whole or only that it is there. A step
-// that is empty is any element.
+// add returns the fields with a path added, either with the whole value or only its presence. An
+// empty step is any element.
 func (f *Fields) add(path []string, whole bool) *Fields {
 	if f.isWhole() {
 		return f

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// textOfFields shows what is read: `{}` is only that it is there.
+// textOfFields formats fields; `{}` means that only the presence is read.
 func textOfFields(f *Fields) string {
 	if f.isWhole() {
 		return "all"

@@ -17,9 +17,9 @@ const (
 	inventoryNamespace = "namespace"
 )
 
-// Inventory is all that templates find in data: at data.inventory the objects of some kinds,
-// the same that policies read at data.cluster, by apiVersion and kind. An object stands
-// under the apiVersion that the cluster gave it in.
+// Inventory is the data that templates read: at data.inventory the objects of some kinds, the
+// same that policies read at data.cluster, by apiVersion and kind. An object is listed under the
+// apiVersion in which the cluster returned it.
 func Inventory(objects *Objects, kinds []admission.GroupVersionKind, visible Visible) eval.Document {
 	return under{definition.TemplateKey, under{definition.InventoryKey, &inventoryView{objects, kinds, visible}}}
 }
@@ -65,8 +65,8 @@ func (v *inventoryView) Get(key string) (ast.Value, eval.Document, error) {
 	return nil, nil, nil
 }
 
-// Value implements eval.Document. The value of all objects is made when a policy first asks
-// for it, and kept with the version of the objects.
+// Value implements eval.Document. The value of all objects is built on first use and stored with
+// the snapshot of the objects.
 func (v *inventoryView) Value() (ast.Value, error) {
 	items := func() [][2]*ast.Term {
 		return [][2]*ast.Term{
@@ -85,7 +85,7 @@ func (v *inventoryView) Value() (ast.Value, error) {
 	return kept.(*lazyObject).get(items).Value, nil
 }
 
-// namespacesView is data.inventory.namespace: each namespace is made by itself.
+// namespacesView is data.inventory.namespace; each namespace is built separately.
 type namespacesView inventoryView
 
 // Get implements eval.Document.
@@ -106,7 +106,7 @@ func (n *namespacesView) Value() (ast.Value, error) {
 	return terms.Lookup(whole.(ast.Object), inventoryNamespace), nil
 }
 
-// ofKind is nil where there are no objects of a kind.
+// ofKind is nil if there are no objects of a kind.
 func (v *inventoryView) ofKind(kind admission.GroupVersionKind) *kindObjects {
 	if v.objects == nil {
 		return nil
@@ -128,7 +128,7 @@ func (v *inventoryView) objectsIn(namespace string) (found []*namespaceObjects) 
 	return found
 }
 
-// namespaces is what is in namespaces, by their names.
+// namespaces returns the objects of all namespaces, by namespace.
 func (v *inventoryView) namespaces() ast.Object {
 	found := ast.NewObject()
 	for _, kind := range v.kinds {
@@ -146,7 +146,8 @@ func (v *inventoryView) namespaces() ast.Object {
 	return found
 }
 
-// in is what is in a namespace, or in none, by apiVersion, kind and name.
+// in returns the objects of a namespace, or the cluster-scoped ones, by apiVersion, kind and
+// name.
 func (v *inventoryView) in(namespace string) ast.Object {
 	all := ast.NewObject()
 	for _, objects := range v.objectsIn(namespace) {
@@ -157,8 +158,8 @@ func (v *inventoryView) in(namespace string) ast.Object {
 	return all
 }
 
-// byVersion are the objects by apiVersion, kind and name. It is made once, and shared
-// by all versions of the data in which the namespace does not change.
+// byVersion returns the objects by apiVersion, kind and name. It is built once, and shared by
+// all snapshots in which the namespace does not change.
 func (n *namespaceObjects) byVersion() ast.Object {
 	return n.versions.get(func() [][2]*ast.Term {
 		found := map[string]map[string][][2]*ast.Term{}

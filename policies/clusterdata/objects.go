@@ -14,18 +14,18 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// Objects is one version of the cluster objects that policies with `requires`
-// read, at data.cluster["Kind.group"][namespace][name]. It is immutable: With
-// derives the next version, which shares all that did not change, so that a version
-// costs what changed and not what there is.
+// Objects is one snapshot of the cluster objects that policies with `requires` read, at
+// data.cluster["Kind.group"][namespace][name]. It is immutable: With derives the next snapshot,
+// which shares all unchanged parts, so that the cost of a snapshot depends on the changes and
+// not on the number of objects.
 //
-// Objects are kept decoded, so that no request waits for that. That takes about ten
-// bytes of heap for each byte of an object's JSON without managedFields, and next to
-// nothing more once policies iterate over them: see BenchmarkClusterDataMemory.
+// Objects are stored decoded, so that no request waits for the decoding. That takes about ten
+// bytes of heap for each byte of an object's JSON without managedFields, and hardly more once
+// policies iterate over them: see BenchmarkClusterDataMemory.
 type Objects struct {
 	kinds map[admission.GroupVersionKind]*kindObjects // without version; a handful
-	// complete says that a kind which is not listed has no objects, as in the files
-	// of a command line. Where informers bring the objects, it is not known yet.
+	// complete reports that a kind which is not listed has no objects, as in the files of a
+	// command line. With informers, such a kind is unknown.
 	complete bool
 	// inventories are lazyObjects by the kinds in them: see inventoryView.
 	inventories sync.Map
@@ -47,17 +47,17 @@ type namespaceObjects struct {
 	versions lazyObject
 }
 
-// Key is where an object of a kind stands.
+// Key is the location of an object within its kind.
 type Key struct {
 	Namespace string // empty for a cluster-scoped object
 	Name      string
 }
 
-// Change is what became of the objects of one kind.
+// Change is a change of the objects of one kind.
 type Change struct {
 	// Kind is without version.
 	Kind admission.GroupVersionKind
-	// Drop forgets the kind: policies that require it cannot be asked any more.
+	// Drop removes the kind: policies that require it can no longer be evaluated.
 	Drop bool
 	// Reset forgets the objects there were, as after a new list.
 	Reset bool
@@ -100,7 +100,7 @@ func New(objects []json.RawMessage) (*Objects, error) {
 	return data, nil
 }
 
-// With is the version after changes. A change without objects makes its kind known.
+// With returns the snapshot after changes. A change without objects marks its kind as known.
 func (c *Objects) With(changes ...Change) *Objects {
 	next := &Objects{kinds: maps.Clone(c.kinds), complete: c.complete}
 	if next.kinds == nil {
@@ -121,7 +121,7 @@ func (c *Objects) With(changes ...Change) *Objects {
 	return next
 }
 
-// with replaces only the namespaces that objects are in.
+// with replaces only the namespaces of the changed objects.
 func (k *kindObjects) with(objects map[Key]*Object) *kindObjects {
 	next := &kindObjects{namespaces: k.namespaces, objects: k.objects, bytes: k.bytes, fields: k.fields}
 	changed := map[string]*immutable.SortedMap[string, *Object]{}
@@ -159,7 +159,7 @@ func (k *kindObjects) in(namespace string) *immutable.SortedMap[string, *Object]
 	return immutable.NewSortedMap[string, *Object](nil)
 }
 
-// Has says whether the objects of a kind are known, if only that there are none.
+// Has reports whether the objects of a kind are known, even if there are none.
 func (c *Objects) Has(kind admission.GroupVersionKind) bool {
 	if c == nil {
 		return false
@@ -168,7 +168,7 @@ func (c *Objects) Has(kind admission.GroupVersionKind) bool {
 	return ok || c.complete
 }
 
-// HasFields says whether the objects of a kind are known, with the fields.
+// HasFields reports whether the objects of a kind are known with the fields.
 func (c *Objects) HasFields(kind admission.GroupVersionKind, fields *Fields) bool {
 	if !c.Has(kind) {
 		return false
@@ -234,12 +234,11 @@ func NewProjectedObject(raw json.RawMessage, fields *Fields) (*Object, error) {
 	return o, nil
 }
 
-// Key is where the object stands within its kind.
+// Key returns the location of the object within its kind.
 func (o *Object) Key() Key { return o.key }
 
-// lazyObject is the value of a part of Objects as a whole. It is made when a policy iterates
-// over that part for the first time, and kept with it, through all versions that share the
-// part.
+// lazyObject is the value of a part of Objects as a whole. It is built when a policy first
+// iterates over that part, and stored with the part in all snapshots that share it.
 type lazyObject struct {
 	once sync.Once
 	term *ast.Term

@@ -50,7 +50,7 @@ func viewOf(data *Objects) eval.Document {
 	}, nil)
 }
 
-// readAt is what a policy reads at a path below data: nil where there is nothing.
+// readAt is what a policy reads at a path below data: nil if there is nothing.
 func readAt(document eval.Document, path ...string) (ast.Value, error) {
 	for _, key := range path {
 		value, next, err := document.Get(key)
@@ -62,7 +62,7 @@ func readAt(document eval.Document, path ...string) (ast.Value, error) {
 	return document.Value()
 }
 
-// textOf is a path below data in JSON: empty where there is nothing.
+// textOf is a path below data in JSON: empty if there is nothing.
 func textOf(t testing.TB, document eval.Document, path ...string) string {
 	t.Helper()
 	value, err := readAt(document, path...)
@@ -73,8 +73,8 @@ func textOf(t testing.TB, document eval.Document, path ...string) string {
 	return value.String()
 }
 
-// TestClusterDataEqualsARebuild derives versions by random changes, and compares each
-// with one that is made from nothing, and each again once all others are made.
+// TestClusterDataEqualsARebuild derives snapshots by random changes, and compares each with one
+// built from scratch, and each again after all others were built.
 func TestClusterDataEqualsARebuild(t *testing.T) {
 	first := properties.Seed(0) << 32
 	for seed := first; seed < first+uint64(properties.Count(10, 200)); seed++ {

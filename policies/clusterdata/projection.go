@@ -6,7 +6,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-// Projection are, for each kind of cluster objects, what is read of them.
+// Projection maps kinds of cluster objects to the fields that are read of them.
 type Projection map[admission.GroupVersionKind]*Fields
 
 // Whole is the projection that leaves nothing of some kinds out.
@@ -18,7 +18,7 @@ func Whole(kinds ...admission.GroupVersionKind) Projection {
 	return reads
 }
 
-// Union is what either reads.
+// Union returns the fields in either projection.
 func (r Projection) Union(other Projection) Projection {
 	out := maps.Clone(r)
 	if out == nil {

@@ -9,7 +9,7 @@ import (
 // common are the values that many objects have: labels, images, owners.
 var common = sharedTerms{seen: map[int]*ast.Term{}, shared: map[int]*ast.Term{}}
 
-// The bounds of what is kept for sharing.
+// The limits of the table of shared terms.
 const (
 	maxSharedTerms = 4096
 	maxSharedBytes = 128

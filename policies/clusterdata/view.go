@@ -13,7 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// Visible says whether a source may read the objects of a kind in a namespace, which is
+// Visible reports whether a source may read the objects of a kind in a namespace, which is
 // empty for cluster-scoped objects. A nil one means that it may read all.
 type Visible func(kind admission.GroupVersionKind, namespace string) bool
 
@@ -30,8 +30,8 @@ func Document(own ast.Object, objects *Objects, kinds map[string]admission.Group
 	return root{own, clusterView{objects, kinds, visible}}
 }
 
-// root is the data of a source with the objects of the cluster in it. Both are read key by
-// key: what the cluster has is large, and most policies name one kind, namespace or object.
+// root is the data of a source together with the objects of the cluster. Both are read key by
+// key: a cluster has many objects, and most policies name one kind, namespace or object.
 type root struct {
 	own     ast.Object
 	cluster clusterView
@@ -54,8 +54,8 @@ func (r root) Value() (ast.Value, error) {
 	return terms.With(r.own, definition.ClusterKey, ast.NewTerm(cluster)), nil
 }
 
-// clusterView is data.cluster as one source reads it: the kinds that it requires, present
-// even where there are no objects.
+// clusterView is data.cluster for one source: the kinds that it requires, present even if there
+// are no objects.
 type clusterView struct {
 	objects *Objects                              // nil where the caller has none
 	kinds   map[string]admission.GroupVersionKind // by their key in data.cluster
@@ -92,7 +92,7 @@ func (v clusterView) Value() (ast.Value, error) {
 	return ast.NewObject(items...), nil
 }
 
-// kindView is what a source may read of the objects of a kind, by namespace and name.
+// kindView contains the objects of a kind that a source may read, by namespace and name.
 type kindView struct {
 	objects *kindObjects // nil where there are none
 	kind    admission.GroupVersionKind

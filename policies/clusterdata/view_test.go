@@ -120,8 +120,8 @@ func TestObjectsHaveTheFieldsThatAreRead(t *testing.T) {
 	require.Equal(t, `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}`, whole.value.String(), "nobody decides by managedFields")
 }
 
-// TestSharedTermsAreEqual: terms of one hash are not taken for each other, and what is
-// kept is bounded.
+// TestSharedTermsAreEqual: different terms with the same hash are not confused, and the table of
+// shared terms is bounded.
 func TestSharedTermsAreEqual(t *testing.T) {
 	kept := sharedTerms{seen: map[int]*ast.Term{}, shared: map[int]*ast.Term{}}
 	one, other := ast.MustParseTerm("[1, 2]"), ast.MustParseTerm("[2, 1]")

@@ -12,7 +12,7 @@ import (
 const (
 	// EntryViolation is the entry point of a template.
 	EntryViolation = "violation"
-	// TemplateKey is the key under data that templates, and what they read, are at.
+	// TemplateKey is the key under data of templates and of the data that they read.
 	TemplateKey  = "lintel"
 	InventoryKey = "inventory"
 )
@@ -29,25 +29,25 @@ type Template struct {
 	Name string
 	// Modules are below TemplateRoot(Name); the first has the entry point.
 	Modules []*ast.Module
-	// Text is equal for templates with equal modules, where they stand included, and for
-	// no others. A template without is compiled again with every change of its source.
+	// Text is equal for templates with equal modules at equal locations, and for no others. A
+	// template without Text is compiled again with every change of its source.
 	Text        string
 	Constraints []Constraint
-	// ReadsNamespace says that the Rego reads the Namespace object in the review.
+	// ReadsNamespace reports that the Rego reads the Namespace object in the review.
 	ReadsNamespace bool
-	// Warnings say what is likely not meant.
+	// Warnings report likely mistakes.
 	Warnings CompileErrors
 }
 
 // Constraint is one policy made from a template.
 type Constraint struct {
-	// Name is what messages call the policy.
+	// Name is the name of the policy in messages.
 	Name, Title string
 	Location    Location
 	// Match is for registration: as wide as Matches, or wider.
 	Match Match
-	// Matches decides about the object, and the old one, of a request. missing says
-	// what it needs to know for that: empty where it knows.
+	// Matches reports whether the constraint matches a request, by its object and old object.
+	// missing names the data that is needed to decide this; it is empty if nothing is missing.
 	Matches func(Subject) (matches bool, missing string)
 	// Enforcement defaults to deny.
 	Enforcement Enforcement
@@ -55,11 +55,11 @@ type Constraint struct {
 	Parameters *ast.Term
 	// Requires are the kinds at data.inventory.
 	Requires []admission.GroupVersionKind
-	// Expansions are the workloads whose Pod template is judged, too.
+	// Expansions are the workloads whose Pod template is evaluated, too.
 	Expansions []Expansion
 }
 
-// Expansion has the Pod template of a kind of workload judged.
+// Expansion selects a kind of workload whose Pod template is evaluated.
 type Expansion struct {
 	Name        string
 	Kind        admission.GroupVersionKind
@@ -71,13 +71,13 @@ func TemplateRoot(template string) ast.Ref {
 	return ast.Ref{ast.DefaultRootDocument, ast.StringTerm(TemplateKey), ast.StringTerm("template"), ast.StringTerm(template)}
 }
 
-// InventoryRoot is where templates find the objects of the cluster, by
+// InventoryRoot is the path of the cluster's objects for templates, by
 // cluster[apiVersion][kind][name] and namespace[namespace][apiVersion][kind][name].
 func InventoryRoot() ast.Ref {
 	return ast.Ref{ast.DefaultRootDocument, ast.StringTerm(TemplateKey), ast.StringTerm(InventoryKey)}
 }
 
-// Readable has what is in a template named as its author does.
+// Readable replaces internal names in a template by the author's names.
 func Readable(text string) string {
 	return templateNames.ReplaceAllStringFunc(text, func(name string) string {
 		switch {
@@ -109,11 +109,11 @@ type Subject struct {
 	// which a Namespace is.
 	Namespace string
 	Labels    map[string]string
-	// NamespaceLabels are those of its Namespace: nil where that is not at hand.
+	// NamespaceLabels are the labels of the object's Namespace: nil if they are not available.
 	NamespaceLabels map[string]string
-	// Generated says that the object is what another would create.
+	// Generated reports that the object is an expansion of another object.
 	Generated bool
 }
 
-// IsNamespace says whether the object is a Namespace.
+// IsNamespace reports whether the object is a Namespace.
 func (s Subject) IsNamespace() bool { return s.Kind.Group == "" && s.Kind.Kind == "Namespace" }

@@ -1,8 +1,7 @@
-// Package definition is what authors write, as it is read: the files of a source, the
-// modules, METADATA, entry points and match of a policy, policies in the form of other
-// hosts, and the errors that name a place in all of that.
+// Package definition reads policies as their authors write them: the files of a source, the
+// modules, METADATA, entry points and match of a policy, policies of other dialects, and the
+// errors that locate problems in them.
 //
-// Invariants: reading the same files gives the same result and the same errors in the same
-// order, whoever reads them. Nothing here compiles or evaluates Rego, and nothing is read
-// but what the caller hands in.
+// Invariants: the same files always give the same result, and the same errors in the same order.
+// Nothing here compiles or evaluates Rego, and only input passed by the caller is read.
 package definition

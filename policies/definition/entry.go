@@ -15,7 +15,7 @@ import (
 // ReservedKeys are the keys under data that Lintel fills itself.
 var ReservedKeys = []string{ClusterKey, TemplateKey}
 
-// CheckPackages keeps packages from standing where the objects do.
+// CheckPackages returns errors for packages below the path of the cluster's objects.
 func CheckPackages(modules []*ast.Module) CompileErrors {
 	var errs CompileErrors
 	for _, module := range modules {
@@ -28,7 +28,7 @@ func CheckPackages(modules []*ast.Module) CompileErrors {
 	return errs
 }
 
-// ClusterKey is where cluster objects stand under data.
+// ClusterKey is the key of cluster objects under data.
 const ClusterKey = "cluster"
 
 // The entry points that a policy may have. Nothing else is read.
@@ -39,16 +39,15 @@ const (
 	EntryDefaults = "defaults"
 )
 
-// Rules are the rules of the entry points of one package, in the order in which they
-// stand in their files.
+// Rules are the rules of the entry points of one package, in the order of their files.
 type Rules []Rule
 
-// Rule is what a message says about a rule.
+// Rule describes a rule for messages.
 type Rule struct {
 	Entry    string
 	Location Location
-	// FromSet says that the rule's value is one of a set's: there it fires even when
-	// it is the empty string, because the set is not empty.
+	// FromSet reports that the rule's value is an element of a set: it fires even if it is the
+	// empty string, because the set is not empty.
 	FromSet bool
 }
 
@@ -101,8 +100,8 @@ func checkEntry(entry string, rule *ast.Rule) error {
 	return nil
 }
 
-// ReadEntries finds the rules of the entry points of one package, spread over its modules.
-// defaults, which may be many rules, of parts of one object, get one that stands for all.
+// ReadEntries finds the rules of the entry points of one package, in all its modules. Defaults
+// of parts of one object, which may be many rules, are represented by a single rule.
 func ReadEntries(modules []*ast.Module, entryOf func(*ast.Rule) string) (Rules, CompileErrors) {
 	var found Rules
 	var errs CompileErrors
@@ -148,5 +147,5 @@ func mustRule(format string, args ...any) *ast.Rule {
 	return ast.MustParseModuleWithOpts("package generated\n"+fmt.Sprintf(format, args...), sandbox.ParserOptions(ast.RegoV1)).Rules[0]
 }
 
-// EntryPoints are the rules of a policy that are asked; all others help them.
+// EntryPoints are the rules of a policy that are evaluated; all others are helpers.
 var EntryPoints = []string{EntryDeny, EntryWarn, EntryPatch, EntryDefaults}

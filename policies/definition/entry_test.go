@@ -61,7 +61,7 @@ func TestRulesThatNobodyAsks(t *testing.T) {
 		"conftest's, used":    {"deny contains x if some x in deny_root\ndeny_root contains \"x\"", ""},
 		"no prefix":           {`denying contains "x"`, ""},
 		"nearly one, used":    {"deny contains x if some x in denny\ndenny contains \"x\"", ""},
-		"a test":              {"test_a if true", "test_a: nobody runs it"},
+		"a test":              {"test_a if true", "test_a: not run as a test"},
 		"a rule of that name": {"test_a if true\ndeny contains \"x\" if test_a", ""},
 		"Gatekeeper's form":   {"deny contains \"x\" if input.review.object", "that is Gatekeeper's form"},
 		"both forms":          {"deny contains \"x\" if input.review.object\ndeny contains \"y\" if input.request.object", ""},

@@ -37,7 +37,7 @@ func (e CompileError) Error() string {
 	return b.String()
 }
 
-// Compare orders errors by place, and those of one place by what they say.
+// Compare orders errors by location, then by message.
 func (e CompileError) Compare(other CompileError) int {
 	return cmp.Or(cmp.Compare(e.File, other.File), cmp.Compare(e.Line, other.Line), cmp.Compare(e.Column, other.Column), cmp.Compare(e.Message, other.Message))
 }
@@ -54,7 +54,7 @@ func (e CompileErrors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// ErrorAt makes a CompileError for a place in a module.
+// ErrorAt returns a CompileError for a location in a module.
 func ErrorAt(loc *ast.Location, format string, args ...any) CompileError {
 	err := CompileError{Message: fmt.Sprintf(format, args...)}
 	if loc != nil {
@@ -83,8 +83,8 @@ func ParseErrors(err error) CompileErrors {
 	}
 }
 
-// Distinct removes what OPA says twice, and what it says of a rule that was added: it says
-// the same of the rule that was written.
+// Distinct removes duplicate errors of OPA, and its errors about added rules, which repeat those
+// about the author's rules.
 func Distinct(errs CompileErrors) CompileErrors {
 	for i, err := range errs {
 		if err.Column > 0 && path.Ext(err.File) != ".rego" {
@@ -100,13 +100,13 @@ func Distinct(errs CompileErrors) CompileErrors {
 	})
 }
 
-// Location is a place in a policy's source.
+// Location is a location in a policy's source.
 type Location struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
 }
 
-// Errorf makes a CompileError for the place.
+// Errorf returns a CompileError for the location.
 func (l Location) Errorf(format string, args ...any) CompileError {
 	return CompileError{File: l.File, Line: l.Line, Message: fmt.Sprintf(format, args...)}
 }
@@ -114,7 +114,7 @@ func (l Location) Errorf(format string, args ...any) CompileError {
 // String prints file:line.
 func (l Location) String() string { return fmt.Sprintf("%s:%d", l.File, l.Line) }
 
-// LocationOf is a place of OPA's: zero for nil.
+// LocationOf converts an OPA location: zero for nil.
 func LocationOf(loc *ast.Location) Location {
 	if loc == nil {
 		return Location{}

@@ -17,7 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// byteOrderMark is what some editors begin a file with. OPA then reads no METADATA in the
+// byteOrderMark is the prefix that some editors write. With it, OPA ignores METADATA in the
 // first line, because it is not in the first column.
 const byteOrderMark = "\uFEFF"
 
@@ -60,7 +60,7 @@ func ReadFiles(files map[string]string, classes ...fileClass) (modules map[strin
 	return modules, data, errs
 }
 
-// ReadData merges the data files among some files, each at its folder's place.
+// ReadData merges the data files among some files, each at the path of its folder.
 func ReadData(files map[string]string) (data ast.Object, errs CompileErrors) {
 	data = ast.NewObject()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -77,7 +77,7 @@ func ReadData(files map[string]string) (data ast.Object, errs CompileErrors) {
 	return data, errs
 }
 
-// readDataFile is data with a data file at its folder's place.
+// readDataFile merges a data file into data, at the path of its folder.
 func readDataFile(data ast.Object, name, text string) (ast.Object, error) {
 	text = strings.TrimPrefix(text, byteOrderMark)
 	if values, bytes := sandbox.Unfold(text); values > maxUnfoldedValues || bytes > maxUnfoldedBytes {
@@ -116,7 +116,7 @@ func readDataFile(data ast.Object, name, text string) (ast.Object, error) {
 	return merged, nil
 }
 
-// Descend is the value at a path within a value: nil where there is none.
+// Descend returns the value at a path within a value: nil if there is none.
 func Descend(value ast.Value, path []string) ast.Value {
 	for _, key := range path {
 		switch parent := value.(type) {
@@ -134,8 +134,8 @@ func Descend(value ast.Value, path []string) ast.Value {
 	return value
 }
 
-// Modules parses the modules of a source, by file, as Compile does but without what it
-// adds to them: for analyses of the text. Tests are not among them.
+// Modules parses the modules of a source, by file, as Compile does, but without the rules that
+// Compile adds: for analyses of the text. Tests are not included.
 func Modules(source Source) (map[string]*ast.Module, error) {
 	modules, errs := parseModules(source.Files, FileRego)
 	if len(errs) > 0 {

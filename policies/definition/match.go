@@ -10,21 +10,21 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-// Expands says whether the match asks for the Pod templates of workload kinds.
+// Expands reports whether the match includes the Pod templates of workload kinds.
 func (m Match) Expands() bool {
 	return m.Expand != ExpandNone && (&Matcher{Match: m}).MatchesKind(admission.PodKind)
 }
 
-// Match says which requests a policy is asked about: custom.match of its METADATA.
-// An absent part matches everything, but for Operations and Subresources.
+// Match selects the requests for which a policy is evaluated: custom.match of its METADATA. An
+// absent part matches everything, except Operations and Subresources.
 type Match struct {
-	// Kinds are the kinds of the resources; "*" stands for any group but PolicyGroup,
-	// or any kind. None means every kind but those of PolicyGroup.
+	// Kinds are the kinds of the resources; "*" matches any group but PolicyGroup, or any kind.
+	// An empty list matches every kind but those of PolicyGroup.
 	Kinds []admission.GroupVersionKind `json:"kinds,omitempty"`
 	// Operations default to CREATE and UPDATE for deny and warn, and to CREATE for
 	// patch and defaults.
 	Operations []string `json:"operations,omitempty"`
-	// Subresources of Kinds, beside the resources themselves; "*" is any.
+	// Subresources of Kinds, in addition to the resources themselves; "*" matches any.
 	Subresources []string `json:"subresources,omitempty"`
 	// Carriers are the subresources whose requests carry an object of one of Kinds: only
 	// constraints have them.
@@ -35,11 +35,11 @@ type Match struct {
 	ExcludedNamespaces []string              `json:"excludedNamespaces,omitempty"`
 	NamespaceSelector  *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 	ObjectSelector     *metav1.LabelSelector `json:"objectSelector,omitempty"`
-	// Expand judges the Pod template of workload kinds as a Pod, too.
+	// Expand also evaluates the Pod template of workload kinds, as a Pod.
 	Expand Expand `json:"expand,omitempty"`
 }
 
-// Expand says what a finding about a workload's Pod template becomes.
+// Expand is the enforcement of violations in a workload's Pod template.
 type Expand string
 
 const (
@@ -51,9 +51,8 @@ const (
 	ExpandDeny Expand = "deny"
 )
 
-// PolicyGroup is the API group of the platform's own objects. Policies are asked about
-// them only if they name it: one that is about every kind could else refuse its own
-// repair.
+// PolicyGroup is the API group of the platform's own objects. A policy is evaluated for them
+// only if it names the group: otherwise, a policy for all kinds could deny its own repair.
 const PolicyGroup = "policy.lintel.dev"
 
 // operationNames are the operations a policy may name.
@@ -66,7 +65,7 @@ type Matcher struct {
 	objectSelector    labels.Selector // nil = all
 }
 
-// NewMatcher makes a Match ready. The error names a selector that cannot be read.
+// NewMatcher compiles a Match. The error names an invalid selector.
 func NewMatcher(match Match) (*Matcher, error) {
 	m := &Matcher{Match: match}
 	var err error
@@ -100,7 +99,7 @@ func (m *Matcher) MatchesKind(kind admission.GroupVersionKind) bool {
 	})
 }
 
-// NamesKind says whether the policy is about a kind, in whatever version.
+// NamesKind reports whether the policy matches a kind, in any version.
 func (m Match) NamesKind(kind admission.GroupVersionKind) bool {
 	if len(m.Kinds) == 0 {
 		return kind.Group != PolicyGroup
@@ -108,7 +107,7 @@ func (m Match) NamesKind(kind admission.GroupVersionKind) bool {
 	return slices.ContainsFunc(m.Kinds, func(want admission.GroupVersionKind) bool { return names(want, kind) })
 }
 
-// NamesGroup says whether a kind of the policy is of a group by its name.
+// NamesGroup reports whether a kind of the policy has a group, by its name.
 func (m Match) NamesGroup(group string) bool {
 	return slices.ContainsFunc(m.Kinds, func(want admission.GroupVersionKind) bool { return want.Group == group })
 }
@@ -119,7 +118,7 @@ func names(want, kind admission.GroupVersionKind) bool {
 	return (anyGroup || want.Group == kind.Group) && (want.Kind == "*" || want.Kind == kind.Kind)
 }
 
-// HasWildcard says that the policy may match kinds that it does not name.
+// HasWildcard reports that the policy may match kinds that it does not name.
 func (m Match) HasWildcard() bool {
 	return len(m.Kinds) == 0 || slices.ContainsFunc(m.Kinds, func(want admission.GroupVersionKind) bool {
 		return want.Group == "*" || want.Kind == "*"
@@ -137,7 +136,7 @@ func (m *Matcher) MatchesVerb(r *admission.Review) bool {
 	return slices.Contains(m.Operations, r.Operation)
 }
 
-// TakesSubresource says whether the policy is about the subresource of a review.
+// TakesSubresource reports whether the policy matches the subresource of a review.
 func (m Match) TakesSubresource(r *admission.Review) bool {
 	return slices.Contains(m.Subresources, r.SubResource) || slices.Contains(m.Subresources, "*") ||
 		slices.ContainsFunc(m.Carriers, func(one admission.Subresource) bool {
@@ -184,9 +183,9 @@ func (m *Matcher) MatchesObject(r *admission.Review) bool {
 	return false
 }
 
-// MatchesNamespaceLabels checks namespaceSelector as the API server does: against
-// a Namespace's own labels on its writes; a cluster-scoped object always matches.
-// known is false when the labels are needed and namespace is nil: nobody gave it.
+// MatchesNamespaceLabels checks namespaceSelector as the API server does: writes of a Namespace
+// are matched by its own labels; other cluster-scoped objects always match. known is false if
+// the labels are needed and namespace is nil.
 func (m *Matcher) MatchesNamespaceLabels(r *admission.Review, namespace *admission.Object) (matches, known bool) {
 	switch {
 	case m.namespaceSelector == nil:
@@ -207,8 +206,8 @@ func (m *Matcher) MatchesNamespaceLabels(r *admission.Review, namespace *admissi
 // ownSubresources are those whose requests carry the object itself.
 var ownSubresources = []string{"status", "ephemeralcontainers", "resize", "finalizers", "finalize", "approval"}
 
-// NamesObjects says whether all that a match lets through are objects of kinds that it
-// names: other subresources come with objects of kinds of their own.
+// NamesObjects reports whether all objects that a match accepts are of kinds that it names:
+// objects of other subresources have different kinds.
 func (m Match) NamesObjects() bool {
 	return len(m.Kinds) > 0 &&
 		!slices.ContainsFunc(m.Kinds, func(kind admission.GroupVersionKind) bool {

@@ -28,7 +28,7 @@ const (
 	MaxTimeout     = time.Second
 )
 
-// Enforcement says what the verdicts of a policy do.
+// Enforcement is the effect of a policy's verdicts.
 type Enforcement string
 
 // The enforcements, strictest first.
@@ -38,7 +38,7 @@ const (
 	EnforceAudit Enforcement = "audit" // denials and warnings are logged only
 )
 
-// Metadata is what Lintel reads from the METADATA block of a package.
+// Metadata contains the settings that Lintel reads from the METADATA block of a package.
 type Metadata struct {
 	Title, description string
 	Match              *Match
@@ -59,7 +59,7 @@ var (
 	kindKeys  = []string{"group", "version", "kind"}
 )
 
-// ReadMetadata reads that of a package, and finds the calls that it does not permit.
+// ReadMetadata reads the METADATA of a package, and reports calls that it does not permit.
 func ReadMetadata(name string, modules []*ast.Module) (meta Metadata, errs CompileErrors) {
 	for _, module := range modules {
 		errs = append(errs, misspelledMetadata(module)...)
@@ -87,8 +87,8 @@ func ReadMetadata(name string, modules []*ast.Module) (meta Metadata, errs Compi
 	return meta, errs
 }
 
-// merge reads one annotation block into m, and gives all that is wrong with it: a
-// package may have several files, but each setting only once.
+// merge reads one annotation block into m and returns all its errors: a package may have several
+// files, but each setting only once.
 func (m *Metadata) merge(a *ast.Annotations) []error {
 	m.Title = cmp.Or(m.Title, a.Title)
 	m.description = cmp.Or(m.description, a.Description)
@@ -240,7 +240,7 @@ func (m *Match) readField(key string, value any) (errs []error) {
 	return nil
 }
 
-// each gives the errors of all elements, with their indices.
+// each returns the errors of all elements, with their indices.
 func each[T any](list []T, check func(T) error) (errs []error) {
 	for i, one := range list {
 		if err := check(one); err != nil {
@@ -277,8 +277,8 @@ func checkSelector(whole *metav1.LabelSelector) (errs []error) {
 	return errs
 }
 
-// readKinds reads a list of kinds; example is what it looks like, and check minds what
-// this list must not hold.
+// readKinds reads a list of kinds. example is a valid value for messages; check returns an error
+// for kinds that the list must not contain.
 func readKinds(value any, example string, check func(admission.GroupVersionKind) error) (kinds []admission.GroupVersionKind, errs []error) {
 	list, ok := value.([]any)
 	if !ok && value != nil {
@@ -342,7 +342,7 @@ func (e *Expand) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// decodeStrict decodes what YAML gave into a typed value; unknown fields are errors.
+// decodeStrict decodes a YAML value into a typed value; unknown fields are errors.
 func decodeStrict(value, into any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -375,7 +375,7 @@ func article(kind string) string {
 	}
 }
 
-// goKind is what a value for a Go type looks like in YAML.
+// goKind describes the YAML form of a Go type.
 func goKind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Slice:
@@ -411,8 +411,8 @@ func ClockCalls(module *ast.Module) CompileErrors {
 	return errs
 }
 
-// LineInMetadata is the line of a policy's METADATA that has a text, or else where the policy
-// is.
+// LineInMetadata returns the line of a policy's METADATA that contains a text, otherwise the
+// location of the policy.
 func LineInMetadata(files map[string]string, policy Location, text string) Location {
 	lines := strings.Split(files[policy.File], "\n")
 	for i := min(policy.Line, len(lines)) - 1; i > 0 && strings.HasPrefix(lines[i-1], "#"); i-- {

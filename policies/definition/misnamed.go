@@ -10,8 +10,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-// Misnamed says what a rule may have been meant to be whose name is nearly that of an
-// entry point, or Gatekeeper's; empty for all others.
+// Misnamed suggests an entry point for a rule whose name is similar to it or to Gatekeeper's;
+// empty for all others.
 func Misnamed(rule string) string {
 	switch near := admission.Nearest(rule, EntryPoints); {
 	case slices.Contains(EntryPoints, rule):

@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// OPA passes over what it does not know at the top of a METADATA block, and over a
-// block whose first word is misspelled. A policy would then run with other settings
-// than its author wrote, so both are errors here.
+// OPA ignores unknown keys at the top of a METADATA block, and blocks whose first word is
+// misspelled. A policy would then run with settings that its author did not write, so both are
+// errors here.
 
 const metadataWord = "METADATA"
 
-// misplaced finds keys at the top of a block that OPA does not read.
+// misplaced finds keys at the top of a block that OPA ignores.
 func misplaced(a *ast.Annotations) []error {
 	if a.Location == nil {
 		return nil
@@ -32,7 +32,7 @@ func misplaced(a *ast.Annotations) []error {
 	}
 	var fields map[string]any
 	if err := yaml.Unmarshal([]byte(block), &fields); err != nil {
-		return nil // OPA has read it, and says what it minds
+		return nil // OPA has read the block and reports its errors
 	}
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
@@ -56,12 +56,12 @@ func sentence(text string) string {
 	return text + "."
 }
 
-// opaKeys are what OPA reads at the top of a block.
+// opaKeys are the keys that OPA reads at the top of a block.
 var opaKeys = []string{"authors", "compile", "custom", "description", "entrypoint", "organizations", "related_resources", "schemas", "scope", "title"}
 
-// hasOnlyOPAKeys says that a block is sure to have no other keys at the top; YAML is
-// slow to read, and nearly all blocks are written in this form. A first key that is not
-// indented has no others beside it but those that are not indented either.
+// hasOnlyOPAKeys reports that a block certainly has only OPA's keys at the top. It avoids
+// decoding YAML, which is slow, for the usual form of a block. If the first key is not indented,
+// only keys without indentation are at the same level.
 func hasOnlyOPAKeys(block string) bool {
 	if strings.ContainsAny(block, "\r\u0085\u2028\u2029") {
 		return false // YAML breaks lines there, too

@@ -17,7 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
-// FailurePolicy says what an error of a policy (not a denial) does to a request.
+// FailurePolicy is the result of a request if a policy returns an error (not a denial).
 type FailurePolicy string
 
 const (
@@ -31,8 +31,8 @@ const (
 type Source struct {
 	// Name is the PolicySource's name, or the folder's base name.
 	Name string
-	// Revision is what the source calls this state: a commit or a digest. When
-	// empty, Compile uses Digest.
+	// Revision is the source's name of this state: a commit or a digest. If empty, Compile uses
+	// Digest.
 	Revision string
 	// Files maps slash-separated relative paths to contents.
 	Files map[string]string
@@ -102,7 +102,7 @@ type Pinned struct {
 	FilesDigest string
 }
 
-// Pin fills in what a source leaves open.
+// Pin sets the defaults of a source.
 func (s Source) Pin() Pinned {
 	digest := s.Digest()
 	s.FailurePolicy = cmp.Or(s.FailurePolicy, Fail)
@@ -118,7 +118,7 @@ func (s Source) Identity() string { return s.Pin().Identity() }
 // Settings is equal for sources that differ in their files alone.
 func (s Source) Settings() string { return s.Pin().Settings() }
 
-// Identity is that of the source.
+// Identity returns the identity of the source.
 func (p Pinned) Identity() string { return IdentityOf(p) }
 
 // Settings are those of the source.
@@ -149,14 +149,14 @@ func IdentityOf(sources ...Pinned) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// ShortRevision is what messages print: the last part of the revision
-// ("main@sha1:<hex>" and "sha256:<hex>" give the hex), at most 12 characters.
+// ShortRevision is the form for messages: the last part of the revision (the hex of
+// "main@sha1:<hex>" and "sha256:<hex>"), at most 12 characters.
 func ShortRevision(revision string) string {
 	short := revision[strings.LastIndexAny(revision, ":@")+1:]
 	return short[:min(12, len(short))]
 }
 
-// fileClass says what the loader does with a file of a source.
+// fileClass is the loader's class of a file in a source.
 type fileClass int
 
 const (
@@ -166,9 +166,8 @@ const (
 	FileData
 )
 
-// IsPolicyFile says whether a file of this name belongs to a source: a module, a test,
-// data, or YAML, which may hold policies in another form and the objects of their
-// tests.
+// IsPolicyFile reports whether a file of this name belongs to a source: a module, a test, data,
+// or YAML, which may contain policies in another form and the objects of their tests.
 func IsPolicyFile(name string) bool {
 	extension := path.Ext(name)
 	return Classify(name) != fileIgnored || extension == ".yaml" || extension == ".yml"

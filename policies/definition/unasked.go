@@ -21,11 +21,11 @@ const (
 	SkipPrefix = "todo_test_"
 )
 
-// Unused is what is written in a module and that nobody will ever ask.
+// Unused is a rule of a module that is never evaluated.
 type Unused struct {
 	CompileError
-	// Path is that of a rule which would be asked by other rules that name it: empty for
-	// what is wrong in any case.
+	// Path is the path of a rule that would be evaluated if other rules referred to it. It is
+	// empty if the rule is wrong in any case.
 	Path string
 }
 
@@ -54,7 +54,7 @@ func FindUnused(modules []*ast.Module) (found []Unused) {
 	return found
 }
 
-// refersTo says whether something in modules names what is at a path.
+// refersTo reports whether a reference in modules names the path.
 func refersTo(modules []*ast.Module, path ast.Ref) (refers bool) {
 	for _, module := range modules {
 		ast.WalkRefs(module, func(ref ast.Ref) bool {
@@ -65,7 +65,7 @@ func refersTo(modules []*ast.Module, path ast.Ref) (refers bool) {
 	return refers
 }
 
-// misnamedRule says what a rule may have been meant to be; empty for most.
+// misnamedRule suggests the intended rule for a misspelled name; empty for most rules.
 func misnamedRule(rule *ast.Rule) string {
 	name := string(rule.Head.Ref()[0].Value.(ast.Var))
 	if len(rule.Head.Args) > 0 || rule.Default {
@@ -77,7 +77,7 @@ func misnamedRule(rule *ast.Rule) string {
 	return ""
 }
 
-// UnreadTests finds tests in files that are not named _test.rego: nobody runs them.
+// UnreadTests finds tests in files that are not named _test.rego, which are never run.
 func UnreadTests(source Source) (found CompileErrors, err error) {
 	modules, err := Modules(source)
 	for _, file := range slices.Sorted(maps.Keys(modules)) {
@@ -86,7 +86,7 @@ func UnreadTests(source Source) (found CompileErrors, err error) {
 	return found, err
 }
 
-// unreadTests names the tests of a module that is not one of tests, in one line.
+// unreadTests reports the tests of a module that is not a test file, in one error.
 func unreadTests(module *ast.Module) CompileErrors {
 	var names []string
 	var first *ast.Rule
@@ -103,10 +103,10 @@ func unreadTests(module *ast.Module) CompileErrors {
 	if first == nil {
 		return nil
 	}
-	return CompileErrors{ErrorAt(first.Location, "%s: nobody runs it, because tests are rules of files named _test.rego; rename the file, or move it", strings.Join(names, ", "))}
+	return CompileErrors{ErrorAt(first.Location, "%s: not run as a test: tests must be in files named *_test.rego; rename the file, or move the rule", strings.Join(names, ", "))}
 }
 
-// isUsed says whether a rule of the module uses another by its name.
+// isUsed reports whether a rule of the module refers to another by its name.
 func isUsed(module *ast.Module, name string) (used bool) {
 	for _, rule := range module.Rules {
 		ast.WalkTerms(rule.Body, func(term *ast.Term) bool {

@@ -38,7 +38,7 @@ deny contains "none" if not input.csr`)
 	for _, c := range []struct{ kind, request, want string }{
 		{"CertificateSigningRequest", encoded, `web1 ["www"] ECDSA`},
 		{"CertificateRequest", encoded, `web1 ["www"] ECDSA`},
-		{"CertificateSigningRequest", `"!"`, "spec.request is not base64"},
+		{"CertificateSigningRequest", `"!"`, "spec.request: must be base64"},
 		{"CertificateSigningRequest", `"Z2FyYmFnZQ=="`, "it does not begin with a PEM block"},
 		{"CertificateSigningRequest", `null`, "none"},
 		{"CertificateSigningRequest", `{"a":1}`, "none"},

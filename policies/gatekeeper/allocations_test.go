@@ -17,7 +17,7 @@ import (
 // TestAllocations holds what a review costs, which a clock cannot tell here. The numbers
 // are exact: lower one that has become too high, and think before raising one.
 func TestAllocations(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // what is pooled stays so
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // pooled values stay in their pools
 	set, err := engine.Compile(definition.Source{
 		Name: "s", Files: sampleFiles(t), Parameters: []byte(`{"allowedRegistries":["registry.example.com"]}`),
 	}, Dialect)

@@ -15,7 +15,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// constraintObject is what is read of a constraint.
+// constraintObject contains the fields of a constraint that are read.
 type constraintObject struct {
 	Spec struct {
 		EnforcementAction        string         `json:"enforcementAction"`
@@ -31,8 +31,8 @@ type scopedAction struct {
 	} `json:"enforcementPoints"`
 }
 
-// readConstraint reads a constraint of a template. asked is false where it is
-// enforced at other points alone, such as an audit.
+// readConstraint reads a constraint of a template. asked is false if it is only enforced at
+// other enforcement points, such as audit.
 func (f *folder) readConstraint(d document, t *template) (c definition.Constraint, asked bool, errs definition.CompileErrors) {
 	c = definition.Constraint{
 		Name:     fmt.Sprintf("%s/%s", d.kind, d.name),
@@ -91,8 +91,8 @@ func (f *folder) readMatch(d document, match matchObject) (*matcher, definition.
 	return m, errs
 }
 
-// parametersIn are the parameters in the fields of a constraint: an empty object where
-// there are none.
+// parametersIn returns the parameters in the fields of a constraint: an empty object if there
+// are none.
 func parametersIn(fields map[string]any) (*ast.Term, error) {
 	spec, _ := fields["spec"].(map[string]any)
 	if spec["parameters"] == nil {

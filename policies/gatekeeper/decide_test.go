@@ -224,8 +224,8 @@ func TestTheConfigKeepsOutOfNamespaces(t *testing.T) {
 	}
 }
 
-// TestSubresources: a constraint judges the objects that come with a subresource, by their
-// own kind, and not those of the resource.
+// TestSubresources: a constraint matches the objects of subresource requests by their own kind,
+// not by the kind of the resource.
 func TestSubresources(t *testing.T) {
 	through := func(operation, group, resource, subresource, apiVersion, kind string) fields {
 		objectGroup, version, found := strings.Cut(apiVersion, "/")
@@ -273,8 +273,8 @@ func TestSubresources(t *testing.T) {
 	}
 }
 
-// TestSubresourcesBesideNativePolicies: a policy of Lintel's own names the kind of the
-// resource, and a constraint beside it the kind of the object.
+// TestSubresourcesBesideNativePolicies: a native policy names the kind of the resource, and a
+// constraint in the same set the kind of the object.
 func TestSubresourcesBesideNativePolicies(t *testing.T) {
 	set := mustCompile(t, map[string]string{
 		"f.yaml": makeTemplate("X", denyAll) + "---\n" + makeConstraint("X", "a", "{match: {kinds: [{apiGroups: [autoscaling], kinds: [Scale]}]}}"),
@@ -491,8 +491,8 @@ func TestRequiresOfTheAnnotation(t *testing.T) {
 	require.Equal(t, []admission.GroupVersionKind{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"}}, kinds, "both are served, and the template may look for either")
 }
 
-// TestTheRepairOfPolicyIsNotJudged: a constraint about everything must not keep out what
-// would correct or remove it.
+// TestTheRepairOfPolicyIsNotJudged: a constraint for all kinds must not deny the update or
+// deletion that repairs it.
 func TestTheRepairOfPolicyIsNotJudged(t *testing.T) {
 	every := ", operations: ['*']"
 	object := func(apiVersion, kind, name string) fields {
@@ -618,8 +618,8 @@ violation[{"msg": msg}] {
 	}
 }
 
-// TestATeamsTemplates see no more than the team's own policies may: neither objects
-// of other namespaces, nor kinds that nobody grants it, nor the time.
+// TestATeamsTemplates have the same limits as the team's own policies: no objects of other
+// namespaces, no kinds without a grant, no time.
 func TestATeamsTemplates(t *testing.T) {
 	template := func(body string) string {
 		return makeTemplate("X", "package x\n\nviolation[{\"msg\": msg}] { "+body+" }") + "---\n" + makeConstraint("X", "all", "{}") + "---\n" +

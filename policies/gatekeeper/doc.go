@@ -1,8 +1,8 @@
-// Package gatekeeper reads the policies of OPA Gatekeeper from the files of a source:
-// ConstraintTemplates in Rego and their Constraints become policies of the engine, as
-// they are.
+// Package gatekeeper reads OPA Gatekeeper policies from the files of a source:
+// ConstraintTemplates in Rego and their Constraints become policies of the engine, without
+// changes.
 //
-// Invariant: nothing of Gatekeeper's that a folder holds is passed over in silence.
-// What is not carried out is a compile error that says so; only what lies below a
-// folder named testdata, and Suites, are for tests alone.
+// Invariant: no Gatekeeper object in a folder is ignored silently. Each object that is not
+// supported is a compile error. Only objects below a folder named testdata, and Suites, are for
+// tests alone.
 package gatekeeper

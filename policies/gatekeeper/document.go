@@ -12,7 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/manifest"
 )
 
-// document is one object of a file, with its place.
+// document is one object of a file, with its location.
 type document struct {
 	file        string
 	line        int // of the object, from 1
@@ -26,7 +26,7 @@ type document struct {
 	nodeLine    int        // of the first line that node counts
 }
 
-// header is what all objects have.
+// header contains the fields common to all objects.
 type header struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -37,7 +37,7 @@ type header struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// IsPolicyFile says whether a file may hold objects of Gatekeeper that are to go live.
+// IsPolicyFile reports whether a file may contain Gatekeeper objects for admission.
 func IsPolicyFile(name, text string) bool {
 	if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" {
 		return false
@@ -74,7 +74,7 @@ func readDocuments(file, text string) ([]document, definition.CompileErrors) {
 	return documents, errs
 }
 
-// locatedError is an error of the reader, whose text begins with the place.
+// locatedError is an error of the reader whose text begins with the location.
 func locatedError(file string, err error) definition.CompileError {
 	out := definition.CompileError{File: file, Message: err.Error()}
 	rest, ok := strings.CutPrefix(out.Message, file+":")
@@ -111,7 +111,7 @@ func (d document) unpack() ([]document, error) {
 	return documents, nil
 }
 
-// at is the YAML at a path of names and indices: nil where it is not known.
+// at returns the YAML node at a path of names and indices: nil if it is unknown.
 func (d document) at(path ...any) *yaml.Node {
 	node := d.node
 	for _, step := range path {

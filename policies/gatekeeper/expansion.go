@@ -71,7 +71,8 @@ func (f *folder) addExpansion(d document) {
 	}
 }
 
-// check refuses what is not expanded, which would else be admitted unseen.
+// check returns an error for a source that cannot be expanded, whose Pods would otherwise be
+// admitted without review.
 func (e expansion) check(source string) error {
 	path := strings.Split(source, ".")
 	template, known := admission.PodTemplatePath(e.kind)

@@ -8,8 +8,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// FuzzRead: whatever stands in a file, it is read or refused with a place in the file,
-// in the same way each time.
+// FuzzRead: any file is either read or refused with a location in the file, with the same result
+// each time.
 func FuzzRead(f *testing.F) {
 	for _, pattern := range []string{"template.yaml", "constraint.yaml"} {
 		files, err := filepath.Glob("../../config/samples/gatekeeper/*/" + pattern)

@@ -77,7 +77,7 @@ type matcher struct {
 	excluded                []glob          // by the Config
 }
 
-// newMatcher says of each field that is wrong what is wrong with it.
+// newMatcher returns an error for each invalid field.
 func newMatcher(match matchObject, excluded []glob) (*matcher, map[string]error) {
 	m := &matcher{matchObject: match, excluded: excluded}
 	wrong := map[string]error{}
@@ -113,8 +113,8 @@ func selector(in *metav1.LabelSelector) (labels.Selector, error) {
 	return metav1.LabelSelectorAsSelector(in)
 }
 
-// matches says whether the constraint is about an object; missing, what it would have
-// to know for that.
+// matches reports whether the constraint matches an object; missing names the data that is
+// needed to decide this.
 func (m *matcher) matches(s definition.Subject) (matches bool, missing string) {
 	namespace := s.Namespace
 	if s.IsNamespace() {
@@ -150,8 +150,8 @@ func (m *matcher) matchesName(s definition.Subject) bool {
 	return m.Name == "" || m.Name.matches(s.Name) || m.Name.matchesPrefix(s.GenerateName)
 }
 
-// matchesNamespaceLabels compares with a Namespace's own labels where the object is
-// one; other cluster-scoped objects always match.
+// matchesNamespaceLabels matches Namespaces by their own labels; other cluster-scoped objects
+// always match.
 func (m *matcher) matchesNamespaceLabels(s definition.Subject) (matches bool, missing string) {
 	switch {
 	case m.namespaceLabels == nil:

@@ -11,8 +11,8 @@ import (
 
 var operationRef = ast.MustParseRef("input.review.operation")
 
-// unaskedOperations finds conditions that hold for operations alone that neither the
-// template nor one of its constraints is evaluated for.
+// unaskedOperations finds conditions that are only true for operations for which neither the
+// template nor one of its constraints is evaluated.
 func (t *template) unaskedOperations() (found definition.CompileErrors) {
 	asked := slices.Clone(t.operations)
 	for _, c := range t.constraints {
@@ -56,8 +56,8 @@ func (t *template) negatedRules() map[string]bool {
 	return names
 }
 
-// comparedOperations are the operations that an expression compares that of the request
-// with: none where it is another expression, or compares with anything else.
+// comparedOperations returns the operations that an expression compares the request's operation
+// with: none if it is any other expression.
 func comparedOperations(expr *ast.Expr) []string {
 	if !expr.IsCall() || len(expr.Operands()) != 2 {
 		return nil

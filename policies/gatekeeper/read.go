@@ -47,11 +47,11 @@ func TestDialect(inventory []admission.GroupVersionKind) definition.Dialect {
 	}
 }
 
-// mode is what constraints are read for.
+// mode is the purpose of reading constraints.
 type mode struct {
 	point string
-	// test reads what a Suite names, wherever it lies, and gives templates that
-	// read the inventory these kinds.
+	// test reads the files that a Suite names, in any folder, and gives templates that read the
+	// inventory these kinds.
 	test      bool
 	inventory []admission.GroupVersionKind
 }
@@ -100,7 +100,7 @@ func byFolder(a, b string) int {
 	return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
 }
 
-// add reads one object. Those of other groups are none of ours.
+// add reads one object. Objects of other groups are ignored.
 func (f *folder) add(d document) {
 	switch {
 	case d.group == templateGroup && d.kind == "ConstraintTemplate":
@@ -120,20 +120,20 @@ func (f *folder) add(d document) {
 	}
 }
 
-// NotCarriedOut says why objects of a group of Gatekeeper's have no effect here, and
-// what to write in their place: "" where they have one.
+// NotCarriedOut returns why objects of a Gatekeeper group have no effect here, and what to write
+// instead. It returns "" for supported groups.
 func NotCarriedOut(group string) string {
 	switch group {
 	case mutationGroup:
-		return "Gatekeeper's mutators are not carried out: write a policy with `patch` or `defaults` in its place"
+		return "Gatekeeper's mutators are not supported: write a policy with `patch` or `defaults` instead"
 	case providerGroup:
 		return "external data is not supported, because policies have no network: put the data into a data file of the source, or into objects of the cluster that the policy reads"
 	}
 	return ""
 }
 
-// addSuite notes the constraints that a Suite tries. What is wrong with a Suite is
-// found where it is run.
+// addSuite records the constraints that a Suite tests. Errors of a Suite are reported when it
+// runs.
 func (f *folder) addSuite(d document) {
 	var suite struct {
 		Tests []struct {
@@ -161,7 +161,7 @@ func (f *folder) addTemplate(d document) {
 		return
 	}
 	if other, ok := f.templates[t.kind]; ok {
-		f.fail(d.errorAt("ConstraintTemplate of kind %s: there is one already, at %s:%d; keep one", t.kind, other.document.file, other.document.line))
+		f.fail(d.errorAt("ConstraintTemplate of kind %s: already defined at %s:%d; keep one", t.kind, other.document.file, other.document.line))
 		return
 	}
 	f.templates[t.kind] = t
@@ -188,9 +188,10 @@ func (f *folder) addConstraints(documents []document) {
 
 func (d document) constraintName() string { return d.kind + "/" + d.name }
 
-// oneOfEachName refuses constraints of one name, unless each is in a file that a Suite
-// tries: libraries keep the variants of their tests so. Of those the last file's is in
-// force, as it is where kubectl applies the folder, and the template says so.
+// oneOfEachName returns errors for constraints of the same name, unless each is in a file that a
+// Suite tests: libraries keep variants for their tests like this. Of these, the constraint of
+// the last file is in force, as if kubectl applied the folder, and a warning of the template
+// reports it.
 func (f *folder) oneOfEachName(documents []document) []document {
 	places := map[string]int{}
 	var kept, replaced []document
@@ -204,7 +205,7 @@ func (f *folder) oneOfEachName(documents []document) []document {
 			replaced = append(replaced, kept[i])
 			kept[i] = d
 		default:
-			f.fail(d.errorAt("constraint %s: there is one already, at %s:%d; rename one, or keep what is only for tests below a folder named testdata", d.constraintName(), kept[i].file, kept[i].line))
+			f.fail(d.errorAt("constraint %s: already defined at %s:%d; rename one, or move objects that are only for tests below a folder named testdata", d.constraintName(), kept[i].file, kept[i].line))
 		}
 	}
 	for _, d := range replaced {

@@ -52,7 +52,7 @@ func mustCompile(t *testing.T, files map[string]string) *engine.PolicySet {
 	return set
 }
 
-// templateWith has its spec beside the names given.
+// templateWith returns a template with the given spec.
 func templateWith(crd, target string) string {
 	return `apiVersion: templates.gatekeeper.sh/v1
 kind: ConstraintTemplate
@@ -74,8 +74,8 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 	}{
 		"no template":          {makeConstraint("Z", "a", "{}"), "f.yaml:1: constraint Z/a: the source has no ConstraintTemplate of kind Z"},
 		"other case":           {valid + "---\n" + makeConstraint("x", "a", "{}"), "(there is one of kind X)"},
-		"two templates":        {valid + "---\n" + valid, "f.yaml:19: ConstraintTemplate of kind X: there is one already, at f.yaml:1; keep one"},
-		"two constraints":      {valid + "---\n" + makeConstraint("X", "a", "{}") + "---\n" + makeConstraint("X", "a", "{}"), "f.yaml:25: constraint X/a: there is one already, at f.yaml:19"},
+		"two templates":        {valid + "---\n" + valid, "f.yaml:19: ConstraintTemplate of kind X: already defined at f.yaml:1; keep one"},
+		"two constraints":      {valid + "---\n" + makeConstraint("X", "a", "{}") + "---\n" + makeConstraint("X", "a", "{}"), "f.yaml:25: constraint X/a: already defined at f.yaml:19"},
 		"other name":           {strings.Replace(valid, "name: x", "name: z", 1) + "---\n" + makeConstraint("X", "a", "{}"), `its name must be its kind in lower case, "x"`},
 		"no kind":              {strings.Replace(valid, "kind: X\n", "plural: X\n", 1), "spec.crd.spec.names.kind is empty"},
 		"bad YAML":             {"# templates.gatekeeper.sh/v1\na: [", "f.yaml:"},
@@ -100,7 +100,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"Rego twice":           {templateWith("", regoText+`, code: [{engine: Rego, source: {rego: "package x"}}]`), "has Rego both in rego and in code[0]"},
 		"operation":            {templateWith("", regoText+`, operations: [PATCH]`), `spec.targets[0].operations[0]: "PATCH" is not one of *, CREATE`},
 		"sync annotation":      {strings.Replace(valid, "  name: x", "  name: x\n  annotations: {metadata.gatekeeper.sh/requires-sync-data: \"v1 Service\"}", 1), "metadata.gatekeeper.sh/requires-sync-data: is not JSON of the form"},
-		"mutator":              {"apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: a}\n", "f.yaml:1: Assign \"a\": Gatekeeper's mutators are not carried out: write a policy with `patch`"},
+		"mutator":              {"apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: a}\n", "f.yaml:1: Assign \"a\": Gatekeeper's mutators are not supported: write a policy with `patch`"},
 		"provider":             {"apiVersion: externaldata.gatekeeper.sh/v1beta1\nkind: Provider\nmetadata: {name: a}\n", `f.yaml:1: Provider "a": external data is not supported`},
 		"constraint name":      {valid + "---\n" + makeConstraint("X", "A_b", "{}"), "f.yaml:22: metadata.name: constraint of kind X: a lowercase RFC 1123 subdomain"},
 		"enforcement":          {valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: block}"), `f.yaml:23: spec.enforcementAction: "block" is not one of deny, warn, dryrun, scoped`},
@@ -185,7 +185,7 @@ func TestVariantsOfASuite(t *testing.T) {
 
 	files["x/suite.yaml"] = suite("samples/constraint.yaml", "samples/constraint2.yaml")
 	_, err := compile(t, files)
-	require.ErrorContains(t, err, "x/samples-more/constraint.yaml:1: constraint X/a: there is one already, at x/samples/constraint2.yaml:1", "one that no Suite tries is meant to be in force")
+	require.ErrorContains(t, err, "x/samples-more/constraint.yaml:1: constraint X/a: already defined at x/samples/constraint2.yaml:1", "one that no Suite tries is meant to be in force")
 }
 
 func TestParametersFollowTheSchema(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // The packages of randomFile: some are above others.
 var randomPackages = []string{"a", "a.b", "a.b.c", "shop", "shop.web", "lib", "lib.text", "team.one", "team.two", "team.three", "other", "another"}
 
-// randomFile is a module, of which some are wrong by themselves or beside others.
+// randomFile returns a module; some modules are invalid by themselves or together with others.
 func randomFile(r *rand.Rand) string {
 	pick := func(of []string) string { return of[r.IntN(len(of))] }
 	own, to := pick(randomPackages), pick(randomPackages)
@@ -160,8 +160,8 @@ func errorsOf(err error) (out []string) {
 	return out
 }
 
-// TestRecompilingGivesWhatCompilingGives: whatever is edited, a set that takes over what
-// has not changed is the same, and errors are the same, as where all is compiled.
+// TestRecompilingGivesWhatCompilingGives: after any edit, an incremental compilation gives the
+// same set and the same errors as a full one.
 func TestRecompilingGivesWhatCompilingGives(t *testing.T) {
 	t.Parallel()
 	compiled, takenOver, failed := 0, 0, 0
@@ -192,7 +192,7 @@ func TestRecompilingGivesWhatCompilingGives(t *testing.T) {
 				switch r.IntN(4) {
 				case 0: // edit it further
 					files = edited
-				case 1: // go back to what was good
+				case 1: // return to the last valid files
 					if before != nil {
 						files = before.Files()
 					}

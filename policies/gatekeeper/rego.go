@@ -23,7 +23,7 @@ type rego struct {
 
 const libraryRoot = "lib"
 
-// addMain adds the module with the entry point, whatever its package is called.
+// addMain adds the module with the entry point, for any package name.
 func (r *rego) addMain(line int, text string) {
 	if module := r.parse(line, text); module != nil {
 		module.Package.Path = definition.TemplateRoot(r.kind).Append(ast.StringTerm("main"))
@@ -46,8 +46,8 @@ func (r *rego) addLibrary(line int, text string) {
 	r.modules = append(r.modules, module)
 }
 
-// parse parses a text that begins on a line of the file, so that all places are those
-// of the file.
+// parse parses Rego that begins on a line of the file, so that all locations are those of the
+// file.
 func (r *rego) parse(line int, text string) *ast.Module {
 	fmt.Fprintf(&r.text, "%q %d %v %q\n", r.file, line, r.version, text)
 	padded := strings.Repeat("\n", line-1) + text
@@ -90,7 +90,7 @@ func (r *rego) parse(line int, text string) *ast.Module {
 
 func readsData(ref ast.Ref) bool { return len(ref) > 0 && ref[0].Equal(ast.DefaultRootDocument) }
 
-// check refuses what a template must not read.
+// check returns errors for references that a template must not read.
 func (r *rego) check(ref ast.Ref) {
 	switch {
 	case ref.String() == "external_data":

@@ -21,19 +21,19 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// schema is that of the constraints of a template.
+// schema is the schema of the constraints of a template.
 type schema struct {
 	template   string
 	structural *structuralschema.Structural
 	validator  validation.SchemaValidator
-	// legacy says that parameters may have fields that the schema does not have.
+	// legacy reports that parameters may have undeclared fields.
 	legacy bool
-	// undeclared says that the template has no schema for parameters.
+	// undeclared reports that the template has no schema for parameters.
 	undeclared bool
 }
 
-// readSchema makes the schema of a template's constraints. Unknown parameters are refused
-// as Gatekeeper refuses them: in templates of version v1, and where legacySchema is false.
+// readSchema builds the schema of a template's constraints. Unknown parameters are errors, as in
+// Gatekeeper, in templates of version v1, and if legacySchema is false.
 func readSchema(d document, in validationObject) (*schema, error) {
 	s := &schema{template: d.name, legacy: d.version != "v1"}
 	if in.LegacySchema != nil {
@@ -173,7 +173,7 @@ func (s *schema) unknown(d document, path string) (err definition.CompileError, 
 	return d.errorIn(at, "%s", message), near != ""
 }
 
-// placeOf is where a field belongs that is not known where it is.
+// placeOf returns the valid location of a field that is unknown at its current one.
 func (s *schema) placeOf(name string, at []any) string {
 	for _, place := range [][]any{{"spec"}, {"spec", "match"}, {"spec", "parameters"}} {
 		if _, known := s.at(place).Properties[name]; known && !slices.Equal(place, at[:len(at)-1]) {
@@ -183,7 +183,7 @@ func (s *schema) placeOf(name string, at []any) string {
 	return ""
 }
 
-// at is the part of the schema at a path: an empty one where it says nothing.
+// at returns the part of the schema at a path: an empty one for unknown paths.
 func (s *schema) at(path []any) structuralschema.Structural {
 	found := *s.structural
 	for _, step := range path {

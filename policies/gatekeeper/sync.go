@@ -21,7 +21,7 @@ func (s *syncedKinds) add(kinds ...admission.GroupVersionKind) {
 	}
 }
 
-// addConfig reads which kinds are synced, and which namespaces nobody is asked about.
+// addConfig reads which kinds are synced, and which namespaces are excluded.
 func (f *folder) addConfig(d document) {
 	var object struct {
 		Spec struct {
@@ -69,8 +69,8 @@ func (f *folder) addSynced(d document, at []any, kinds []admission.GroupVersionK
 	}
 }
 
-// requires are the kinds that a template finds in the inventory: those of its own
-// annotation, or else all that are synced.
+// requires returns the kinds that a template finds in the inventory: those of its own
+// annotation, otherwise all synced kinds.
 func (f *folder) requires(t *template) ([]admission.GroupVersionKind, error) {
 	switch {
 	case f.mode.test:
@@ -84,9 +84,9 @@ func (f *folder) requires(t *template) ([]admission.GroupVersionKind, error) {
 		"add a Config with spec.sync.syncOnly or a SyncSet to the source, or the annotation %s to the template", syncAnnotation)
 }
 
-// requiredByAnnotation reads the kinds that a template says it needs: a list of lists,
-// of which each of the outer needs one of the inner. Gatekeeper takes no notice of
-// quotes and line ends around it, and public templates have both.
+// requiredByAnnotation reads the kinds that a template requires: a list of lists, each with
+// alternatives. Gatekeeper ignores quotes and line ends around the list, and public templates
+// have both.
 func requiredByAnnotation(text string) ([]admission.GroupVersionKind, error) {
 	text = strings.Trim(text, "\n\"")
 	if text == "" {

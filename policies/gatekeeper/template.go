@@ -30,7 +30,7 @@ const (
 	syncAnnotation  = "metadata.gatekeeper.sh/requires-sync-data"
 )
 
-// templateObject is what is read of a ConstraintTemplate, in all its versions.
+// templateObject contains the fields of a ConstraintTemplate that are read, in all its versions.
 type templateObject struct {
 	Spec struct {
 		CRD struct {
@@ -45,7 +45,7 @@ type templateObject struct {
 	} `json:"spec"`
 }
 
-// validationObject is what a template says of the parameters of its constraints.
+// validationObject is the schema of the constraints' parameters in a template.
 type validationObject struct {
 	LegacySchema    *bool           `json:"legacySchema"`
 	OpenAPIV3Schema json.RawMessage `json:"openAPIV3Schema"`
@@ -76,10 +76,10 @@ type template struct {
 	kind, title string
 	schema      *schema
 	operations  []string
-	// namesOperations says that operations are those of the template, not the default.
+	// namesOperations reports that operations are those of the template, not the default.
 	namesOperations bool
 	modules         []*ast.Module // nil where they have errors
-	text            string        // that they were made of, with its place
+	text            string        // the source of modules, with its location
 	readsInventory  bool
 	readsNamespace  bool
 	requires        []admission.GroupVersionKind // of its annotation
@@ -91,7 +91,8 @@ func (t *template) compiled() definition.Template {
 	return definition.Template{Name: t.kind, Modules: t.modules, Text: t.text, Constraints: t.constraints, ReadsNamespace: t.readsNamespace, Warnings: t.warnings}
 }
 
-// readTemplate reads a template. With errors, its kind is still known where it has one.
+// readTemplate reads a template. If it returns errors, the kind is still set if the template has
+// one.
 func readTemplate(d document, m mode) (*template, definition.CompileErrors) {
 	t := &template{document: d, title: d.annotations[titleAnnotation]}
 	var object templateObject
@@ -172,7 +173,7 @@ func (t *template) readOperations(target targetObject, m mode) definition.Compil
 	return nil
 }
 
-// findRego is the Rego of a target, and where it stands.
+// findRego returns the Rego of a target, and its location.
 func (t *template) findRego(target targetObject) (regoSource, []any, error) {
 	at := []any{"spec", "targets", 0}
 	source := regoSource{Rego: target.Rego, Libs: target.Libs}
@@ -214,8 +215,8 @@ func regoVersion(version string) (ast.RegoVersion, error) {
 	}
 }
 
-// Modules are the Rego of the templates in files, one module for each file, as it
-// stands: for reports that name lines.
+// Modules returns the Rego of the templates in files, one module for each file, at its original
+// lines: for reports that name lines.
 func Modules(files map[string]string) map[string]*ast.Module {
 	f := &folder{mode: mode{test: true}, templates: map[string]*template{}}
 	modules := map[string]*ast.Module{}

@@ -15,7 +15,7 @@ import (
 
 var operations = []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
 
-// impossible says why a comparison is with constants that no request has; empty where one
+// impossible explains why a comparison is with constants that no request has; empty if a request
 // may have them.
 func impossible(a *atom) string {
 	var valid func(string) bool
@@ -122,14 +122,14 @@ func operationsOf(match definition.Match, entry string) []string {
 	}
 }
 
-// context is what can be known of the requests for which a rule is evaluated.
+// context describes the requests for which a rule is evaluated, as far as known.
 type context struct {
 	match      definition.Match
 	resources  *admission.Resources
 	operations []string
 }
 
-// never says why an atom does not hold for any of the requests; empty where it may.
+// never explains why an atom does not hold for any of the requests; empty if it may.
 func (c context) never(a *atom) string {
 	if why := c.undefined(a.path); why != "" {
 		return why
@@ -175,7 +175,7 @@ func (c context) never(a *atom) string {
 	return ""
 }
 
-// undefined says why a part of the input is undefined for all of the requests; empty where it
+// undefined explains why a part of the input is undefined for all of the requests; empty if it
 // may be defined.
 func (c context) undefined(path string) string {
 	only := func(operation string) bool {
@@ -194,7 +194,7 @@ func (c context) undefined(path string) string {
 	return ""
 }
 
-// clusterScoped says whether all kinds of the policy are known to be cluster-scoped. The
+// clusterScoped reports whether all kinds of the policy are known to be cluster-scoped. The
 // request about a Namespace has a namespace, which is itself.
 func (c context) clusterScoped(namespacesToo bool) bool {
 	return len(c.match.Kinds) > 0 && !slices.ContainsFunc(c.match.Kinds, func(kind admission.GroupVersionKind) bool {
@@ -204,7 +204,7 @@ func (c context) clusterScoped(namespacesToo bool) bool {
 	})
 }
 
-// kinds are all that the requests can be about: none where there may be others.
+// kinds are all kinds that the requests can have: none if there may be others.
 func (c context) kinds() []admission.GroupVersionKind {
 	if !c.match.NamesObjects() {
 		return nil
@@ -220,8 +220,7 @@ func kindNames(kinds []admission.GroupVersionKind) string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// MatchesSomeName says whether a pattern, as path.Match reads it, matches the name of any
-// namespace.
+// MatchesSomeName reports whether a pattern of path.Match matches the name of any namespace.
 func MatchesSomeName(glob string) bool {
 	const letters, inner = "abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnopqrstuvwxyz0123456789-"
 	parts := split(glob)

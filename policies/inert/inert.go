@@ -1,8 +1,8 @@
-// Package inert finds rules that are accepted and can never fire: they require something of
-// a request that no request has which their policy matches.
+// Package inert finds rules that compile but can never fire: they require a property that no
+// request matched by their policy has.
 //
-// Invariant: a condition that is not understood may hold. What is reported as never holding
-// does not hold for any request.
+// Invariant: a condition that the analysis does not understand may hold. A condition reported as
+// never true is false for every request.
 package inert
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// Policy is what the entry points of a policy require of a request. It is immutable.
+// Policy contains the requirements of the entry points of a policy. It is immutable.
 type Policy struct {
 	entries []entry
-	// ephemeral is where the rules first name ephemeralContainers, if they do.
+	// ephemeral is the first location at which the rules name ephemeralContainers, if any.
 	ephemeral *definition.CompileError
 	wrong     definition.CompileErrors
 }
@@ -24,7 +24,7 @@ type entry struct {
 	name   string
 	at     definition.CompileError
 	needs  *need
-	absent []atom // what is required to be undefined
+	absent []atom // conditions that must be undefined
 }
 
 // need is a condition: an atom, or all or one of several needs. nil may always hold.
@@ -37,17 +37,17 @@ type need struct {
 type atom struct {
 	at   definition.CompileError
 	path string // below input
-	// values are those of which the part has to be one or, if not is set, none: nil where it
+	// values are the possible values of the part or, if not is set, the excluded ones: nil if it
 	// only has to be defined.
 	values []string
 	not    bool
 }
 
-// Wrong are the comparisons with constants that no request can have, whatever the policy
-// matches.
+// Wrong returns the comparisons with constants that no request can have, independent of the
+// policy's match.
 func (p *Policy) Wrong() definition.CompileErrors { return p.wrong }
 
-// first is the first atom that keeps a need from ever holding: nil where it may hold.
+// first returns the first atom that can never hold: nil if the need may hold.
 func (n *need) first(never func(*atom) string) (*atom, string) {
 	switch {
 	case n == nil:

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// maxNeeds bounds what is read for one rule, and maxDepth how deep variables and rules
-	// are followed: what is beyond may hold.
+	// maxNeeds limits the conditions read for one rule, and maxDepth how deep variables and
+	// rules are followed. Conditions beyond the limits may hold.
 	maxNeeds = 2000
 	maxDepth = 20
 )
 
-// reader reads rules as the compiler leaves them: nested calls are taken apart, and each
-// part has a variable of its own.
+// reader reads rules in the compiler's output: nested calls are split, and each part has its own
+// variable.
 type reader struct {
 	compiler *ast.Compiler
 	budget   int
@@ -27,7 +27,7 @@ type reader struct {
 // bindings are the terms that variables stand for.
 type bindings map[ast.Var]*ast.Term
 
-// rule is what one of the branches of a rule requires. args are the operands of a function.
+// rule returns the requirements of one branch of a rule. args are the operands of a function.
 func (r *reader) rule(rule *ast.Rule, args []*ast.Term) *need {
 	if r.budget--; r.budget < 0 || r.depth > maxDepth || rule.Default {
 		return nil
@@ -57,7 +57,7 @@ func anyOf(needs []*need) *need {
 	return &need{any: needs}
 }
 
-// body is what has to hold for all of a body to hold.
+// body returns the conditions under which all of a body is true.
 func (r *reader) body(body ast.Body, known bindings) *need {
 	r.bind(body, known)
 	var all []*need
@@ -89,8 +89,8 @@ func (r *reader) body(body ast.Body, known bindings) *need {
 	return &need{all: all}
 }
 
-// bind finds what the variables of a body stand for: of several terms, which have to be
-// equal, the first.
+// bind finds the values of a body's variables: of several terms, which have to be equal, the
+// first.
 func (r *reader) bind(body ast.Body, known bindings) {
 	add := func(name, value *ast.Term) {
 		if variable, ok := name.Value.(ast.Var); ok && known[variable] == nil {
@@ -122,7 +122,7 @@ func operands(expr *ast.Expr) []*ast.Term {
 	}
 }
 
-// resolve follows variables to what they stand for.
+// resolve replaces variables by their values.
 func (r *reader) resolve(term *ast.Term, known bindings) *ast.Term {
 	for range maxDepth {
 		switch value := term.Value.(type) {
@@ -155,7 +155,7 @@ func (r *reader) resolve(term *ast.Term, known bindings) *ast.Term {
 	return term
 }
 
-// constantRule has the value of a rule that is a constant in the place of a reference to it.
+// constantRule replaces a reference to a constant rule by its value.
 func (r *reader) constantRule(term *ast.Term) *ast.Term {
 	ref, ok := term.Value.(ast.Ref)
 	if !ok || !ref[0].Equal(ast.DefaultRootDocument) {
@@ -175,7 +175,8 @@ func (r *reader) constantRule(term *ast.Term) *ast.Term {
 	return term
 }
 
-// inputPath is the path below input of a term: empty where it is not, or not constant.
+// inputPath returns the path of a term below input: empty if there is none, or if it is not
+// constant.
 func inputPath(term *ast.Term) string {
 	ref, ok := term.Value.(ast.Ref)
 	if !ok || !ref[0].Equal(ast.InputRootDocument) {
@@ -192,7 +193,7 @@ func inputPath(term *ast.Term) string {
 	return strings.Join(path, ".")
 }
 
-// constants are the strings that a term can be: ok where there are no others.
+// constants are the strings that a term can be; ok reports that there are no others.
 func constants(term *ast.Term) (values []string, ok bool) {
 	switch value := term.Value.(type) {
 	case ast.String:
@@ -269,7 +270,7 @@ func (r *reader) compared(expr *ast.Expr, known bindings) *atom {
 	return nil
 }
 
-// defined is what has to hold for a term to be defined.
+// defined returns the conditions under which a term is defined.
 func (r *reader) defined(term *ast.Term, expr *ast.Expr, known bindings) *need {
 	resolved := r.resolve(term, known)
 	ref, ok := resolved.Value.(ast.Ref)
@@ -296,7 +297,7 @@ func (r *reader) defined(term *ast.Term, expr *ast.Expr, known bindings) *need {
 	return anyOf(rules)
 }
 
-// called is what has to hold for a call of a function to be defined.
+// called returns the conditions under which the call of a function is defined.
 func (r *reader) called(operator ast.Ref, args []*ast.Term) *need {
 	if !operator[0].Equal(ast.DefaultRootDocument) {
 		return nil

@@ -126,7 +126,7 @@ func TestPoliciesAreBounded(t *testing.T) {
 		"a recursion":               {repeated(700, "f%[1]d(x) := f%[2]d(x)\n") + "f700(x) := f0(x)", "is recursive"},
 		"rules by a variable":       {repeated(300, "o.k%[1]d := 1\nf(x) := o[x]\n"), "may name more than 20000 rules"},
 		"types":                     {"l0 := 1\n" + repeated(60, `l%[2]d := {"a": l%[1]d, "b": l%[1]d}`+"\n"), "expanding rule l15 takes more than 100000 values"},
-		"types of alternatives":     {"o := {" + repeated(300, `"k%[1]d": {"a%[1]d": 1},`) + "}\n" + strings.Repeat("f(x) := o[x]\n", 300), "comparing what is referred to, up to rule f, takes more than 10000000 steps"},
+		"types of alternatives":     {"o := {" + repeated(300, `"k%[1]d": {"a%[1]d": 1},`) + "}\n" + strings.Repeat("f(x) := o[x]\n", 300), "comparing the types of references up to rule f, takes more than 10000000 steps"},
 		"numbers in a set":          {"r := {" + repeated(6000, "1.%[1]d,") + "1}", "counting 5 for each number with a point"},
 		"lists in a set":            {"r := {" + repeated(3000, "[%[1]d, -%[1]d],") + "1}", "members of sets that are lists"},
 		"names":                     {repeated(1000, "r%[1]d := 1\n"), "b/p: up to here the bundle has more than 30000 words"},

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// assertion is what must hold for the violations of a case. It has no violations
-// field, which says yes, where the source has none.
+// assertion is the expected result for the violations of a case. Without a violations field, at
+// least one violation is expected, as with "yes".
 type assertion struct {
 	// Violations are yes, no, or how many.
 	Violations count   `json:"violations"`
@@ -19,7 +19,8 @@ type assertion struct {
 // count is yes, no, or a number.
 type count string
 
-// UnmarshalJSON reads a number, a string, and what YAML makes of a bare yes and no.
+// UnmarshalJSON reads a number, a string, or a boolean: YAML decodes a bare yes and no as
+// booleans.
 func (c *count) UnmarshalJSON(text []byte) error {
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
@@ -38,7 +39,7 @@ func (c *count) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// check says why the assertion does not hold.
+// check returns an error if the assertion does not hold.
 func (a assertion) check(violations []string) error {
 	matching, about := violations, ""
 	if a.Message != nil {

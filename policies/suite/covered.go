@@ -9,7 +9,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
-// coverage is what tests reach of some files.
+// coverage records which lines of some files tests reach.
 type coverage struct {
 	modules map[string]*ast.Module // as they are written, by file
 	reached eval.Coverage
@@ -34,9 +34,8 @@ func (c *coverage) report() []Coverage {
 	return report
 }
 
-// split tells the lines with rules that gave a value and expressions that were reached
-// from those with others. What stands within an expression that was reached counts as
-// reached. A line with both is missed.
+// split separates the lines whose rules gave a value and whose expressions were reached from all
+// others. Terms within a reached expression count as reached. A line with both is missed.
 func split(module *ast.Module, ran, gave []eval.Place) (covered, missed map[int]bool) {
 	var reached, others []*ast.Location
 	note := func(text *ast.Location, runs bool, places []eval.Place) {

@@ -10,7 +10,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// TestViolationsCountOnce, although an object and what it expands to may have the same.
+// TestViolationsCountOnce, even if an object and its expansion have the same ones.
 func TestViolationsCountOnce(t *testing.T) {
 	one := engine.Finding{Words: "no team", Details: map[string]any{"team": "red"}}
 	other := engine.Finding{Words: "no team", Details: map[string]any{"team": "blue"}}
@@ -30,7 +30,8 @@ func TestTimeoutsAreSeen(t *testing.T) {
 	require.False(t, timedOut(&engine.Decision{Denials: costly, Warnings: costly, Audits: costly}))
 }
 
-// TestAnInvalidConstraintIsInvalidItself: a mistake in the template is none of it.
+// TestAnInvalidConstraintIsInvalidItself: an error in the template is not reported for the
+// constraint.
 func TestAnInvalidConstraintIsInvalidItself(t *testing.T) {
 	constraint, template := definition.CompileError{File: "constraint.yaml"}, definition.CompileError{File: "template.yaml"}
 	require.True(t, isAbout(definition.CompileErrors{constraint, constraint}, "constraint.yaml"))

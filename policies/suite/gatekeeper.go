@@ -110,7 +110,7 @@ func readSuites(name, text string) ([]suiteFile, error) {
 	return suites, nil
 }
 
-// base is what the cases of a test have in common.
+// base contains the settings common to the cases of a test.
 func (s suiteFile) base(test suiteTest) Case {
 	return Case{File: s.document.File, Line: s.document.Line, Suite: s.Metadata.Name, Test: test.Name}
 }
@@ -155,7 +155,7 @@ func (r *runner) runTest(ctx context.Context, suite suiteFile, test suiteTest) {
 	}
 }
 
-// isAbout says that a file, and no other, has errors.
+// isAbout reports that only this file has errors.
 func isAbout(errs definition.CompileErrors, file string) bool {
 	return !slices.ContainsFunc(errs, func(err definition.CompileError) bool { return err.File != file })
 }
@@ -233,8 +233,8 @@ func (r *runner) runCase(ctx context.Context, snapshot *engine.Snapshot, base Ca
 	}
 }
 
-// tries is how often a case is asked about that runs into its timeout: on a busy machine
-// that says nothing about the policy. Its steps are counted all the same.
+// tries is how often a case is evaluated if it reaches its timeout: on a busy machine, a timeout
+// does not prove a slow policy. Evaluation steps are counted in any case.
 const tries = 5
 
 func timedOut(decision *engine.Decision) bool {
@@ -265,7 +265,7 @@ func violations(decision *engine.Decision) ([]string, error) {
 	return out, nil
 }
 
-// boundedBuffer keeps the beginning of what is written to it.
+// boundedBuffer stores the first bytes written to it and drops the rest.
 type boundedBuffer struct{ bytes.Buffer }
 
 // Write implements io.Writer.

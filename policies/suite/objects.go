@@ -13,7 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/manifest"
 )
 
-// caseObjects is what a case is about.
+// caseObjects are the input of a case.
 type caseObjects struct {
 	review    *admission.Review
 	cluster   *clusterdata.Objects
@@ -83,7 +83,7 @@ func (r *runner) read(name string) ([]manifest.Document, error) {
 	return documents, err
 }
 
-// note takes down what an object of the inventory is.
+// note records an object of the inventory.
 func (o *caseObjects) note(text []byte) error {
 	var object struct {
 		APIVersion, Kind string

@@ -158,7 +158,7 @@ func TestRegoTestsAsOPARunsThem(t *testing.T) {
 	}
 }
 
-// samples are tests of every kind and end; each may stand with any other in one file.
+// samples are tests of every kind and result; any of them can share a file.
 var samples = []string{
 	"test_true if true",
 	"test_true_too if { x := 1; x + 1 == 2 }",

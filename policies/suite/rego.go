@@ -70,11 +70,11 @@ type regoTest struct {
 
 func (t regoTest) skipped() bool { return strings.HasPrefix(lastName(t.name), definition.SkipPrefix) }
 
-// hasCases says that the rule has a value for each of several cases.
+// hasCases reports that the rule has a value for each of several cases.
 func (t regoTest) hasCases() bool { return t.rule.Head.DocKind() == ast.PartialObjectDoc }
 
-// isPart says that the rule is a part of what has the test's name, such as test_x.a: that
-// is no boolean, and so not true.
+// isPart reports whether the rule is part of a test's name, such as test_x.a. The value of such
+// a test is not a boolean, and so not true.
 func (t regoTest) isPart() bool { return len(t.rule.Head.Ref().GroundPrefix()) > len(t.name) }
 
 // ref is the rule as programs know it.
@@ -100,8 +100,8 @@ func compileTests(source definition.Source) (*regoTests, error) {
 	return tests, nil
 }
 
-// plan makes one program of all tests, where that is not refused: what a test replaces
-// is planned anew for it, and many small tests may come to much.
+// plan compiles all tests into one program if that is within the limits: rules that a test
+// replaces are planned again for it, so many small tests may exceed them.
 func (t *regoTests) plan(cover bool) (err error) {
 	var rules []ast.Ref
 	for _, test := range t.all {
@@ -187,7 +187,7 @@ func (t *regoTests) run(ctx context.Context, test regoTest, cover *coverage) (Ca
 	return c, nil
 }
 
-// joinedOnce is nil where there are no errors.
+// joinedOnce joins distinct errors; it is nil if there are none.
 func joinedOnce(errs []error) error {
 	var texts []string
 	for _, err := range errs {

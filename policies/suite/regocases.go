@@ -29,7 +29,7 @@ func eachTest(compiler *ast.Compiler, visit func(rule *ast.Rule, name ast.Ref)) 
 }
 
 // testName is the part of a rule's name that makes it a test, such as test_limit of
-// test_limit[name], and of shop.test_limit all of it: nil where nothing does.
+// test_limit[name], and of shop.test_limit all of it: nil if nothing does.
 func testName(head *ast.Head) ast.Ref {
 	ref := head.Ref().GroundPrefix()
 	for i := range ref {
@@ -50,7 +50,7 @@ func lastName(ref ast.Ref) string {
 	return ""
 }
 
-// numberTests is a stage of the compiler that tells tests of one name apart, which would
+// numberTests is a stage of the compiler that renames tests with the same name, which would
 // otherwise be one rule: the second is test_x#01.
 func numberTests(compiler *ast.Compiler) *ast.Error {
 	count := map[string]int{}
@@ -72,12 +72,12 @@ func numberTests(compiler *ast.Compiler) *ast.Error {
 	return nil
 }
 
-// noteCases is a stage of the compiler that has tests with cases, such as
+// noteCases is a stage of the compiler for tests with cases, such as
 //
 //	test_limit[case.name] if { some case in cases; limit(case.of) == case.is }
 //
-// note each case as soon as its name is known: what does not hold for a case leaves it
-// out of the value, and nobody would miss it.
+// It adds a note of each case as soon as its name is known. A case that fails is missing from
+// the value, so that its absence would otherwise not be noticed.
 func noteCases(compiler *ast.Compiler) *ast.Error {
 	eachTest(compiler, func(rule *ast.Rule, name ast.Ref) {
 		names := rule.Head.Ref()[len(name):]

@@ -1,8 +1,8 @@
-// Package suite runs the tests that a source of policy brings with it: Rego tests, in
-// files named _test.rego, and Gatekeeper's Suites.
+// Package suite runs the tests of a policy source: Rego tests, in files named _test.rego, and
+// Gatekeeper's Suites.
 //
-// Invariant: a policy is judged here as it is at admission, by the same engine under
-// the same limits; and a test that could not be run has failed.
+// Invariant: a policy is evaluated as at admission, by the same engine under the same limits; a
+// test that could not run has failed.
 package suite
 
 import (
@@ -29,14 +29,14 @@ type Outcome string
 // The outcomes of a case.
 const (
 	Passed  Outcome = "passed"
-	Failed  Outcome = "failed"  // it found what it was not to find
+	Failed  Outcome = "failed"  // an expectation was not met
 	Errored Outcome = "error"   // it could not be run, which counts as failed
 	Skipped Outcome = "skipped" // its author said so
 )
 
 // Case is one case of one test.
 type Case struct {
-	// File is the file with the tests, and Line where this one stands, 0 if unknown.
+	// File is the file with the tests, and Line the line of this test, 0 if unknown.
 	File string `json:"file"`
 	Line int    `json:"line,omitempty"`
 	// Suite is the name of a Suite, or the package of Rego tests.
@@ -46,17 +46,17 @@ type Case struct {
 	Test    string  `json:"test"`
 	Name    string  `json:"name,omitempty"`
 	Outcome Outcome `json:"outcome"`
-	// Message says why it did not pass.
+	// Message states why the case did not pass.
 	Message string `json:"message,omitempty"`
-	// Output is what the policy printed, up to MaxOutputBytes.
+	// Output is the output of the policy, up to MaxOutputBytes.
 	Output   string        `json:"output,omitempty"`
 	Duration time.Duration `json:"duration"` // nanoseconds
 }
 
-// Failed says whether the case counts as failed.
+// Failed reports whether the case counts as failed.
 func (c Case) Failed() bool { return c.Outcome == Failed || c.Outcome == Errored }
 
-// Totals count what was run. A Rego file is a suite, and each of its rules a test of
+// Totals count the tests that were run. A Rego file is a suite, and each of its rules a test of
 // one case.
 type Totals struct {
 	Suites  int `json:"suites"`
@@ -81,7 +81,7 @@ type Lines struct {
 	To   int `json:"to"`
 }
 
-// In makes the files of the results those of a folder, as whoever is in it opens them.
+// In prefixes the file names of the results with the folder.
 func (r *Results) In(folder string) {
 	for i := range r.Cases {
 		if r.Cases[i].File != "" {
@@ -93,18 +93,18 @@ func (r *Results) In(folder string) {
 	}
 }
 
-// Results are what the tests of a source gave.
+// Results are the results of the tests of a source.
 type Results struct {
 	Cases  []Case `json:"cases"`
 	Totals Totals `json:"totals"`
-	// Coverage is by file, without those of tests; nil unless it was asked for.
+	// Coverage is by file, without the test files; nil unless requested.
 	Coverage []Coverage `json:"coverage,omitempty"`
 }
 
 const (
-	// MaxOutputBytes is how much is kept of what one case prints.
+	// MaxOutputBytes limits the stored output of one case.
 	MaxOutputBytes = 4 << 10
-	// maxOutputsBytes is how much is kept of all together.
+	// maxOutputsBytes limits the stored output of all cases together.
 	maxOutputsBytes = 256 << 10
 	// maxMessageBytes bounds one message.
 	maxMessageBytes = 4 << 10
@@ -112,7 +112,7 @@ const (
 	testTimeout = 5 * time.Second
 )
 
-// Has says whether a source brings tests.
+// Has reports whether a source has tests.
 func Has(source definition.Source) bool {
 	for name, text := range source.Files {
 		if strings.HasSuffix(name, "_test.rego") || mayHoldSuites(name, text) {
@@ -157,7 +157,7 @@ type runner struct {
 	source   definition.Source
 	results  Results
 	coverage *coverage // nil where it was not asked for
-	printed  int       // bytes kept of what was printed
+	printed  int       // stored bytes of output
 }
 
 // add files a case and counts it.

@@ -210,8 +210,8 @@ func TestASourceThatDoesNotCompile(t *testing.T) {
 	}
 }
 
-// TestTestsThatReplaceMuch: what a test replaces is planned anew, for it alone, however
-// many tests do so.
+// TestTestsThatReplaceMuch: rules that a test replaces are planned again for this test only, for
+// any number of tests.
 func TestTestsThatReplaceMuch(t *testing.T) {
 	policy, tests := strings.Builder{}, strings.Builder{}
 	policy.WriteString("package p\n\nimport rego.v1\n\nlimit := 1\n")
@@ -227,7 +227,7 @@ func TestTestsThatReplaceMuch(t *testing.T) {
 	require.Equal(t, []Lines{{5, 5}, {9, 105}}, results.Coverage[0].NotCovered, "what is replaced, and the rules that never hold")
 }
 
-// TestATestThatGrows: a test of which OPA would plan without end is refused by its place.
+// TestATestThatGrows: a test that OPA would plan without end is refused with its location.
 func TestATestThatGrows(t *testing.T) {
 	tests := strings.Builder{}
 	tests.WriteString("package p_test\n\nimport rego.v1\n\nf(x) := x\n\nh(x) := x\n\nr0 := f(1)\n")
@@ -241,7 +241,7 @@ func TestATestThatGrows(t *testing.T) {
 	require.ErrorContains(t, err, "this is planned anew")
 }
 
-// TestTestsHaveTheLimitsOfPolicies: of functions, of steps and of what they make.
+// TestTestsHaveTheLimitsOfPolicies: of functions, of steps and of memory.
 func TestTestsHaveTheLimitsOfPolicies(t *testing.T) {
 	results := run(t, map[string]string{"p_test.rego": `package p_test
 

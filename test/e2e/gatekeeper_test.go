@@ -288,10 +288,10 @@ func TestGatekeeperHoldsNobodyUp(t *testing.T) {
 	message := jsonPath(t, `{.status.conditions[?(@.type=="Ready")].message}`, "policysource", "gatekeeper")
 	require.Contains(t, message, "not enforced: 2 of the cluster's objects")
 	require.Contains(t, message, `WantsLabel/misspelt: wantslabel.yaml:`)
-	require.Contains(t, message, "Assign/pull-always: Gatekeeper's mutators are not carried out")
+	require.Contains(t, message, "Assign/pull-always: Gatekeeper's mutators are not supported")
 	eventually(t, func() bool {
 		return strings.Contains(jsonPath(t, `{.status.byPod[?(@.id=="lintel")]}`, "wantslabel.constraints.gatekeeper.sh", "misspelt"), `unknown field`) &&
-			strings.Contains(jsonPath(t, `{.status.byPod[?(@.id=="lintel")]}`, "assign.mutations.gatekeeper.sh", "pull-always"), `not carried out`) &&
+			strings.Contains(jsonPath(t, `{.status.byPod[?(@.id=="lintel")]}`, "assign.mutations.gatekeeper.sh", "pull-always"), `not supported`) &&
 			jsonPath(t, `{.status.byPod[?(@.id=="lintel")].enforced}`, "imagesdonotcomefrom.constraints.gatekeeper.sh", "here") == "true"
 	}, "each object to say what became of it")
 	count, found := metric(t, `lintel_gatekeeper_not_enforced{kind="WantsLabel",name="misspelt"}`)

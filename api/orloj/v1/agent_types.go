@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Agent is an agent: a model, a prompt, and what it may use.
+// Agent is an agent: a model, a prompt, and the tools and limits of the agent.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=oagent
@@ -74,7 +74,7 @@ type AgentSpec struct {
 	// +listType=atomic
 	Roles []string `json:"roles,omitempty"`
 
-	// memory is what it remembers.
+	// memory configures the agent's memory.
 	// +optional
 	Memory AgentMemory `json:"memory,omitzero"`
 
@@ -118,7 +118,7 @@ type AgentExecution struct {
 	// +listType=atomic
 	ToolSequence []string `json:"tool_sequence,omitempty"`
 
-	// required_output_markers must stand in the output.
+	// required_output_markers are strings that the output must contain.
 	// +optional
 	// +listType=atomic
 	RequiredOutputMarkers []string `json:"required_output_markers,omitempty"`

@@ -48,7 +48,7 @@ type AgentSystemSpec struct {
 	// +optional
 	Graph map[string]GraphNode `json:"graph,omitempty"`
 
-	// completion_review has a person look at the result.
+	// completion_review requires a person to review the result.
 	// +optional
 	CompletionReview *ReviewCheckpoint `json:"completion_review,omitempty"`
 
@@ -85,7 +85,7 @@ type GraphNode struct {
 	// +optional
 	DelegateJoin GraphJoin `json:"delegate_join,omitzero"`
 
-	// review has a person look at its output.
+	// review requires a person to review the agent's output.
 	// +optional
 	Review *ReviewCheckpoint `json:"review,omitempty"`
 }
@@ -104,14 +104,15 @@ type GraphEdge struct {
 	// +optional
 	Policy map[string]string `json:"policy,omitempty"`
 
-	// condition says when it is followed.
+	// condition limits when the edge is followed.
 	// +optional
 	Condition *EdgeCondition `json:"condition,omitempty"`
 }
 
-// EdgeCondition is about the output of the agent that an edge leaves. All that is given must hold.
+// EdgeCondition is a condition on the output of the agent at the start of an edge. All given
+// fields must hold.
 type EdgeCondition struct {
-	// output_contains stands in it.
+	// output_contains is a string that the output must contain.
 	// +optional
 	OutputContains string `json:"output_contains,omitempty"`
 
@@ -135,7 +136,7 @@ type EdgeCondition struct {
 	// +optional
 	NotEquals string `json:"not_equals,omitempty"`
 
-	// contains stands in the value.
+	// contains is a string that the value must contain.
 	// +optional
 	Contains string `json:"contains,omitempty"`
 

@@ -10,11 +10,12 @@ const (
 	// TargetNamespaceAnnotation names the Orloj namespace of an object, where it is not
 	// that of its Kubernetes namespace.
 	TargetNamespaceAnnotation = "orloj.dev/target-namespace"
-	// AllowedTargetNamespacesAnnotation stands on a Namespace, and lists the Orloj
-	// namespaces that objects in it may target beside the one of its own name.
+	// AllowedTargetNamespacesAnnotation is an annotation of Namespaces. It lists the Orloj
+	// namespaces that objects in the Namespace may target, in addition to the one with the same
+	// name.
 	AllowedTargetNamespacesAnnotation = "orloj.dev/allowed-target-namespaces"
-	// PlaintextSecretsAnnotation stands on a Namespace; any value but "allowed" forbids
-	// Secrets of this group that carry values.
+	// PlaintextSecretsAnnotation is an annotation of Namespaces; any value but "allowed" forbids
+	// Secrets of this group that contain values.
 	PlaintextSecretsAnnotation = "orloj.dev/plaintext-secrets"
 	// DeletionPolicyAnnotation says what becomes of the stored row when its object is
 	// deleted: Delete, or Retain.
@@ -51,7 +52,7 @@ const (
 const (
 	// ConditionReady is True when the store has the object.
 	ConditionReady = "Ready"
-	// ConditionSynced is Ready in Orloj's word; its reason says what is in the way, or
+	// ConditionSynced is Orloj's name for Ready; its reason describes the problem, or reports
 	// that orlojd does not keep some fields.
 	ConditionSynced = "Synced"
 	// ConditionStalled is True when nothing changes by trying again.
@@ -61,7 +62,7 @@ const (
 	// ConditionStoreAvailable is False while the store cannot be written, and not there
 	// else.
 	ConditionStoreAvailable = "StoreAvailable"
-	// ConditionStorePhase tells the phase that orlojd gave the stored row.
+	// ConditionStorePhase reports the phase that orlojd set on the stored row.
 	ConditionStorePhase = "StorePhase"
 	// ConditionAdopted is True where the row was there before the object.
 	ConditionAdopted = "Adopted"

@@ -69,7 +69,7 @@ type ToolSpec struct {
 	// +optional
 	McpToolName string `json:"mcp_tool_name,omitempty"`
 
-	// capabilities are what it can do.
+	// capabilities are the capabilities of the tool.
 	// +optional
 	// +listType=atomic
 	Capabilities []string `json:"capabilities,omitempty"`
@@ -251,7 +251,7 @@ type ToolWasm struct {
 	// +optional
 	Entrypoint string `json:"entrypoint,omitempty"`
 
-	// max_memory_bytes is what it may take. Default: 64 MiB.
+	// max_memory_bytes limits the memory of the tool. Default: 64 MiB.
 	// +optional
 	MaxMemoryBytes int64 `json:"max_memory_bytes,omitempty"`
 
@@ -274,7 +274,7 @@ type ToolA2A struct {
 	// +optional
 	AgentURL string `json:"agent_url,omitempty"`
 
-	// protocol_version is what it speaks.
+	// protocol_version is the version of the protocol.
 	// +optional
 	ProtocolVersion string `json:"protocol_version,omitempty"`
 

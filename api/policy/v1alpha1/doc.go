@@ -1,10 +1,9 @@
-// Package v1alpha1 is Lintel's own API: where policy comes from, whom it binds
-// and how it is being served.
+// Package v1alpha1 is Lintel's own API: where policies come from, which scopes they bind, and
+// how they are served.
 //
-// The types only describe. Whatever the schema can refuse is refused by the
-// API server from the generated CRD, so a stored object always has the shapes
-// and bounds written here; what needs the policy's text is the manager's to
-// judge, and is reported in status.
+// The API server validates objects with the schema of the generated CRD, so a stored object
+// always has the shapes and bounds defined here. The manager validates the policies
+// themselves and reports errors in status.
 //
 // +kubebuilder:object:generate=true
 // +groupName=policy.lintel.dev

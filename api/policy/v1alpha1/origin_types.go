@@ -45,24 +45,23 @@ type GitOrigin struct {
 	// +optional
 	Verify *GitVerification `json:"verify,omitempty"`
 
-	// receiver lets the host of the repository tell of a push at
-	// /hook/<name of this PolicySource>, where the manager runs with
-	// --receiver-bind-address. The repository is then looked at at once.
+	// receiver lets the host of the repository send notifications of pushes to /hook/<name of
+	// this PolicySource>, if the manager runs with --receiver-bind-address. A notification
+	// triggers an immediate check of the repository.
 	// +optional
 	Receiver *Receiver `json:"receiver,omitempty"`
 }
 
 // Receiver says whose push notifications are believed.
 type Receiver struct {
-	// secretRef names the Secret whose entry token is the secret that the host
-	// of the repository was given: it signs notifications with it (GitHub,
-	// Gitea, Forgejo), or sends it along (GitLab).
+	// secretRef names the Secret whose entry token contains the shared secret of the
+	// repository's host. The host signs notifications with it (GitHub, Gitea, Forgejo), or sends
+	// it along (GitLab).
 	// +required
 	SecretRef SecretReference `json:"secretRef"`
 }
 
-// GitRef is what to check out: the commit where one is given, else the tag,
-// else the branch.
+// GitRef selects the revision to check out: the commit if set, else the tag, else the branch.
 type GitRef struct {
 	// branch is followed. With a commit, it is where that commit is looked
 	// for.
@@ -137,9 +136,8 @@ type OCIOrigin struct {
 	// +optional
 	SecretRef *SecretReference `json:"secretRef,omitempty"`
 
-	// insecure speaks plain HTTP to the registry. Only for registries inside
-	// a test environment: whoever can change the traffic changes the policy,
-	// unless verify is set.
+	// insecure uses plain HTTP for the registry. Only for registries inside a test environment:
+	// anyone who can modify the traffic can modify the policies, unless verify is set.
 	// +optional
 	Insecure bool `json:"insecure,omitempty"`
 
@@ -148,8 +146,7 @@ type OCIOrigin struct {
 	Verify *OCIVerification `json:"verify,omitempty"`
 }
 
-// OCIRef is an artifact in a repository: the digest where one is given, else
-// the tag.
+// OCIRef selects an artifact in a repository: the digest if set, else the tag.
 type OCIRef struct {
 	// tag is followed when it moves.
 	// +optional
@@ -169,7 +166,7 @@ type OCIRef struct {
 // +kubebuilder:validation:Enum=cosign
 type OCIVerificationProvider string
 
-// OCIVerificationCosign is a cosign signature beside the artifact.
+// OCIVerificationCosign verifies a cosign signature stored in the same repository.
 const OCIVerificationCosign OCIVerificationProvider = "cosign"
 
 // OCIVerification asks for a signature by a known key.

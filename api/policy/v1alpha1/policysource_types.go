@@ -5,10 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// PolicySource names one origin of policy, the scope that it binds and what
-// happens when it cannot be evaluated. It is cluster-scoped and written by
-// administrators: whoever may write one decides for every namespace of its
-// scope.
+// PolicySource describes one origin of policies, the scope that they bind, and the result for
+// requests that they cannot evaluate. It is cluster-scoped and for administrators only: a user
+// who may write one controls every namespace of its scope.
 //
 // The name is at most 63 characters long, because objects that belong to a
 // source carry it as a label value.
@@ -86,9 +85,8 @@ type PolicySourceSpec struct {
 	// +kubebuilder:validation:XPreserveUnknownFields
 	Parameters *apiextensionsv1.JSON `json:"parameters,omitempty"`
 
-	// interval is how long after one look at the origin the next one follows,
-	// such as 30s, 1m or 1h30m; at least 5s. An inline origin is read when
-	// the object changes, whatever the interval.
+	// interval is the time between two checks of the origin, such as 30s, 1m or 1h30m; at least
+	// 5s. An inline origin is read when the object changes, independent of the interval.
 	// +optional
 	// +kubebuilder:default="1m"
 	// +kubebuilder:validation:Type=string
@@ -104,7 +102,7 @@ type PolicySourceSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// FailurePolicy is what happens to a request that a policy could not judge.
+// FailurePolicy is the result for a request that a policy could not evaluate.
 //
 // +kubebuilder:validation:Enum=Fail;Ignore
 type FailurePolicy string
@@ -142,8 +140,8 @@ type Scope struct {
 	// +kubebuilder:default=enterprise
 	Level ScopeLevel `json:"level,omitempty"`
 
-	// name tells scopes of one level apart. Sources that give the same level
-	// and name are one scope. Optional for the enterprise.
+	// name distinguishes scopes of the same level. Sources with the same level and name share
+	// one scope. Optional for the enterprise.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
@@ -168,8 +166,9 @@ type Scope struct {
 	// +kubebuilder:validation:items:Pattern=`^[-a-z0-9*]+$`
 	Namespaces []string `json:"namespaces,omitempty"`
 
-	// grants are what the scopes below may use beyond the objects in their own
-	// namespaces. What one scope on the way down does not grant stops there.
+	// grants are permissions of the scopes below, in addition to reading the
+	// objects in their own namespaces. A scope passes on only permissions
+	// that it has itself.
 	// +optional
 	Grants ScopeGrants `json:"grants,omitzero"`
 }
@@ -268,7 +267,7 @@ type PolicySourceStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// ReconcileAtAnnotation has a PolicySource's origin looked at at once whenever its
+// ReconcileAtAnnotation triggers an immediate check of a PolicySource's origin whenever its
 // value changes; the value is usually the time.
 const ReconcileAtAnnotation = "lintel.dev/reconcile-at"
 
@@ -308,12 +307,12 @@ type PolicyError struct {
 	// +optional
 	Column int32 `json:"column,omitempty"`
 
-	// message says what is wrong and what to do.
+	// message describes the problem and the solution.
 	// +required
 	Message string `json:"message"`
 }
 
-// ReplicaStatus is what one replica of the manager serves.
+// ReplicaStatus is the state of a source in one replica of the manager.
 type ReplicaStatus struct {
 	// name is the replica's Pod.
 	// +required
@@ -328,6 +327,6 @@ type ReplicaStatus struct {
 	Time metav1.Time `json:"time"`
 }
 
-// NotEnforcedAnnotation says what of the cluster's own objects a PolicySource that is
-// made from them leaves out, and why. While it is there, the source is not Ready.
+// NotEnforcedAnnotation lists the objects of the cluster that a generated PolicySource omits,
+// with the reasons. While it is set, the source is not Ready.
 const NotEnforcedAnnotation = "lintel.dev/not-enforced"

@@ -11,14 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxBody is the largest resource that is looked into, in bytes, and maxDepth how deep
-// it may be nested.
+// maxBody is the largest resource that is inspected, in bytes, and maxDepth the maximum nesting.
 const (
 	maxBody  = 8 << 20
 	maxDepth = 1000
 )
 
-// refusal is why a request is not sent on: two who read it might take it for writes of
+// refusal is the reason why a request is not forwarded: two parsers might read it as writes of
 // different resources.
 type refusal struct {
 	status  int
@@ -31,9 +30,9 @@ func ambiguous(format string, values ...any) error {
 	return &refusal{http.StatusBadRequest, fmt.Sprintf(format, values...)}
 }
 
-// readBody reads the resource in a request. Where it can be read in one way only, the
-// request is sent on with what was read, written anew; else it stays as it came, and the
-// error is a *refusal.
+// readBody reads the resource in a request. If the body has only one interpretation, the request
+// is forwarded with the body encoded again; otherwise the body is left unchanged and the error
+// is a *refusal.
 func readBody(r *http.Request) (namespace, name string, err error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return "", "", nil
@@ -77,10 +76,10 @@ func setBody(r *http.Request, text io.Reader, closer io.Closer, length int64) {
 	r.ContentLength = length
 }
 
-// readDocument reads JSON in which no key comes twice.
+// readDocument reads JSON without duplicate keys.
 func readDocument(text []byte) (any, error) {
 	if !utf8.Valid(text) || !json.Valid(text) {
-		return nil, ambiguous("the body is no JSON. orlojd reads YAML in a way of its own, in which other keys count than elsewhere; send JSON, as orlojctl does")
+		return nil, ambiguous("request body: must be one JSON document (orlojd interprets the keys of YAML differently); send JSON, as orlojctl does")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -89,7 +88,7 @@ func readDocument(text []byte) (any, error) {
 
 func readValue(decoder *json.Decoder, path []string) (any, error) {
 	if len(path) > maxDepth {
-		return nil, ambiguous("the body is nested more than %d deep", maxDepth)
+		return nil, ambiguous("request body: nested more than %d levels deep", maxDepth)
 	}
 	token, err := decoder.Token()
 	if err != nil {
@@ -133,19 +132,20 @@ func readObject(decoder *json.Decoder, path []string) (any, error) {
 	return object, err
 }
 
-// known are the fields that say which resource is meant, by the object that has them.
+// known are the fields that identify the resource, by the object that contains them.
 var known = map[string][]string{
 	"":         {"apiVersion", "kind", "metadata", "spec", "status"},
 	"metadata": {"name", "namespace", "labels", "annotations", "resourceVersion", "generation", "createdAt"},
 	"spec":     {},
 }
 
-// checkKey says what is wrong with a key of an object: orlojd takes no regard of the case
-// of its fields, and the last of several. Of labels, values and the like it does.
+// checkKey returns an error for a key that orlojd reads differently from other decoders: orlojd
+// ignores the case of its own fields and uses the last of duplicates. Keys of maps such as
+// labels are case-sensitive.
 func checkKey(object map[string]any, key string, path []string) error {
 	where := strings.Join(path, ".")
 	if _, twice := object[key]; twice {
-		return ambiguous("%s is there twice; keep one", where)
+		return ambiguous("%s: duplicate key; keep one", where)
 	}
 	names, isFields := known[strings.Join(path[:len(path)-1], ".")]
 	if !isFields {
@@ -164,24 +164,24 @@ func checkKey(object map[string]any, key string, path []string) error {
 	return nil
 }
 
-// identity is the namespace and name in a document. Patches need not have them.
+// identity is the namespace and name in a document. Patches may omit them.
 func identity(document any, method string) (namespace, name string, err error) {
 	object, isObject := document.(map[string]any)
 	if !isObject {
 		if method == http.MethodPatch {
 			return "", "", nil
 		}
-		return "", "", ambiguous("the body is no resource: a JSON object with metadata and spec")
+		return "", "", ambiguous("request body: must be a resource, which is a JSON object with metadata and spec")
 	}
 	metadata, isObject := object["metadata"].(map[string]any)
 	if !isObject && object["metadata"] != nil {
-		return "", "", ambiguous("metadata is no object")
+		return "", "", ambiguous("metadata: must be an object")
 	}
 	texts := map[string]string{}
 	for _, key := range []string{"namespace", "name"} {
 		text, isText := metadata[key].(string)
 		if !isText && metadata[key] != nil {
-			return "", "", ambiguous("metadata.%s is not a text", key)
+			return "", "", ambiguous("metadata.%s: must be a string", key)
 		}
 		texts[key] = strings.TrimSpace(text)
 	}

@@ -26,7 +26,7 @@ import (
 // start starts a double of orlojd, unless there is a real one: see its package.
 var start = sync.OnceValues(func() (*orlojd.Peer, error) { return orlojd.Start(context.Background()) })
 
-// started says that there is something to stop.
+// started reports that there is something to stop.
 var started bool
 
 func TestMain(m *testing.M) {
@@ -122,8 +122,8 @@ func TestEvasions(t *testing.T) {
 		"plainly":                {body: `{"metadata":{"name":"a","namespace":"guarded"},` + spec + `}`, status: 409, says: "agents guarded/a is managed by an object of Kubernetes"},
 		"a second metadata":      {body: `{"metadata":{"name":"b","namespace":"guarded"},"Metadata":{"name":"a"},` + spec + `}`, status: 400, says: `Metadata: orlojd takes "Metadata" for "metadata"`},
 		"metadata in upper case": {body: `{"METADATA":{"name":"a","namespace":"guarded"},` + spec + `}`, status: 400, says: `METADATA: orlojd takes`},
-		"the same key twice":     {body: `{"metadata":{"name":"b","namespace":"guarded"},"metadata":{"name":"a","namespace":"guarded"},` + spec + `}`, status: 400, says: "metadata is there twice"},
-		"the same name twice":    {body: `{"metadata":{"name":"b","name":"a","namespace":"guarded"},` + spec + `}`, status: 400, says: "metadata.name is there twice"},
+		"the same key twice":     {body: `{"metadata":{"name":"b","namespace":"guarded"},"metadata":{"name":"a","namespace":"guarded"},` + spec + `}`, status: 400, says: "metadata: duplicate key"},
+		"the same name twice":    {body: `{"metadata":{"name":"b","name":"a","namespace":"guarded"},` + spec + `}`, status: 400, says: "metadata.name: duplicate key"},
 		"a name and a Name":      {body: `{"metadata":{"name":"b","Name":"a","namespace":"guarded"},` + spec + `}`, status: 400, says: `metadata.Name: orlojd takes "Name" for "name"`},
 		"NAMESPACE":              {body: `{"metadata":{"name":"a","namespace":"x","NAMESPACE":"guarded"},` + spec + `}`, status: 400, says: "metadata.NAMESPACE: orlojd takes"},
 		"a long s":               {body: `{"metadata":{"name":"a","namespace":"x","name\u017fpace":"guarded"},` + spec + `}`, status: 400, says: `orlojd takes "nameſpace" for "namespace"`},
@@ -131,17 +131,17 @@ func TestEvasions(t *testing.T) {
 		"spaces around":          {body: `{"metadata":{"name":" a ","namespace":" guarded"},` + spec + `}`, status: 409, says: "is managed"},
 		"another namespace":      {path: "?namespace=GUARDED", body: `{"metadata":{"name":"a","namespace":"guarded"},` + spec + `}`, status: 409, says: "is managed"},
 		"several namespaces":     {path: "?namespace=guarded&namespace=x", body: `{"metadata":{"name":"a","namespace":"guarded"},` + spec + `}`, status: 400, says: "the address names several namespaces"},
-		"a prompt twice":         {body: `{"metadata":{"name":"a","namespace":"guarded"},"spec":{"model_ref":"m","prompt":"theirs","prompt":"mine"}}`, status: 400, says: "spec.prompt is there twice"},
+		"a prompt twice":         {body: `{"metadata":{"name":"a","namespace":"guarded"},"spec":{"model_ref":"m","prompt":"theirs","prompt":"mine"}}`, status: 400, says: "spec.prompt: duplicate key"},
 		"a Prompt":               {body: `{"metadata":{"name":"a","namespace":"guarded"},"spec":{"model_ref":"m","prompt":"theirs","Prompt":"mine"}}`, status: 400, says: `spec.Prompt: orlojd takes`, unread: peer.Double != nil},
-		"plain YAML":             {body: "metadata:\n  name: a\n  namespace: guarded\nspec:\n  model_ref: m\n  prompt: mine\n", status: 400, says: "the body is no JSON", unread: peer.Double != nil},
-		"a second document":      {body: "metadata:\n  name: b\n  namespace: guarded\n---\nmetadata:\n  name: a\nspec:\n  model_ref: m\n  prompt: mine\n", status: 400, says: "the body is no JSON", unread: peer.Double != nil},
-		"a nested name":          {body: "metadata:\n  name: b\n  namespace: guarded\n  annotations:\n    name: a\nspec:\n  model_ref: m\n  prompt: mine\n", status: 400, says: "the body is no JSON", unread: peer.Double != nil},
-		"anchors":                {body: "x: &x {name: a, namespace: guarded}\nmetadata:\n  <<: *x\nspec: {model_ref: m, prompt: mine}\n", status: 400, says: "the body is no JSON", unread: true},
-		"two JSON documents":     {body: `{"metadata":{"name":"b"}}{"metadata":{"name":"a","namespace":"guarded"},` + spec + `}`, status: 400, says: "the body is no JSON", unread: true},
-		"no UTF-8":               {body: "{\"metadata\":{\"name\":\"a\",\"namespace\":\"guarded\"},\"spec\":{\"model_ref\":\"m\xff\",\"prompt\":\"mine\"}}", status: 400, says: "the body is no JSON"},
-		"a number for a name":    {body: `{"metadata":{"name":1,"namespace":"guarded"},` + spec + `}`, status: 400, says: "metadata.name is no text", unread: true},
-		"a list":                 {body: `[{"metadata":{"name":"a","namespace":"guarded"},` + spec + `}]`, status: 400, says: "the body is no resource", unread: true},
-		"very deep":              {body: `{"metadata":{"name":"a","namespace":"guarded"},"x":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `,` + spec + `}`, status: 400, says: "nested more than 1000 deep"},
+		"plain YAML":             {body: "metadata:\n  name: a\n  namespace: guarded\nspec:\n  model_ref: m\n  prompt: mine\n", status: 400, says: "request body: must be one JSON document", unread: peer.Double != nil},
+		"a second document":      {body: "metadata:\n  name: b\n  namespace: guarded\n---\nmetadata:\n  name: a\nspec:\n  model_ref: m\n  prompt: mine\n", status: 400, says: "request body: must be one JSON document", unread: peer.Double != nil},
+		"a nested name":          {body: "metadata:\n  name: b\n  namespace: guarded\n  annotations:\n    name: a\nspec:\n  model_ref: m\n  prompt: mine\n", status: 400, says: "request body: must be one JSON document", unread: peer.Double != nil},
+		"anchors":                {body: "x: &x {name: a, namespace: guarded}\nmetadata:\n  <<: *x\nspec: {model_ref: m, prompt: mine}\n", status: 400, says: "request body: must be one JSON document", unread: true},
+		"two JSON documents":     {body: `{"metadata":{"name":"b"}}{"metadata":{"name":"a","namespace":"guarded"},` + spec + `}`, status: 400, says: "request body: must be one JSON document", unread: true},
+		"no UTF-8":               {body: "{\"metadata\":{\"name\":\"a\",\"namespace\":\"guarded\"},\"spec\":{\"model_ref\":\"m\xff\",\"prompt\":\"mine\"}}", status: 400, says: "request body: must be one JSON document"},
+		"a number for a name":    {body: `{"metadata":{"name":1,"namespace":"guarded"},` + spec + `}`, status: 400, says: "metadata.name: must be a string", unread: true},
+		"a list":                 {body: `[{"metadata":{"name":"a","namespace":"guarded"},` + spec + `}]`, status: 400, says: "request body: must be a resource", unread: true},
+		"very deep":              {body: `{"metadata":{"name":"a","namespace":"guarded"},"x":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `,` + spec + `}`, status: 400, says: "nested more than 1000 levels deep"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			insert(t)
@@ -200,7 +200,7 @@ func TestEveryWriteIsWarnedOf(t *testing.T) {
 		require.Less(t, got.status, 300, got.body)
 		want := "true"
 		if strings.Contains(write[2], `"name":"a","name"`) {
-			want = "" // it is not known what it is to, and it passes
+			want = "" // its target is unknown, so the request passes
 		}
 		require.Equal(t, want, got.managed, write)
 	}
@@ -218,7 +218,7 @@ func FuzzReadDocument(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What is sent on means the same to encoding/json, which orlojd reads with.
+		// The forwarded body has the same meaning to encoding/json, which orlojd uses.
 		again, err := json.Marshal(document)
 		require.NoError(t, err)
 		var before, after struct {

@@ -1,9 +1,9 @@
-// Package guard stands in front of orlojd's REST API and looks after resources that
-// are kept by objects of Kubernetes: a write to one of them is overwritten later, so it is
-// warned of or refused. All else passes as it came.
+// Package guard is a proxy in front of orlojd's REST API that protects resources managed by
+// Kubernetes objects. Lintel overwrites manual changes of such resources later, so the guard
+// warns of them or refuses them. All other requests pass unchanged.
 //
-// Whether a resource is managed is read from orlojd with the caller's own credentials, so
-// the guard has none.
+// The guard asks orlojd, with the caller's own credentials, whether a resource is managed. The
+// guard has no credentials of its own.
 package guard
 
 import (
@@ -25,7 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 )
 
-// Policy says what becomes of a write to a managed resource.
+// Policy is the reaction to a write of a managed resource.
 type Policy string
 
 // The policies.
@@ -35,7 +35,7 @@ const (
 	Reject Policy = "reject"
 )
 
-// ParsePolicy reads a policy; what is unknown is Warn.
+// ParsePolicy parses a policy; an unknown policy is Warn.
 func ParsePolicy(text string) Policy {
 	switch policy := Policy(strings.ToLower(strings.TrimSpace(text))); policy {
 	case Off, Reject:
@@ -50,11 +50,11 @@ const ManagedHeader = "X-Orloj-CRD-Managed"
 const (
 	managedBy = "orloj.dev/managed-by"
 	crdSync   = "crd-sync"
-	// lookupTimeout bounds the question whether a resource is managed.
+	// lookupTimeout limits the lookup of whether a resource is managed.
 	lookupTimeout = 10 * time.Second
 )
 
-// collections are the paths of the kinds that objects of Kubernetes keep.
+// collections are the paths of the kinds that Kubernetes objects manage.
 var collections = map[string]bool{
 	"agents": true, "agent-systems": true, "tools": true, "mcp-servers": true,
 	"model-endpoints": true, "memories": true, "agent-policies": true, "secrets": true,
@@ -67,17 +67,17 @@ type Guard struct {
 	proxy    *httputil.ReverseProxy
 	client   *http.Client
 	logger   *slog.Logger
-	// written has the managed resources that were written within keep: a write takes the
-	// mark out by which they are known, until the manager has looked again.
+	// written contains the managed resources written within keep: a write removes the annotation
+	// that marks them, until the manager repairs the row.
 	written *cache.Expiring
 	keep    time.Duration
 }
 
-// New makes a Guard in front of an upstream. drift is how often the manager compares rows
-// with their objects.
+// New creates a Guard in front of an upstream. drift is the interval at which the manager
+// compares rows with their objects.
 func New(upstream *url.URL, policy Policy, drift time.Duration, logger *slog.Logger) *Guard {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DisableCompression = true // what is asked for, and answered, is between the two
+	transport.DisableCompression = true // the client and orlojd negotiate the compression
 	g := &Guard{
 		upstream: upstream, policy: policy, logger: logger, written: cache.NewExpiring(), keep: 2 * drift,
 		client: &http.Client{Transport: transport, Timeout: lookupTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
@@ -119,7 +119,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.write(w, r, *managed)
 	case err != nil && g.policy == Reject:
 		g.logger.Warn("it is not known whether a resource is managed, so the write is refused", "method", r.Method, "path", r.URL.Path, "error", err)
-		http.Error(w, "it could not be found out whether the resource is managed by Kubernetes; try again", http.StatusServiceUnavailable)
+		http.Error(w, "cannot determine whether the resource is managed by Kubernetes; try again", http.StatusServiceUnavailable)
 	case err != nil:
 		g.logger.Warn("it is not known whether a resource is managed", "method", r.Method, "path", r.URL.Path, "error", err)
 		g.proxy.ServeHTTP(w, r)
@@ -128,17 +128,17 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse answers a request of which it is not clear what it would write.
+// refuse answers a request whose target is ambiguous.
 func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, unclear error) {
 	status, message := http.StatusBadRequest, "the request could not be read"
 	if known, ok := errors.AsType[*refusal](unclear); ok {
 		status, message = known.status, known.message
 	}
-	g.logger.Info("refused a write of which it is not clear what it is to", "method", r.Method, "path", r.URL.Path, "error", unclear)
+	g.logger.Info("refused a write with an ambiguous target", "method", r.Method, "path", r.URL.Path, "error", unclear)
 	http.Error(w, message, status)
 }
 
-// write is one to a managed resource.
+// write refuses the write of a managed resource, or forwards it with a warning in the log.
 func (g *Guard) write(w http.ResponseWriter, r *http.Request, managed resource) {
 	w.Header().Set(ManagedHeader, "true")
 	if g.policy == Reject {
@@ -151,8 +151,8 @@ func (g *Guard) write(w http.ResponseWriter, r *http.Request, managed resource) 
 	g.proxy.ServeHTTP(w, r)
 }
 
-// target says whether a request writes a resource of a guarded kind. Of what is below a
-// resource, such as its status, nothing is kept by Kubernetes. name is empty for POST.
+// target reports whether a request writes a resource of a guarded kind. Subresources, such as
+// the status, are not managed by Kubernetes. The name is empty for POST.
 func target(r *http.Request) (collection, name string, guarded bool) {
 	switch r.Method {
 	case http.MethodPut, http.MethodPost, http.MethodDelete, http.MethodPatch:
@@ -169,19 +169,20 @@ func target(r *http.Request) (collection, name string, guarded bool) {
 	return parts[1], name, true
 }
 
-// resource is one of orlojd's.
+// resource identifies a resource of orlojd.
 type resource struct{ collection, namespace, name string }
 
 func (r resource) String() string { return r.collection + " " + r.namespace + "/" + r.name }
 
-// inDefault is the resource with the namespace that orlojd takes where none is given.
+// inDefault returns the resource with orlojd's default namespace if it has none.
 func (r resource) inDefault() resource {
 	r.namespace = cmp.Or(r.namespace, "default")
 	return r
 }
 
-// resources are those that a request may write. Where its URL and its body disagree, it is
-// orlojd who decides: all of them are looked at. Beside an error are those of the URL.
+// resources returns the resources that a request may write. If its URL and its body disagree,
+// orlojd decides which one it writes, so all of them are checked. Together with an error,
+// resources returns those of the URL.
 func resources(r *http.Request, collection, name string) (all []resource, err error) {
 	namespaces := r.URL.Query()["namespace"]
 	bodyNamespace, bodyName, err := readBody(r)
@@ -198,7 +199,7 @@ func resources(r *http.Request, collection, name string) (all []resource, err er
 	return all, err
 }
 
-// given are the texts that are not empty, each once; the empty text if there are none.
+// given returns the distinct strings that are not empty; the empty string if there are none.
 func given(first, second string) []string {
 	switch {
 	case first == "":
@@ -209,8 +210,8 @@ func given(first, second string) []string {
 	return []string{first, second}
 }
 
-// firstManaged is a resource that is managed; nil if none is. Where one cannot be read,
-// that is the error.
+// firstManaged returns a managed resource; nil if none is managed. If one cannot be read, it
+// returns the error.
 func (g *Guard) firstManaged(r *http.Request, candidates []resource) (*resource, error) {
 	var errs []error
 	for _, one := range candidates {

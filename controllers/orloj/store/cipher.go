@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// encryptedPrefix marks a value that is encrypted.
+// encryptedPrefix marks an encrypted value.
 const encryptedPrefix = "enc:"
 
 const keyBytes = 32
@@ -61,7 +61,7 @@ func (c *Cipher) encrypt(value string) string {
 
 var errUndecryptable = errors.New("the value was encrypted with another key, or is damaged")
 
-// decrypt gives a value that is not encrypted as it is.
+// decrypt returns plain-text values unchanged.
 func (c *Cipher) decrypt(value string) (string, error) {
 	if !isEncrypted(value) {
 		return value, nil

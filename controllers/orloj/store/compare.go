@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// comparison is how a stored spec differs from the one that is wanted. Nothing, null,
-// zero, false and what is empty are one: orlojd leaves some out, and adds others.
+// comparison is the difference between the stored and the desired spec. Missing, null, zero,
+// false and empty values are equal: orlojd omits some of them and adds others.
 type comparison struct {
 	table Table
-	// lost are the wanted fields that are not stored at all, and that not every orlojd
-	// keeps.
+	// lost are the desired fields that are missing from the row, and that some versions of
+	// orlojd drop.
 	lost []string
-	// differs says that anything else is not as wanted.
+	// differs reports any other difference.
 	differs bool
 }
 
-// compare compares a stored spec with the wanted one.
+// compare compares a stored spec with the desired one.
 func compare(table Table, have, want map[string]any) *comparison {
 	c := &comparison{table: table}
 	c.fields(nil, have, want)
@@ -49,7 +49,7 @@ func (c *comparison) value(path []string, have, want any, there bool) {
 	}
 }
 
-// content compares two values of which one at least is not zero.
+// content compares two values of which at least one is not zero.
 func (c *comparison) content(path []string, have, want any) {
 	if stored, isMap := have.(map[string]any); isMap || have == nil {
 		if wanted, isMap := want.(map[string]any); isMap {
@@ -98,8 +98,8 @@ func (c *comparison) isZero(path []string, value any) bool {
 	return false
 }
 
-// matchesAny says whether a path is one of the patterns or lies within it. A star is any
-// key, or any place in a list.
+// matchesAny reports whether a path matches one of the patterns or is below a match. A star
+// matches any key or list index.
 func matchesAny(patterns []string, path []string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		parts := strings.Split(pattern, ".")
@@ -108,12 +108,13 @@ func matchesAny(patterns []string, path []string) bool {
 	})
 }
 
-// fieldPath writes a path as graph.a.edges[0].condition.
+// fieldPath formats a path as graph.a.edges[0].condition.
 func fieldPath(path []string) string {
 	return strings.ReplaceAll(strings.Join(path, "."), ".[", "[")
 }
 
-// maxExponent is where numbers are compared by their text: their value would be long.
+// maxExponent is the exponent above which numbers are compared as text: their values would be
+// long.
 const maxExponent = 8
 
 func sameNumber(a, b json.Number) bool {

@@ -94,7 +94,7 @@ func TestOfTwoClustersTheOlderKeepsARow(t *testing.T) {
 	require.Equal(t, "the row team-a/summarizer belongs to Agent team-a/summarizer of another cluster (c1; this one is c2), which had it first; delete that one, or give this one another name or target namespace. Of a cluster that is gone, give this one the identity: --orloj-cluster-id", taken.Message)
 	require.True(t, upsert(t, s, "Agent", in("c1", "u3")).Updated, "an object of that name that was made anew in the first")
 
-	// An edit takes the marks out. Who was told that the row is another's leaves it.
+	// An edit removes the owner annotations. An object that waits for the row leaves it alone.
 	run(t, s, "UPDATE agents SET payload = payload #- '{metadata,annotations}'")
 	patient := in("c2", "u2")
 	patient.LeaveUnowned, patient.LeaveMissing = true, true
@@ -106,7 +106,8 @@ func TestOfTwoClustersTheOlderKeepsARow(t *testing.T) {
 	require.False(t, released.Permanent(), "it is a matter of time")
 	require.True(t, upsert(t, s, "Agent", in("c2", "u2")).Created, "the time is over")
 
-	// A row that an earlier version has written has no cluster: whoever comes first has it.
+	// A row written by an earlier version names no cluster: the first cluster to write it owns
+	// it.
 	run(t, s, "UPDATE agents SET payload = payload #- '{metadata,annotations,lintel.dev/cluster}'")
 	require.True(t, upsert(t, s, "Agent", in("c1", "u1")).Updated)
 	require.Equal(t, ReasonCluster, problem(t, s, "Agent", in("c2", "u2")).Reason)

@@ -83,8 +83,8 @@ func TestALockedRowIsTriedAgain(t *testing.T) {
 	require.False(t, upsert(t, s, "Agent", agent("u1")).Written())
 }
 
-// cut is a way to the server that ends once, when something with the text is sent. The
-// server still gets a commit, and nobody learns what became of it.
+// cut is a connection to the server that breaks once, when a message with the text is sent. The
+// server still receives a commit, but the client never learns its result.
 type cut struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -261,7 +261,7 @@ func TestScanSeesEveryRow(t *testing.T) {
 	require.Equal(t, Summary{Key: "team-a/summarizer", Hash: first.Hash, Version: "1", Owner: "u1", Phase: "Pending"}, seen["team-a/summarizer"])
 	require.Equal(t, "Ready", seen["n/a2500"].Phase)
 
-	// What is ours of a row is in its hash, what is orlojd's is not.
+	// The hash covers Lintel's fields of a row, not orlojd's.
 	hash := func() (hash string) {
 		require.NoError(t, s.Scan(t.Context(), table(t, "Agent"), func(row Summary) {
 			if row.Owner == "u1" {

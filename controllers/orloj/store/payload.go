@@ -14,35 +14,36 @@ const (
 	ManagedByAnnotation       = "orloj.dev/managed-by"
 	ManagedBy                 = "crd-sync"
 	SourceNamespaceAnnotation = "orloj.dev/source-namespace"
-	// OwnerAnnotation has the UID of the object that a row belongs to.
+	// OwnerAnnotation is the UID of the object that owns a row.
 	OwnerAnnotation = "lintel.dev/owner-uid"
-	// ClusterAnnotation has the identity of the cluster that the owner is in.
+	// ClusterAnnotation is the identity of the owner's cluster.
 	ClusterAnnotation = "lintel.dev/cluster"
 
 	generatedLabel = "orloj.dev/mcp-generated"
 )
 
-// Row is what is stored of an object.
+// Row is the desired row of an object.
 type Row struct {
-	// Namespace and Name make the key; SourceNamespace is the object's own.
+	// Namespace and Name are the parts of the key; SourceNamespace is the object's own
+	// namespace.
 	Namespace, Name, SourceNamespace string
 	// Owner is the UID of the object, and Cluster the identity of its cluster.
 	Owner, Cluster      string
 	Labels, Annotations map[string]string
-	// Spec is complete: orlojd fills in nothing when it reads.
+	// Spec is complete: orlojd adds no defaults when it reads.
 	Spec map[string]any
-	// Lost are fields that the store has lost before, such as graph.a.review: they are
-	// written with others, but that they are missing is no reason to.
+	// Lost are fields that the store has lost before, such as graph.a.review: they are written
+	// with the others, but their absence alone does not cause a write of the row.
 	Lost []string
-	// LeaveUnowned makes it a problem that the row names no owner, and LeaveMissing that
-	// there is none: whoever had it may take it back.
+	// LeaveUnowned reports a problem if the row has no owner, and LeaveMissing if there is no
+	// row: the previous owner may take it back.
 	LeaveUnowned, LeaveMissing bool
 }
 
 // Key is the key of a row in its table.
 func (r *Row) Key() string { return r.Namespace + "/" + r.Name }
 
-// payload is the document in a row. What it does not know is kept.
+// payload is the document in a row. Unknown fields are preserved.
 type payload struct {
 	APIVersion string          `json:"apiVersion"`
 	Kind       string          `json:"kind"`
@@ -61,7 +62,7 @@ type metadata struct {
 	CreatedAt       string            `json:"createdAt,omitempty"`
 }
 
-// rowStatus is what of a row's status its object tells.
+// rowStatus is the part of a row's status that its object reports.
 type rowStatus struct {
 	Phase     string `json:"phase"`
 	LastError string `json:"lastError"`
@@ -75,7 +76,7 @@ func readPayload(text []byte) (*payload, error) {
 	return p, nil
 }
 
-// decode reads JSON, with numbers as they were written.
+// decode reads JSON and preserves the text of numbers.
 func decode(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -83,14 +84,14 @@ func decode(text []byte, into any) error {
 }
 
 func (p *payload) status() (s rowStatus) {
-	_ = json.Unmarshal(p.Status, &s) // what is no status tells nothing
+	_ = json.Unmarshal(p.Status, &s) // an invalid status counts as empty
 	return s
 }
 
-// owner is the UID of the object that a row belongs to: empty where it names none.
+// owner is the UID of the object that owns a row: empty if it names none.
 func (p *payload) owner() string { return p.Metadata.Annotations[OwnerAnnotation] }
 
-// cluster is that of the owner: empty where an earlier version has written the row.
+// cluster is the owner's cluster: empty if an earlier version of Lintel has written the row.
 func (p *payload) cluster() string { return p.Metadata.Annotations[ClusterAnnotation] }
 
 // sourceNamespace is the Kubernetes namespace of the owner.
@@ -100,14 +101,14 @@ func (p *payload) sourceNamespace() string {
 
 func (p *payload) isGenerated() bool { return p.Metadata.Labels[generatedLabel] == "true" }
 
-// sameMetadata says whether labels, annotations and name are as wanted.
+// sameMetadata reports whether labels, annotations and name have their desired values.
 func (p *payload) sameMetadata(want *payload) bool {
 	return p.APIVersion == want.APIVersion && p.Kind == want.Kind &&
 		p.Metadata.Name == want.Metadata.Name && p.Metadata.Namespace == want.Metadata.Namespace &&
 		maps.Equal(p.Metadata.Labels, want.Metadata.Labels) && maps.Equal(p.Metadata.Annotations, want.Metadata.Annotations)
 }
 
-// normal is a value as it comes from JSON, with numbers as they were written.
+// normal returns a value as decoded from JSON, with the text of numbers preserved.
 func normal(value map[string]any) (map[string]any, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -117,7 +118,7 @@ func normal(value map[string]any) (map[string]any, error) {
 	return out, decode(text, &out)
 }
 
-// field is the text at a path such as runtime.isolation_mode.
+// field returns the string at a path such as runtime.isolation_mode.
 func field(spec map[string]any, path string) string {
 	head, rest, deeper := strings.Cut(path, ".")
 	if !deeper {

@@ -27,8 +27,8 @@ const (
 	ReasonRefused       = "StoreRefused"
 )
 
-// Problem is why a row could not be written. Its message is for people, and the same
-// for the same cause, so that a status that tells it does not change by itself.
+// Problem is the reason why a row could not be written. Its message is shown to users and
+// depends only on the cause, so that a status with the message does not change between tries.
 type Problem struct {
 	Reason, Message string
 	cause           error
@@ -37,10 +37,11 @@ type Problem struct {
 // Error implements error.
 func (p *Problem) Error() string { return p.Message }
 
-// Unwrap is the driver's error.
+// Unwrap returns the driver's error.
 func (p *Problem) Unwrap() error { return p.cause }
 
-// Permanent says that trying again changes nothing until somebody changes something.
+// Permanent reports that a retry cannot succeed until the object, the row or the configuration
+// changes.
 func (p *Problem) Permanent() bool {
 	switch p.Reason {
 	case ReasonUnavailable, ReasonSchemaMissing, ReasonDenied, ReasonRowLocked, ReasonReleased:
@@ -49,7 +50,7 @@ func (p *Problem) Permanent() bool {
 	return true
 }
 
-// Unavailable says that the store as a whole cannot be used, and not this row alone.
+// Unavailable reports that the whole store, not only this row, cannot be used.
 func (p *Problem) Unavailable() bool {
 	switch p.Reason {
 	case ReasonUnavailable, ReasonSchemaMissing, ReasonDenied:
@@ -58,7 +59,7 @@ func (p *Problem) Unavailable() bool {
 	return false
 }
 
-// problemOf says what an error of the driver means; nil stays nil.
+// problemOf converts an error of the driver; nil stays nil.
 func problemOf(table string, err error) error {
 	if err == nil {
 		return nil
@@ -79,7 +80,7 @@ func unavailable(err error) *Problem {
 	return &Problem{ReasonUnavailable, "PostgreSQL cannot be reached; it is tried again by itself. Is --orloj-postgres-dsn right, and does the server run?", err}
 }
 
-// isConnection is an error of the way to the server, in or outside of a transaction.
+// isConnection reports an error of the connection to the server, in or outside of a transaction.
 func isConnection(err error) bool {
 	var connect *pgconn.ConnectError
 	var network net.Error
@@ -89,7 +90,7 @@ func isConnection(err error) bool {
 		strings.Contains(err.Error(), "conn closed")
 }
 
-// serverProblem goes by the SQLSTATE; see appendix A of PostgreSQL's documentation.
+// serverProblem evaluates the SQLSTATE; see appendix A of PostgreSQL's documentation.
 func serverProblem(table string, server *pgconn.PgError, err error) *Problem {
 	switch server.Code {
 	case "42P01", "3F000", "42703":

@@ -7,22 +7,21 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Removal says which rows go with an object, and how.
+// Removal selects the rows to remove for an object.
 type Removal struct {
-	// Owner is its UID.
+	// Owner is the object's UID.
 	Owner string
-	// Key is the row to take; empty takes all rows of the owner.
+	// Key is the row to remove; empty removes all rows of the owner.
 	Key string
-	// Except is a row to leave.
+	// Except is a row to keep.
 	Except string
-	// Unmarked takes the row of Key also where nobody is named as its owner: somebody
-	// has edited it since.
+	// Unmarked also removes the row of Key if it names no owner because it was edited.
 	Unmarked bool
-	// Retain leaves the rows, without any owner.
+	// Retain keeps the rows, without an owner.
 	Retain bool
 }
 
-// Remove deletes or releases rows. That there are none is no error: they are gone.
+// Remove deletes or releases rows. Missing rows are not an error.
 func (s *Store) Remove(ctx context.Context, table Table, r Removal) (rows int64, err error) {
 	owned := fmt.Sprintf("payload->'metadata'->'annotations'->>'%s' = $1", OwnerAnnotation)
 	values := []any{r.Owner, r.Except}
@@ -37,7 +36,7 @@ func (s *Store) Remove(ctx context.Context, table Table, r Removal) (rows int64,
 	}
 	statement := fmt.Sprintf("DELETE FROM %s WHERE %s", table.Name, where)
 	if r.Retain {
-		// A row that was released before stays as it is: a removal may be repeated.
+		// A row released before is not changed: a removal may be repeated.
 		where = fmt.Sprintf("(%s) AND COALESCE(payload->'metadata'->'annotations' ?| array['%s', '%s', '%s', '%s'], false)",
 			where, OwnerAnnotation, ClusterAnnotation, ManagedByAnnotation, SourceNamespaceAnnotation)
 		statement = fmt.Sprintf(`UPDATE %s SET updated_at = NOW(), payload = jsonb_set(

@@ -9,17 +9,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pageSize is how many rows are read at a time.
+// pageSize is the number of rows per page.
 const pageSize = 1000
 
-// Summary is what a look over all rows tells of one.
+// Summary is the result of a scan for one row.
 type Summary struct {
-	// Key, Hash, Version, Phase and LastError are as in Result; Owner is empty where the
-	// row belongs to nobody.
+	// Key, Hash, Version, Phase and LastError are as in Result; Owner is empty if the row has no
+	// owner.
 	Key, Hash, Version, Owner, Phase, LastError string
 }
 
-// Scan reads a summary of every row, page by page, in the order of their keys.
+// Scan reads a summary of every row, page by page, in the order of the keys.
 func (s *Store) Scan(ctx context.Context, table Table, visit func(Summary)) error {
 	statement := fmt.Sprintf(`SELECT %s FROM %s WHERE name > $1 ORDER BY name LIMIT %d`, summaryColumns(table), table.Name, pageSize)
 	after := ""
@@ -41,21 +41,21 @@ func summaryColumns(table Table) string {
 		COALESCE(payload->'status'->>'phase', ''), COALESCE(payload->'status'->>'lastError', '')`, hashOf(table), OwnerAnnotation)
 }
 
-// overlap is how far back changes are looked for again: the time of a row is that of
-// the start of its transaction, which others may overtake.
+// overlap is how far back changes are read again: the time of a row is the start of its
+// transaction, and a later transaction may commit first.
 const overlap = 10 * time.Second
 
-// Changes follows the rows of a table that are written.
+// Changes follows writes of the rows of a table.
 type Changes struct {
 	store *Store
 	table Table
 	since time.Time
 }
 
-// Changes starts with the rows that are written from now on.
+// Changes starts with the rows written from now on.
 func (s *Store) Changes(table Table) *Changes { return &Changes{store: s, table: table} }
 
-// Next visits what was written since the last call; some rows twice.
+// Next visits the rows written since the last call; some rows twice.
 func (c *Changes) Next(ctx context.Context, visit func(Summary)) error {
 	var now time.Time
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)

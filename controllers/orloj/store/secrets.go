@@ -8,12 +8,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// keyState is what the last look at the store found out about the key.
+// keyState is the result of the last check of the key.
 type keyState struct{ problem *Problem }
 
-// CheckKey compares the key with a stored value, the one that was written last. A key
-// that does not fit, or is missing where values are encrypted, is a *Problem; from then
-// on no Secret is written.
+// CheckKey compares the key with the stored value written last. A wrong key, or a missing key
+// with encrypted values, is a *Problem; from then on no Secret is written.
 func (s *Store) CheckKey(ctx context.Context) error {
 	err := s.inTransaction(ctx, "secrets", s.checkKey)
 	if err != nil {
@@ -52,14 +51,14 @@ func (s *Store) keyProblem(value string) *Problem {
 }
 
 func keyMissing() *Problem {
-	return &Problem{Reason: ReasonKeyMissing, Message: "the store has encrypted Secrets, and there is no key: set --orloj-secret-encryption-key to orlojd's; nothing is stored in plain text beside them"}
+	return &Problem{Reason: ReasonKeyMissing, Message: "the store has encrypted Secrets, but --orloj-secret-encryption-key is not set: set it to orlojd's key; Lintel does not add plain-text Secrets to an encrypted store"}
 }
 
 func keyWrong(what string) *Problem {
 	return &Problem{Reason: ReasonKeyWrong, Message: what + " encrypted with another key than --orloj-secret-encryption-key, or damaged; set it to orlojd's"}
 }
 
-// mayEncrypt is a problem where values cannot be stored as those in the store are.
+// mayEncrypt returns a problem if values cannot be encrypted like those in the store.
 func (s *Store) mayEncrypt(ctx context.Context, tx pgx.Tx, table Table, spec map[string]any) error {
 	if !table.encrypted || len(data(spec)) == 0 {
 		return nil
@@ -77,7 +76,7 @@ func (s *Store) mayEncrypt(ctx context.Context, tx pgx.Tx, table Table, spec map
 	return nil
 }
 
-// StoresPlaintext says that Secrets are stored as they are.
+// StoresPlaintext reports that Secrets are stored without encryption.
 func (s *Store) StoresPlaintext() bool { return s.cipher == nil }
 
 func data(spec map[string]any) map[string]any {
@@ -85,7 +84,7 @@ func data(spec map[string]any) map[string]any {
 	return values
 }
 
-// decryptSpec turns the values of a stored Secret into those that were given.
+// decryptSpec replaces the encrypted values of a stored Secret with plain text.
 func (s *Store) decryptSpec(have *stored) error {
 	values := data(have.Spec)
 	for name, value := range values {

@@ -95,7 +95,7 @@ func TestNothingIsDowngradedBetweenTwoChecks(t *testing.T) {
 func TestARotatedKey(t *testing.T) {
 	s, dsn := fresh(t, keyHex)
 	upsert(t, s, "Secret", secret("u1", map[string]any{"token": "aGVsbG8="}))
-	// orlojd encrypts all anew.
+	// orlojd encrypts all Secrets again.
 	next := open(t, dsn, otherKey)
 	run(t, s, "UPDATE secrets SET payload = jsonb_set(payload, '{spec,data,token}', to_jsonb($1::text)), updated_at = NOW()", next.cipher.encrypt("aGVsbG8="))
 	require.Equal(t, ReasonKeyWrong, problem(t, s, "Secret", secret("u1", map[string]any{"token": "bmV3"})).Reason)

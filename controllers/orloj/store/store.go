@@ -12,20 +12,20 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Options are how the database is used.
+// Options configure the database.
 type Options struct {
 	// DSN is a connection string of PostgreSQL.
 	DSN string
-	// Key encrypts the values of Secrets; empty: they are stored as they are.
+	// Key encrypts the values of Secrets; if empty, they are stored in plain text.
 	Key string
-	// RequireEncryption refuses Secrets where there is no key.
+	// RequireEncryption refuses Secrets without a key.
 	RequireEncryption bool
-	// MaxConnections bounds the pool; 0 is what fits the machine.
+	// MaxConnections limits the pool; 0 is the default for the number of CPUs.
 	MaxConnections int32
 }
 
 const (
-	// operationTimeout bounds one transaction, waiting for a connection included.
+	// operationTimeout limits one transaction, including the wait for a connection.
 	operationTimeout = 20 * time.Second
 	connectTimeout   = 5 * time.Second
 )
@@ -40,7 +40,7 @@ type Store struct {
 	begun    atomic.Int64
 }
 
-// New sets up a pool; nothing is connected yet.
+// New creates a pool without connecting.
 func New(ctx context.Context, o Options) (*Store, error) {
 	cipher, err := NewCipher(o.Key)
 	if err != nil {
@@ -73,17 +73,17 @@ func New(ctx context.Context, o Options) (*Store, error) {
 // Close ends all connections.
 func (s *Store) Close() { s.pool.Close() }
 
-// Ping says whether the database answers. The error is a *Problem.
+// Ping checks whether the database answers. The error is a *Problem.
 func (s *Store) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	return problemOf("", s.pool.Ping(ctx))
 }
 
-// Transactions is how many were begun.
+// Transactions returns the number of transactions begun.
 func (s *Store) Transactions() int64 { return s.begun.Load() }
 
-// inTransaction runs one transaction. The error is a *Problem, or that of ctx.
+// inTransaction runs one transaction. The error is a *Problem, or the error of ctx.
 func (s *Store) inTransaction(ctx context.Context, table string, run func(context.Context, pgx.Tx) error) error {
 	limited, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
@@ -95,9 +95,9 @@ func (s *Store) inTransaction(ctx context.Context, table string, run func(contex
 	return problemOf(table, err)
 }
 
-// hashOf is the expression for what of a row is ours: all but its status, version and
-// generation, which orlojd raises by itself. PostgreSQL writes a document in one way only, so equal rows have equal hashes. Of a
-// document that is none of orlojd's, all counts.
+// hashOf returns the SQL expression for the hash of Lintel's part of a row: all but its status,
+// version and generation, which orlojd updates. PostgreSQL has one text form of a document, so
+// equal rows have equal hashes. For a document that is not orlojd's, the hash covers all of it.
 func hashOf(t Table) string {
 	var b strings.Builder
 	b.WriteString(`md5(CASE jsonb_typeof(payload->'metadata') WHEN 'object' THEN (payload - 'status') #- '{metadata,resourceVersion}' #- '{metadata,generation}' ELSE payload END::text || '|' || namespace`)

@@ -236,7 +236,7 @@ func TestOfConcurrentCreatesOneOwns(t *testing.T) {
 	require.Equal(t, "20", query(t, s, "SELECT count(*)::text FROM agents WHERE payload->'metadata'->>'resourceVersion' = '1'"))
 }
 
-// Defect O7: a row that was there is taken over, and nobody sees it.
+// Defect O7: an existing row was adopted without any report.
 func TestAdoptionIsTold(t *testing.T) {
 	s, _ := fresh(t, "")
 	run(t, s, `INSERT INTO agents (name, namespace, payload, status_phase) VALUES ('team-a/summarizer', 'team-a',

@@ -2,32 +2,31 @@ package store
 
 import "slices"
 
-// column is one that some tables have beside those of all.
+// column is a column that only some tables have.
 type column struct{ name, fallback string }
 
-// Table is where the rows of one kind are.
+// Table describes the table of one kind.
 type Table struct {
 	// Kind is the kind, and Name the table's name.
 	Kind, Name string
-	// Phase is the phase of a row that orlojd has not seen yet.
+	// Phase is the phase of a row that orlojd has not processed yet.
 	Phase string
 
 	columns   []column
 	encrypted bool
-	// later are fields that orlojd 0.3 does not know: it drops them when it writes a
-	// status. Paths have dots; * is every key of a map, or place in a list.
+	// later are fields that orlojd 0.3 does not know: it drops them when it writes a status.
+	// Paths use dots; * matches every key of a map or index of a list.
 	later []string
-	// zero are texts that mean what no value means, by their field.
+	// zero maps fields to strings that are equal to no value.
 	zero map[string]string
 }
 
-// columnFields says by the name of a column which field of the spec it holds; a dot
-// goes one level down.
+// columnFields maps columns to the fields of the spec that they store; a dot separates levels.
 var columnFields = map[string]string{
 	"provider": "provider", "risk_level": "risk_level", "isolation_mode": "runtime.isolation_mode", "apply_mode": "apply_mode",
 }
 
-// tables are those of the kinds that are synced.
+// tables are the tables of the synced kinds.
 var tables = []Table{
 	{Kind: "Agent", Name: "agents", Phase: "Pending", later: []string{"fallback_model_refs", "execution.output_schema"}},
 	{
@@ -55,10 +54,10 @@ var tables = []Table{
 	},
 }
 
-// Tables are those of all kinds.
+// Tables returns the tables of all kinds.
 func Tables() []Table { return slices.Clone(tables) }
 
-// TableOf is the table of a kind.
+// TableOf returns the table of a kind.
 func TableOf(kind string) (Table, bool) {
 	i := slices.IndexFunc(tables, func(t Table) bool { return t.Kind == kind })
 	if i < 0 {

@@ -12,12 +12,12 @@ import (
 // migrationLock is the advisory lock under which orlojd migrates.
 const migrationLock = 7301947
 
-// ErrMigrated is a database whose tables orlojd makes.
+// ErrMigrated reports a database whose tables orlojd manages.
 var ErrMigrated = errors.New("the database has a table schema_migrations, so orlojd makes its tables; leave --orloj-create-tables out and start orlojd")
 
-// CreateTables makes the tables that are missing, for development and tests. It never
-// touches one that is there, and names no constraint or index as orlojd does: its
-// migrations run over these tables later.
+// CreateTables creates the missing tables, for development and tests. It never changes an
+// existing table, and its names of constraints and indexes differ from orlojd's, so that
+// orlojd's migrations succeed on these tables later.
 func (s *Store) CreateTables(ctx context.Context) error {
 	return s.inTransaction(ctx, "", func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", migrationLock); err != nil {

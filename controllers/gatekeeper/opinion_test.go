@@ -15,8 +15,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// judging is a controller whose gate gives a verdict.
-func judging(verdict source.Verdict, err error) *Reconciler {
+// reconcilerWith returns a controller whose gate returns the given verdict.
+func reconcilerWith(verdict source.Verdict, err error) *Reconciler {
 	return &Reconciler{options: Options{
 		Judge: func(context.Context, definition.Source) (source.Verdict, error) { return verdict, err },
 		Readable: func(_ context.Context, kind admission.GroupVersionKind) (string, error) {
@@ -45,17 +45,17 @@ func TestOpinions(t *testing.T) {
 		"without answer":   {small, source.Verdict{}, context.DeadlineExceeded, opinion{unknown: context.DeadlineExceeded}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := judging(c.verdict, c.err).opinionOf(t.Context(), &v1alpha1.PolicySource{}, c.files)
+			got := reconcilerWith(c.verdict, c.err).opinionOf(t.Context(), &v1alpha1.PolicySource{}, c.files)
 			require.Equal(t, c.want.places, got.places)
 			require.Equal(t, c.want.unknown, got.unknown)
 			require.True(t, strings.HasPrefix(got.whole, c.want.whole), got.whole)
-			require.Equal(t, c.want.fine(), got.fine())
+			require.Equal(t, c.want.passed(), got.passed())
 		})
 	}
 }
 
-// TestUnreadableKinds: a constraint whose template reads what may not be read stays out at
-// its place; where that cannot be found out, nothing is known.
+// TestUnreadableKinds: a constraint whose template reads kinds that the manager may not read is
+// refused at its own line; if the permission cannot be checked, the opinion is unknown.
 func TestUnreadableKinds(t *testing.T) {
 	requires := func(kind string) *engine.PolicySet {
 		set, err := source.Compile(definition.Source{Name: "s", Files: map[string]string{
@@ -64,13 +64,13 @@ func TestUnreadableKinds(t *testing.T) {
 		require.NoError(t, err)
 		return set
 	}
-	got := judging(source.Verdict{Set: requires("Secret")}, nil).opinionOf(t.Context(), &v1alpha1.PolicySource{}, nil)
+	got := reconcilerWith(source.Verdict{Set: requires("Secret")}, nil).opinionOf(t.Context(), &v1alpha1.PolicySource{}, nil)
 	require.Len(t, got.places, 1)
 	require.Equal(t, "p.rego", got.places[0].File)
 	require.Equal(t, "Lintel may not list and watch Secrets", got.places[0].Message)
 	require.NoError(t, got.unknown)
 
-	got = judging(source.Verdict{Set: requires("Service")}, nil).opinionOf(t.Context(), &v1alpha1.PolicySource{}, nil)
+	got = reconcilerWith(source.Verdict{Set: requires("Service")}, nil).opinionOf(t.Context(), &v1alpha1.PolicySource{}, nil)
 	require.EqualError(t, got.unknown, "nobody answers")
 	require.Empty(t, got.places)
 }
@@ -106,7 +106,7 @@ func TestConstraintsThatReviewNothing(t *testing.T) {
 			files := layoutOf(kept).files
 			set, err := source.Compile(definition.Source{Name: sourceName, Files: files})
 			require.NoError(t, err)
-			r := judging(source.Verdict{Set: set}, nil)
+			r := reconcilerWith(source.Verdict{Set: set}, nil)
 			r.options.Resources = admission.BuiltinResources
 			reasons, err := r.inactive(t.Context(), &v1alpha1.PolicySource{}, kept)
 			require.NoError(t, err)

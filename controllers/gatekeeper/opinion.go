@@ -12,12 +12,12 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// maxSourceBytes is what an inline source holds, with room below etcd's limit.
+// maxSourceBytes is the maximum size of an inline source, below etcd's limit.
 const maxSourceBytes = 1400 << 10
 
-// opinionOf asks what would keep a source with these files from being in force: its size,
-// the gate, or what its policies require and may not be read. Every one of these is
-// about all of them together once they are in the source, so it must be known before.
+// opinionOf returns the reasons why a source with these files cannot be in force: its size, the
+// gate, or requirements of its policies that the manager may not read. Each of these applies to
+// all files together once they are in the source, so it must be checked before.
 func (r *Reconciler) opinionOf(ctx context.Context, existing *v1alpha1.PolicySource, files map[string]string) opinion {
 	size := 0
 	for name, text := range files {
@@ -42,12 +42,12 @@ func (r *Reconciler) opinionOf(ctx context.Context, existing *v1alpha1.PolicySou
 	return r.unmet(ctx, verdict.Set)
 }
 
-// withFile are the errors that name their file.
+// withFile returns the errors that name their file.
 func withFile(errs definition.CompileErrors) definition.CompileErrors {
 	return slices.DeleteFunc(slices.Clone(errs), func(err definition.CompileError) bool { return err.File == "" })
 }
 
-// unmet names the constraints whose templates read what may not be read.
+// unmet lists the constraints whose templates read kinds that the manager may not read.
 func (r *Reconciler) unmet(ctx context.Context, set *engine.PolicySet) opinion {
 	var found opinion
 	known := map[admission.GroupVersionKind]string{}
