@@ -76,8 +76,8 @@ func newAdmitter(t *testing.T, with ...client.Object) *admitter {
 	}
 }
 
-// TestOfTwoThatFillOneSecretTheLaterIsDenied, whichever kinds they are, and each of the two
-// is told the same.
+// TestOfTwoThatFillOneSecretTheLaterIsDenied covers all combinations of kinds. Both objects get
+// the same message.
 func TestOfTwoThatFillOneSecretTheLaterIsDenied(t *testing.T) {
 	const bySecret = "spec.target.secretName: annotation zopp.dev/sync of the Secret fills Secret shop/app already; take another name, or take that annotation out"
 	const bySync = "metadata.annotations[zopp.dev/sync]: ZoppSecretSync shop/all fills this Secret already; take the annotation out, or delete that one"
@@ -203,7 +203,8 @@ func TestNothingIsDecidedWithoutAnAnswer(t *testing.T) {
 	require.EqualError(t, err, "there are no rules of zopp for *v1.Pod")
 }
 
-// TestASwitchThatIsOffIsTold to who applies a ZoppSecretSync, which nobody would carry out.
+// TestASwitchThatIsOffIsTold checks that applying a ZoppSecretSync warns where the controller
+// for it is off.
 func TestASwitchThatIsOffIsTold(t *testing.T) {
 	for on, warned := range map[bool][]string{
 		true:  nil,

@@ -211,8 +211,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// Defect D16: a version says nothing alone, since that of an environment that was made anew
-// begins at 0.
+// Defect D16: a version alone is not enough, since the versions of a re-created environment
+// start at 0 again.
 func TestRecordTellsWhatIsAhead(t *testing.T) {
 	request := asking()
 	written := record{}.of(request, []*snapshot{having("a", 5)})

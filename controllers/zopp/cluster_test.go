@@ -244,8 +244,8 @@ func (p *place) rests(name string) {
 	require.Equal(p, before, p.secret(name).ResourceVersion, "writes at rest")
 }
 
-// TestAgainstAnAPIServer runs the system beside a real API server, with a double of zopp that
-// is made faulty.
+// TestAgainstAnAPIServer runs the system against a real API server, with a double of zopp that
+// injects faults.
 func TestAgainstAnAPIServer(t *testing.T) {
 	l := newLab(t)
 	first := l.in(t, "first")
@@ -457,7 +457,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 			return p.client.Get(t.Context(), client.ObjectKey{Namespace: "syncs", Name: "own"}, &corev1.Secret{}) == nil
 		})
 		p.holds("own", values{"KEY": "two"})
-		// It is made by one write, and taken over by another.
+		// One write creates the Secret, and another adopts it.
 		p.until("it is ours", func() bool { return isOurs(p.secret("own"), syncManager) })
 		p.rests("own")
 		sync := p.sync("own")

@@ -16,10 +16,10 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
 )
 
-// staleDelay is how long to wait before what could not be read afresh is tried again.
+// staleDelay is the delay before sources that could not be read again are retried.
 const staleDelay = time.Second
 
-// filler fills Secrets, whoever asks for it.
+// filler fills Secrets for both controllers.
 type filler struct {
 	*writer
 	live    client.Reader
@@ -28,7 +28,7 @@ type filler struct {
 	events  events.EventRecorder
 }
 
-// found is what a Secret is to hold by what is known.
+// found is the desired state of a Secret according to the known snapshots.
 type found struct {
 	built
 	// noticed is when the latest event came that led to it: zero where none did.
@@ -60,8 +60,8 @@ func (f *filler) look(ctx context.Context, u user, interval time.Duration, reque
 	return is, nil
 }
 
-// fresh are the sources of a request as they are now, where a Secret has what may be newer
-// than what was read before: of one that cannot be read now, nothing but why is known.
+// fresh reads the sources of a request again, where the Secret may contain newer values than the
+// snapshots. A source that cannot be read now has only an error in its snapshot.
 func (f *filler) fresh(ctx context.Context, request rules.Request) []*snapshot {
 	asked := time.Now()
 	snapshots := make([]*snapshot, len(request.Sources))
@@ -89,8 +89,8 @@ type effect struct {
 	again time.Duration
 }
 
-// write has a Secret hold what was built for it, where it does not. What others wrote since it
-// was read is a conflict. What the API server does not take leaves the values as they are.
+// write applies the built contents to a Secret if they differ. A concurrent write by another
+// client is a conflict. If the API server rejects the write, the values stay as they are.
 func (f *filler) write(ctx context.Context, secret *corev1.Secret, have held, b built, more extras, noticed time.Time) (effect, error) {
 	e := effect{outcome: b.outcome}
 	changed, err := f.send(ctx, secret, have, b, more, noticed)
@@ -107,8 +107,8 @@ func (f *filler) write(ctx context.Context, secret *corev1.Secret, have held, b 
 	return e, nil
 }
 
-// isRefused says whether trying again alone does not help: the Secret is against the rules of
-// its type, a quota, or somebody's policy.
+// isRefused reports whether a retry alone does not help: the Secret violates the rules of its
+// type, a quota, or an admission policy.
 func isRefused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
@@ -164,7 +164,7 @@ func (f *filler) make(ctx context.Context, name client.ObjectKey, kind corev1.Se
 	return effect{outcome: b.outcome, changed: true}, err
 }
 
-// forget drops what is known of a Secret.
+// forget drops the record of a Secret.
 func (f *filler) forget(name client.ObjectKey) {
 	f.writer.forget(name)
 	f.reloads.forget(name)

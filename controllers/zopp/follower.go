@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// spacing is the least time between the beginnings of two lists of an environment: the
-	// events of a burst lead to one list, and the first of them to one at once.
+	// spacing is the shortest time between the starts of two lists of an environment: a burst of
+	// events leads to one list, and its first event to an immediate one.
 	spacing = 75 * time.Millisecond
 	// pollJitter is the share by which polls come early, so that they do not come together.
 	pollJitter = 0.2
-	// settled is how long a stream has lasted that was none of a series of failures.
+	// settled is how long a stream must last to end a series of failures.
 	settled = 10 * time.Second
-	// soon is the longest before a stream that has lasted is opened anew.
+	// soon is the longest delay before a stream that has lasted is reopened.
 	soon = 100 * time.Millisecond
 )
 
-// identityInterval is the longest between two comparisons of an environment's ID: the server
-// reports to nobody that an environment was deleted and created again.
+// identityInterval is the longest time between two comparisons of an environment's ID: the
+// server does not report that an environment was deleted and re-created.
 const identityInterval = 4 * time.Second
 
 var (
@@ -37,9 +37,9 @@ var (
 	awayRetry = attempt.Backoff{First: time.Second, Longest: time.Second, Jitter: 0.5}
 )
 
-// follower keeps up with one environment: it subscribes, then lists, and lists again after
-// each event, since events carry no values and may be lost. Streams that end are opened
-// anew, with a list after each, because the server replays nothing.
+// follower keeps up with one environment: it subscribes, then lists, and lists again after each
+// event, since events carry no values and may be lost. It reopens streams that end, with a list
+// after each, because the server does not replay events.
 type follower struct {
 	hub         *hub
 	environment store.Environment
@@ -84,8 +84,8 @@ func (f *follower) setInterval() {
 	}
 }
 
-// pause is how long to wait for the next poll. After a list that has failed it is not long: no
-// event says what that would have read.
+// pause returns the delay before the next poll. It is short after a list that failed, since no
+// event reports the missed changes.
 func (f *follower) pause() time.Duration {
 	next := attempt.Jitter(time.Duration(f.interval.Load()), pollJitter)
 	if failed := f.failed.Load(); failed > 0 {
@@ -94,7 +94,7 @@ func (f *follower) pause() time.Duration {
 	return next
 }
 
-// run follows the environment until nobody uses it.
+// run follows the environment until its last user drops it.
 func (f *follower) run(ctx context.Context) {
 	defer f.hub.server.Forget(f.environment)
 	poll, connect := time.NewTimer(f.pause()), time.NewTimer(0)
@@ -165,8 +165,8 @@ var (
 	errDeleted  = errors.New("the environment is not there any more")
 )
 
-// check leaves a stream that tells nothing any more: that of an environment which was deleted,
-// or which is another of the same name by now. Servers leave such a stream open.
+// check closes a stream that no longer reports changes: that of an environment which was
+// deleted, or replaced by another of the same name. Servers leave such a stream open.
 func (f *follower) check(open *subscription) {
 	latest := f.latest.Load()
 	switch {
@@ -211,8 +211,8 @@ func (f *follower) isAnother(ctx context.Context) bool {
 	return err == nil && (missing || id != latest.contents.ID)
 }
 
-// again is how long to wait before a stream is opened anew: hardly, if the last one was no
-// failure, and not long while there is no server.
+// again returns the backoff before a stream is reopened: minimal if the last stream did not
+// fail, and short while the server is down.
 func (f *follower) again(failures int) time.Duration {
 	if failures == 0 {
 		return attempt.Jitter(soon, 1)
@@ -239,7 +239,7 @@ type subscription struct {
 	// are no more.
 	changes chan time.Time
 	ended   chan error
-	// close closes the stream, and returns when it is not read any more: nil for none.
+	// close closes the stream, and returns when the reader has stopped: nil for none.
 	close func()
 	// left is why it was closed: nil where it was not, or ended by itself.
 	left error
@@ -298,8 +298,8 @@ func (s *subscription) read(from stream) error {
 	}
 }
 
-// list reads the environment, and wakes its users where that changes what is known. Two of
-// one environment never run at a time, nor begin shortly after one another.
+// list reads the environment, and notifies its users if the snapshot changes. Two lists of one
+// environment never run concurrently, nor start shortly after one another.
 func (f *follower) list(ctx context.Context, noticed time.Time) {
 	f.listing.Lock()
 	defer f.listing.Unlock()
@@ -326,8 +326,8 @@ func (f *follower) list(ctx context.Context, noticed time.Time) {
 	}
 }
 
-// next is what is known after a list, and notes since when lists fail. recoveries is how often
-// the server had returned before the list. f.listing is locked.
+// next returns the snapshot after a list, and records since when lists fail. recoveries is the
+// number of recoveries of the server before the list. f.listing is locked.
 func (f *follower) next(was *snapshot, contents *store.Contents, err error, noticed time.Time, recoveries uint64) *snapshot {
 	if err == nil {
 		f.failing = time.Time{}

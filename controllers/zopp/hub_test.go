@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// scripted is a server that does as it is told, at once.
+// scripted is a server with scripted, immediate answers.
 type scripted struct {
 	mutex    sync.Mutex
 	values   map[store.Environment]map[string]string
@@ -154,7 +154,7 @@ func (s *scripted) set(environment store.Environment, key, value string) {
 	s.versions[environment]++
 }
 
-// remake has an environment be another of the same name, without values.
+// remake replaces an environment by another of the same name, without values.
 func (s *scripted) remake(environment store.Environment, id string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -334,7 +334,7 @@ func TestHubCoalescesABurst(t *testing.T) {
 	})
 }
 
-// A server may drop events: the poll finds what they would have told.
+// A server may drop events: the poll finds the missed changes.
 func TestHubPolls(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.set(backend, "KEY", "one")
@@ -461,7 +461,7 @@ func TestHubTellsOfFailuresAndKeepsWhatWasRead(t *testing.T) {
 	})
 }
 
-// A server that is restarted need not be told of; one that stays away must.
+// The restart of a server is not reported, but a longer outage is.
 func TestHubTellsOfAnOutageAfterAWhile(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.set(backend, "KEY", "one")
@@ -481,7 +481,7 @@ func TestHubTellsOfAnOutageAfterAWhile(t *testing.T) {
 	})
 }
 
-// Defect D2: with the last who uses it, an environment is not followed any more.
+// Defect D2: an environment without users is no longer followed.
 func TestHubLeavesWhatNobodyUses(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.use(t, appSecrets, backend, shared)
@@ -532,7 +532,7 @@ func TestHubNoticesAnEnvironmentThatWasMadeAgain(t *testing.T) {
 	})
 }
 
-// A stream of an environment that was deleted tells nothing of the one which is made again.
+// The stream of a deleted environment does not report the changes of the one that replaces it.
 func TestHubLooksForAnEnvironmentThatWasDeleted(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.ids[backend] = "first"
@@ -640,7 +640,7 @@ func sortValues(values []store.Value) {
 	slices.SortFunc(values, func(a, b store.Value) int { return strings.Compare(a.Key, b.Key) })
 }
 
-// Where streams are kept from being opened, but lists are not, polls do.
+// Polls still work where opening streams fails, but lists succeed.
 func TestHubWithoutStreams(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.set(backend, "KEY", "one")

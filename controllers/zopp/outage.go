@@ -21,8 +21,8 @@ const (
 	recoverySpacing = time.Second
 )
 
-// outage is what is known of whether the server answers. Its recovery ends the backoff of all
-// followers: each of them alone would wait for its own next attempt.
+// outage tracks whether the server answers. Its recovery ends the backoff of all followers,
+// which would otherwise each wait for their own next attempt.
 type outage struct {
 	server server
 	// recovered is called when a server answers again that did not.

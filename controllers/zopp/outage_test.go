@@ -61,7 +61,7 @@ func (r *relay) listen() (err error) {
 	return nil
 }
 
-// refuse closes what is open and accepts nothing.
+// refuse closes all connections and accepts no new ones.
 func (r *relay) refuse() {
 	r.mutex.Lock()
 	_ = r.listener.Close()
@@ -204,7 +204,7 @@ func (o *outages) healthy() bool {
 	return o.streams() == outageEnvironments && o.failing() == 0 && !o.hub.outage.away.Load()
 }
 
-// told reports whether a change of each environment was listed.
+// told reports whether each environment has been listed since a change.
 func (o *outages) told(value string) bool {
 	return o.hub.sum(func(f *follower) int {
 		s := f.latest.Load()

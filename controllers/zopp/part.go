@@ -44,7 +44,7 @@ func (s *settings) addTo(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.reload, "zopp-reload", false, "roll workloads that have zopp.dev/reload, when a Secret that they use has changed; needs config/rbac/zopp-reload")
 }
 
-// check says what is wrong with the flags. It is asked whether the system is on or off.
+// check validates the flags, whether the system is on or off.
 func (s *settings) check() error {
 	if len(s.namespaces) == 0 {
 		for name := range strings.SplitSeq(os.Getenv("ZOPP_NAMESPACE"), ",") {

@@ -13,7 +13,8 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
 )
 
-// randomSnapshot is of an environment that was read, was not, or is not any more.
+// randomSnapshot returns a snapshot of an environment that was read, was not read yet, or was
+// deleted.
 func randomSnapshot(r *rand.Rand, id string) *snapshot {
 	var all []string
 	for i := range 6 {

@@ -99,7 +99,7 @@ func (d *desk) rolls() float64 {
 	return testutil.ToFloat64(d.metrics.reloads.WithLabelValues("Deployment"))
 }
 
-// Defect D5: the stream and the poll have one count of changes, and roll once for each.
+// Defect D5: the stream and the poll share one count of changes, and restart once for each.
 func TestReloadRollsOnceForEachChange(t *testing.T) {
 	d := newDesk(t, appSecret(), deploymentOf("app", using["envFrom"], reloading),
 		deploymentOf("unasked", using["envFrom"], nil), deploymentOf("unconcerned", corev1.PodSpec{}, reloading))
@@ -167,8 +167,8 @@ func TestReloadIsNotForWhatAUserChanges(t *testing.T) {
 	require.Equal(t, 1.0, d.rolls())
 }
 
-// Whoever may edit a Secret rolls nothing by what the controllers have noted on it, nor by
-// writing such a note on a Secret that is not synced.
+// A user who may edit a Secret cannot restart workloads by changing the controllers' record on
+// it, nor by writing such a record on a Secret that is not synced.
 func TestReloadIsNotForARecordThatAUserWrites(t *testing.T) {
 	d := newDesk(t, appSecret(), deploymentOf("app", using["env"], reloading))
 	d.server.set(backend, "KEY", "one")

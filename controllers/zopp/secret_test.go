@@ -27,7 +27,7 @@ import (
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
-// desk is a reconciler with a server that does as it is told, and what was written.
+// desk is a reconciler with a scripted server, and records the writes.
 type desk struct {
 	*secretReconciler
 	t       *testing.T
@@ -197,8 +197,8 @@ func TestSecretIsFilled(t *testing.T) {
 	require.Empty(t, d.told(), "no Event for a change")
 }
 
-// Defects D3 and D8: what has not changed is not written, by replicas that know nothing
-// either.
+// Defects D3 and D8: an unchanged Secret is not written, even by a replica without a record of
+// it.
 func TestSecretIsWrittenOnce(t *testing.T) {
 	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
@@ -219,7 +219,7 @@ func TestSecretLosesWhatZoppHasNoMoreAndKeepsTheUsersKeys(t *testing.T) {
 	d.sync()
 	d.edit(func(s *corev1.Secret) { s.Data["USERS"] = []byte("own") })
 	d.server.unset(backend, "OLD")
-	d.secretReconciler = d.replica() // it happened while nobody looked
+	d.secretReconciler = d.replica() // it happened while no replica ran
 	d.sync()
 	require.Equal(t, values{"KEY": "one", "USERS": "own"}, d.data())
 }
@@ -329,7 +329,8 @@ func TestSecretIsDenied(t *testing.T) {
 	require.Equal(t, values{"KEY": "two"}, d.data())
 }
 
-// What was made for a ZoppSecretSync has its outcome: two that write theirs would never end.
+// A Secret that was created for a ZoppSecretSync has the outcome of that: two controllers that
+// write theirs would never stop.
 func TestSecretOfAZoppSecretSyncIsDenied(t *testing.T) {
 	secret := appSecret()
 	secret.Labels = values{ownerLabel: "uid"}
@@ -421,8 +422,7 @@ func TestSecretKeepsWhatANewerLeaderHasWritten(t *testing.T) {
 	require.Equal(t, values{"KEY": "four"}, d.data())
 }
 
-// Defects D6 and D16: an environment that was made anew is read as it is, whatever its
-// version.
+// Defects D6 and D16: a re-created environment is read as it is, with any version.
 func TestSecretOfAnEnvironmentThatWasMadeAnew(t *testing.T) {
 	d := newDesk(t, appSecret())
 	d.server.remake(backend, "a")

@@ -114,7 +114,7 @@ type setup struct {
 func (s setup) addSecrets(r *secretReconciler, woken woken) error {
 	sources := []source.Source{
 		object.Mapped(s.cluster, object.MetadataOf(object.SecretKind), itself, annotated()),
-		// A permission that is given or withdrawn.
+		// A permission that is granted or withdrawn.
 		object.Mapped(s.cluster, &corev1.Namespace{}, s.watches.secretsIn, permissionChanged()),
 		woken.source(),
 	}
@@ -130,7 +130,7 @@ func (s setup) addSyncs(r *syncReconciler, woken woken) error {
 		object.Self(s.cluster, &v1alpha1.ZoppSecretSync{}, object.Updates(askedAnew)),
 		// Another that names the same Secret, or does no more.
 		object.Mapped(s.cluster, &v1alpha1.ZoppSecretSync{}, s.watches.syncsBeside, object.Updates(askedAnew)),
-		// The Secret itself, or somebody else's of its name.
+		// The Secret itself, or a foreign one with its name.
 		object.Mapped(s.cluster, object.MetadataOf(object.SecretKind), s.watches.syncsOf),
 		object.Mapped(s.cluster, &corev1.Namespace{}, s.watches.syncsIn, permissionChanged()),
 		woken.source())

@@ -10,11 +10,11 @@ import (
 	"github.com/lintel-policy/lintel/controllers/zopp/store"
 )
 
-// outageGrace is how long a server may be away before it is told of: one that is restarted
-// need not be written into every Secret, and taken out again.
+// outageGrace is how long a server may be unreachable before the outage is reported: a restart
+// of the server is not worth two writes to every Secret.
 const outageGrace = 10 * time.Second
 
-// snapshot is what is known of an environment at one time. It is never changed.
+// snapshot is the immutable known state of an environment at one time.
 type snapshot struct {
 	// contents are those that were read last: nil where none were yet.
 	contents *store.Contents
@@ -53,8 +53,8 @@ func (s *snapshot) read(contents *store.Contents, began, noticed time.Time) *sna
 	return &snapshot{contents: contents, began: began, noticed: noticed}
 }
 
-// failed is the snapshot after an attempt that has failed, as all have since found began. An
-// outage that has just begun is not told of yet, where there are contents.
+// failed returns the snapshot after a failed attempt, where all attempts have failed since found
+// began. An outage that has just begun is not reported yet where there are contents.
 func (s *snapshot) failed(found *failure, now time.Time) *snapshot {
 	next := snapshot{}
 	if s != nil {

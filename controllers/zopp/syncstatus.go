@@ -12,7 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/zopp/store"
 )
 
-// Reasons of conditions, beside those of the API.
+// Reasons of conditions, in addition to those of the API.
 const (
 	reasonAdmitted = "Admitted"
 	reasonPending  = "Pending"
@@ -23,7 +23,7 @@ const (
 type syncFacts struct {
 	// denied is what the rules say against it.
 	denied string
-	// foreign is somebody else's Secret, where its own would stand.
+	// foreign is a Secret of another owner with the name of the desired one.
 	foreign *object.Foreign
 	// found is what the Secret is to hold. exists says that there is one, and written that
 	// its values were changed.
@@ -58,8 +58,8 @@ func syncStatus(sync *v1alpha1.ZoppSecretSync, f syncFacts, now time.Time) v1alp
 	return next
 }
 
-// failed says why the Secret is not as it is to be. stalled says that somebody has to change
-// something.
+// failed reports why the Secret differs from the desired state. stalled means that a user has to
+// change something.
 func failed(c object.Conditions, reason, message string, stalled bool) {
 	c.Set(v1alpha1.ConditionReady, false, reason, message)
 	if stalled {

@@ -49,8 +49,8 @@ func annotated() predicate.TypedPredicate[*metadata] {
 	}
 }
 
-// permissionChanged passes Namespaces whose annotations of zopp's change. What is there at
-// the start is looked at anyway.
+// permissionChanged passes Namespaces whose zopp annotations change. Namespaces that exist at
+// startup are evaluated anyway.
 func permissionChanged() predicate.TypedPredicate[*corev1.Namespace] {
 	return predicate.TypedFuncs[*corev1.Namespace]{
 		CreateFunc: func(event.TypedCreateEvent[*corev1.Namespace]) bool { return false },

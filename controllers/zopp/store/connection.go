@@ -29,11 +29,11 @@ const (
 	reconnectMost = time.Second
 )
 
-// maxAnswerBytes is the most that a server may send at once. Secrets of Kubernetes have at
-// most 1 MiB, but an environment may have what is for many of them.
+// maxAnswerBytes limits the size of one response. Secrets of Kubernetes have at most 1 MiB, but
+// an environment may contain the values of many.
 const maxAnswerBytes = 32 << 20
 
-// connect returns a connection that is made by its first use.
+// connect returns a connection that is established on first use.
 func connect(server, caFile string, on *line) (*grpc.ClientConn, error) {
 	address, secure, err := parseServer(server)
 	if err != nil {

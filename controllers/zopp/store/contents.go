@@ -20,14 +20,14 @@ type Value struct {
 type Contents struct {
 	// ID is the environment's own. One that was deleted and made again has another.
 	ID string
-	// Version counts the changes since the environment was made. The server reads it before
+	// Version counts the changes since the environment was created. The server reads it before
 	// the values, which may be newer.
 	Version int64
 	// Values are sorted by key, each key once.
 	Values []Value
 }
 
-// EventType is what an event tells.
+// EventType is the kind of an event.
 type EventType int
 
 // The types of events.

@@ -16,8 +16,8 @@ const keyBytes = 32
 // errUnopened has no detail: a cipher gives none.
 var errUnopened = errors.New("it is damaged, or encrypted by another key or for another place")
 
-// open decrypts by XChaCha20-Poly1305. The place is what was encrypted beside the text: it
-// says where the text belongs.
+// open decrypts by XChaCha20-Poly1305. The place is the additional authenticated data: it names
+// the location of the text.
 func open(key, nonce, sealed []byte, place string) ([]byte, error) {
 	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {
@@ -70,5 +70,5 @@ func decrypt(key []byte, e Environment, secret *wire.Secret) ([]byte, error) {
 	return open(key, secret.GetNonce(), secret.GetCiphertext(), "secret:"+e.place()+":"+secret.GetKey())
 }
 
-// place is how what is encrypted names the environment.
+// place returns the name of the environment in additional authenticated data.
 func (e Environment) place() string { return e.Workspace + ":" + e.Project + ":" + e.Name }

@@ -24,14 +24,13 @@ type Principal struct {
 	unwrapping *ecdh.PrivateKey
 }
 
-// String is the name and the ID, which are no secrets. It keeps the keys out of what is
-// printed.
+// String returns the name and the ID, which are not secret. It prevents printing the keys.
 func (p *Principal) String() string { return fmt.Sprintf("%q (%s)", p.Name, p.ID) }
 
 // Format prints the same for every verb.
 func (p *Principal) Format(out fmt.State, _ rune) { _, _ = fmt.Fprint(out, p.String()) }
 
-// identity tells apart principals, and the keys of one that was made anew.
+// identity distinguishes principals, including one that was re-created with new keys.
 func (p *Principal) identity() string {
 	return p.ID + string(p.unwrapping.PublicKey().Bytes())
 }
@@ -59,7 +58,7 @@ func parse(text []byte) (*Principal, error) {
 	return current.principal()
 }
 
-// find finds the current principal in a file: the one that is named, or else the first.
+// find returns the current principal of a file: the named one, or else the first.
 func find(text []byte) (entry, error) {
 	var all document
 	if err := json.Unmarshal(text, &all); err != nil {
@@ -108,8 +107,8 @@ type field struct{ name, value string }
 // entry is a principal as it is written down.
 type entry struct{ id, name, private, public, unwrapping, wrapping field }
 
-// principal checks what is written down, and that the public keys are those of the private
-// ones: keys of two principals would be refused by the server, without saying why.
+// principal validates the entry, and checks that the public keys match the private ones: the
+// server would reject keys of two principals without a reason.
 func (e entry) principal() (*Principal, error) {
 	id, err := uuid.Parse(e.id.value)
 	if err != nil {
@@ -141,7 +140,7 @@ func (e entry) principal() (*Principal, error) {
 	return &Principal{ID: id.String(), Name: e.name.value, signing: signing, unwrapping: unwrapping}, nil
 }
 
-// key reads a key of 32 bytes in hex. Its error tells nothing of it but its length.
+// key reads a key of 32 bytes in hex. Its error reveals only the length.
 func (f field) key() ([]byte, error) {
 	if f.value == "" {
 		return nil, fmt.Errorf("%s is missing", f.name)

@@ -42,7 +42,7 @@ const (
 // Error is why something could not be read. It holds no value, key or credential.
 type Error struct {
 	Reason Reason
-	// Message says what is wrong, where, and what to do next.
+	// Message describes the problem, its location, and the next step.
 	Message string
 	// Cause is the error beneath it, or nil.
 	Cause error
@@ -54,7 +54,7 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap is the error beneath it.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Permanent says that trying again alone does not help: somebody must change something.
+// Permanent reports that a retry alone does not help: a user must change something.
 func (e *Error) Permanent() bool {
 	switch e.Reason {
 	case ReasonUnreachable, ReasonServerFailed, ReasonEnded:
@@ -69,8 +69,8 @@ const (
 	maxAhead  = 30 * time.Second
 )
 
-// problem says what the error of a call means. The answers are what came with it, where
-// servers that have a clock tell its time.
+// problem classifies the error of a call. The answers are the metadata of the response, which
+// contains the server's time if the server has a clock.
 func (s *Store) problem(q question, err error, answers ...metadata.MD) *Error {
 	told := status.Convert(err)
 	made := func(reason Reason, format string, arguments ...any) *Error {

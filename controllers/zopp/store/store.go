@@ -29,9 +29,9 @@ type Options struct {
 
 const defaultTimeout = 10 * time.Second
 
-// Store reads a server. It has one connection, however many Secrets want what is read, and
-// others for environments that are watched beyond what the server, or this package, takes on
-// one. It may be used by many goroutines.
+// Store reads a server. It shares one connection among all Secrets, and opens others when the
+// watched environments exceed the number of streams that the server, or this package, allows on
+// one. It is safe for concurrent use.
 type Store struct {
 	options Options
 	lines   lines
@@ -60,8 +60,8 @@ func New(options Options) (*Store, error) {
 	return s, nil
 }
 
-// CheckCredentials returns what is wrong with the credentials as they are now, without asking
-// the server. It is for the log at the start: they may be mended later.
+// CheckCredentials returns the current problem with the credentials, without calling the server.
+// The caller logs it at startup; the user may fix the credentials later.
 func (s *Store) CheckCredentials() error {
 	_, err := s.options.Credentials.Principal()
 	return err

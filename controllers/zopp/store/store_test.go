@@ -22,7 +22,7 @@ import (
 	"github.com/lintel-policy/lintel/test/zopp"
 )
 
-// site is a double with acme/backend/production, and who may read it.
+// site is a double with acme/backend/production, and its readers.
 type site struct {
 	t         *testing.T
 	peer      *zopp.Peer
@@ -128,7 +128,7 @@ func TestAKeyIsUnwrappedOnce(t *testing.T) {
 	require.Equal(t, 3, s.double().Calls("GetWorkspaceKeys"))
 }
 
-// TestAForgottenKey: is unwrapped anew.
+// TestAForgottenKey checks that a dropped key is unwrapped again.
 func TestAForgottenKey(t *testing.T) {
 	s := makeSite(t)
 	opened := s.open(nil)
@@ -274,7 +274,8 @@ func TestReasons(t *testing.T) {
 	require.Empty(t, list(t, opened, s.Environment), "and all is well again")
 }
 
-// TestClocksThatDiffer: the server tells its time, and so it can be said.
+// TestClocksThatDiffer checks that the message contains the server's time, which the server
+// returns.
 func TestClocksThatDiffer(t *testing.T) {
 	s := makeSite(t)
 	for name, ahead := range map[string]time.Duration{"behind": -2 * time.Minute, "ahead": 45 * time.Second} {
@@ -316,8 +317,8 @@ func TestAServerThatIsAway(t *testing.T) {
 	}, 2*time.Minute, 20*time.Millisecond)
 }
 
-// TestAServerThatDrains: leaves its streams open and tells nothing on them, so they end, and
-// those that are opened anew are on the server that takes its place.
+// TestAServerThatDrains checks a server that leaves its streams open and sends nothing on them:
+// the streams end, and the reopened ones are on the server that replaces it.
 func TestAServerThatDrains(t *testing.T) {
 	s := makeSite(t)
 	opened := s.open(nil)
@@ -496,7 +497,7 @@ func TestServersLimitTheStreamsOfAConnection(t *testing.T) {
 		require.Equal(t, len(environments), s.double().Streams(), "connections that answer are kept")
 		list(t, opened, s.Environment)
 
-		// As many calls as the first connection takes are no outage.
+		// Filling the first connection with calls is not an outage.
 		end := s.double().Inject(zopp.Fault{Method: "ListSecrets", Hang: true})
 		var calls sync.WaitGroup
 		before := s.double().Calls("ListSecrets")
