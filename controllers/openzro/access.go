@@ -45,7 +45,7 @@ type access struct {
 	url, file  string
 	namespaces []string
 
-	mutex sync.Mutex // over what is below
+	mutex sync.Mutex // guards the fields below
 	// secrets are those that were read, by namespace. They are remembered for objects
 	// that are deleted together with them.
 	secrets map[string]secret

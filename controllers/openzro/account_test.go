@@ -64,8 +64,8 @@ func TestATokenOfAnotherAccount(t *testing.T) {
 	require.Equal(t, before[0:2], s.state()[0:2], "they are found again")
 }
 
-// TestAnAdoptionSurvivesAnotherAccount: what was adopted is listed while the key is of another
-// account, and restored to its former state after the return.
+// TestAnAdoptionSurvivesAnotherAccount checks that adopted items are listed while the key is of
+// another account, and restored to their former state after the return.
 func TestAnAdoptionSurvivesAnotherAccount(t *testing.T) {
 	s := newSite(t)
 	network := s.administrator()

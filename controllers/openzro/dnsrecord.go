@@ -92,13 +92,13 @@ func wantedRecord(of *v1.OZNetworkResource, domain, address string) management.R
 	return management.RecordRequest{Name: recordName(of, domain), Type: kind, Content: address, TTL: recordTTL}
 }
 
-// recordName is the name of the record of a resource in a domain: within the namespace of the
-// Service, whatever the zone.
+// recordName returns the name of the record of a resource in a domain: below the namespace of
+// the Service, in any zone.
 func recordName(of *v1.OZNetworkResource, domain string) string {
 	return of.Spec.ServiceRef.Name + "." + of.Namespace + "." + domain
 }
 
-// recordNamed is a record of a name, whatever its type.
+// recordNamed returns a record by name, of any type.
 func recordNamed(all *management.Collection[management.Record], name string) (record management.Record, found bool) {
 	named := all.Named(name)
 	if len(named) == 0 {

@@ -136,8 +136,8 @@ func TestARecordIsWithdrawn(t *testing.T) {
 	require.Len(t, s.account.Resources(), 1)
 }
 
-// TestARecordOfAnother is never changed, nor deleted. Without it, the object gets one of its own
-// at once.
+// TestARecordOfAnother checks that a foreign record is never changed or deleted. Once it is
+// gone, the object immediately gets its own.
 func TestARecordOfAnother(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()

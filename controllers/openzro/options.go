@@ -49,7 +49,7 @@ func (o *settings) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&o.clusterDNS, "openzro-cluster-dns", "svc.cluster.local", "`domain` of the Services of this cluster")
 }
 
-// check says what is wrong with the flags.
+// check validates the flags.
 func (o *settings) check() error {
 	if where, err := url.Parse(o.managementURL); err != nil || where.Scheme != "https" && where.Scheme != "http" || where.Host == "" || where.User != nil {
 		return fmt.Errorf("--openzro-management-url: %q is no URL such as https://openzro.example.com", o.managementURL)

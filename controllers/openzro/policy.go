@@ -16,8 +16,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// policies carries out OZPolicies: each is up to two policies at the server. Their rules
-// say for whom they were made.
+// policies reconciles OZPolicies: each is up to two policies at the server. The descriptions of
+// their rules name the object.
 type policies struct {
 	*neighbours
 	now func() time.Time
@@ -113,7 +113,7 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 		return err
 	}
 	missing := r.missing()
-	for _, s := range sides { // what is taken back waits for no group
+	for _, s := range sides { // removals do not wait for groups
 		if missing != "" || len(r.ports[s.protocol]) == 0 || isWithdrawn(t, *s.id(&t.next.Status)) {
 			if err := p.drop(ctx, t, s); err != nil {
 				return err
@@ -222,7 +222,7 @@ func policyOf(t *task[*v1.OZPolicy], s side) (have management.Policy, found, our
 	return find(known, t.object.Status.Adopted, recordOf("OZPolicy", t.object), named)
 }
 
-// recordIn is what the rule of a policy says of whom it was made for.
+// recordIn returns the record of the owner in a policy's rule.
 func recordIn(p management.Policy) string {
 	if rule := ruleOf(p); rule != nil {
 		return rule.Description
@@ -244,8 +244,8 @@ func ruleOf(p management.Policy) *management.PolicyRule {
 	return &p.Rules[0]
 }
 
-// hold has the server have a policy as it is wanted. ours says that it was made for the
-// object.
+// hold updates the policy at the server to the desired one. ours reports that it was created for
+// the object.
 func (p *policies) hold(ctx context.Context, t *task[*v1.OZPolicy], s side, wanted management.PolicyRequest) (ours bool, err error) {
 	have, found, ours := policyOf(t, s)
 	id := s.id(&t.next.Status)
@@ -286,8 +286,8 @@ func (p *policies) hold(ctx context.Context, t *task[*v1.OZPolicy], s side, want
 	return ours, p.whole(ctx, t, written, wanted, false)
 }
 
-// dropOthers takes away what else was made for one side of an object, by a server that told
-// that it had nothing.
+// dropOthers deletes duplicates of one side of an object, which were created while a server
+// returned an incomplete list.
 func (p *policies) dropOthers(ctx context.Context, t *task[*v1.OZPolicy], s side, id string) error {
 	record := recordOf("OZPolicy", t.object)
 	for _, one := range t.Policies.Named(t.object.Spec.Name + s.suffix) {
@@ -302,8 +302,8 @@ func (p *policies) dropOthers(ctx context.Context, t *task[*v1.OZPolicy], s side
 	return nil
 }
 
-// whole says whether a policy was taken as it is: the server leaves out groups that it has
-// no more, and says nothing. A new policy that is not what was written is taken away again.
+// whole returns an error if the server stored a different policy: it silently drops groups that
+// no longer exist. A new policy that differs from the request is deleted again.
 func (p *policies) whole(ctx context.Context, t *task[*v1.OZPolicy], is management.Policy, wanted management.PolicyRequest, made bool) error {
 	if samePolicy(is, wanted) {
 		return nil
@@ -323,8 +323,8 @@ func (p *policies) whole(ctx context.Context, t *task[*v1.OZPolicy], is manageme
 	return differs
 }
 
-// renew makes a policy again to which somebody has added rules: the server keeps those that
-// it is not told of.
+// renew re-creates a policy with rules that another client has added: the server keeps rules
+// that an update does not contain.
 func (p *policies) renew(ctx context.Context, t *task[*v1.OZPolicy], s side, have management.Policy, wanted management.PolicyRequest) error {
 	if err := t.Policies.Remove(ctx, have.ID); err != nil {
 		return err
@@ -354,7 +354,7 @@ func (p *policies) wrote(t *task[*v1.OZPolicy], operation string) {
 	t.next.Status.LastUpdatedAt = &metav1.Time{Time: p.now().Truncate(time.Second)}
 }
 
-// samePolicy compares what there is with what is wanted, in the server's own form.
+// samePolicy compares the actual with the desired policy, in the server's own form.
 func samePolicy(have management.Policy, wanted management.PolicyRequest) bool {
 	if have.Name != wanted.Name || have.Description != wanted.Description || have.Enabled != wanted.Enabled || len(have.Rules) == 0 {
 		return false
@@ -367,8 +367,8 @@ func samePolicy(have management.Policy, wanted management.PolicyRequest) bool {
 		management.SameIDs(is.Sources, want.Sources) && management.SameIDs(is.Destinations, want.Destinations)
 }
 
-// drop takes away the policy of one side if it was made for the object, and releases it if
-// the object has adopted it.
+// drop deletes the policy of one side if it was created for the object, and releases it if the
+// object has adopted it.
 func (p *policies) drop(ctx context.Context, t *task[*v1.OZPolicy], s side) error {
 	have, found, ours := policyOf(t, s)
 	if found && ours {

@@ -9,13 +9,13 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// problem is why an object is not as it should be, which its status says.
+// problem is the reason why an object is not in the desired state, for its status.
 type problem struct {
 	reason, message string
 	// stalled says that trying again does not help.
 	stalled bool
-	// passes says that it is the server's, and that it says nothing of an object that
-	// was carried out before.
+	// passes reports a problem of the server that does not invalidate an object that was
+	// reconciled before.
 	passes bool
 	// quiet says that it goes in a moment, and that nothing is said of it.
 	quiet bool
@@ -42,10 +42,10 @@ const (
 	// waitPause is how long an object waits for another one, which wakes it most often.
 	// Nothing is asked of the server meanwhile.
 	waitPause = 5 * time.Second
-	// linkedPause is how long after a refusal to delete what is in use it is tried again.
+	// linkedPause is the delay before the deletion of an item in use is retried.
 	linkedPause = 2 * time.Second
-	// failedPause is how long after a failure that may pass, or that nobody tells the end
-	// of, the server is asked again.
+	// failedPause is the delay before a retry after a failure that may pass, or whose end causes
+	// no event.
 	failedPause = 10 * time.Second
 	// refusedPause is how long after a refusal a server is asked the same again.
 	refusedPause = time.Minute
@@ -74,8 +74,8 @@ func stalled(reason, format string, arguments ...any) *problem {
 	return &problem{reason: reason, message: fmt.Sprintf(format, arguments...), stalled: true, again: refusedPause}
 }
 
-// problemOf says what an error of the server, by somebody's key, means for an object: nil
-// where it is none of the server's.
+// problemOf converts an error of the server, with some credentials, to a problem of an object:
+// nil for other errors.
 func problemOf(err error, by credentials) *problem {
 	if known, ok := errors.AsType[*problem](err); ok {
 		return known

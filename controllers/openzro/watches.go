@@ -67,7 +67,7 @@ func networkResourceConcerned(of client.Object, group string) bool {
 	return slices.Contains(of.(*v1.OZNetworkResource).Spec.Groups, group)
 }
 
-// owned follows what is made for OZRoutingPeers.
+// owned watches the objects that are created for OZRoutingPeers.
 func owned[T client.Object](kind T) func(cluster.Cluster) source.Source {
 	return func(c cluster.Cluster) source.Source { return object.Owned(c, kind, &v1.OZRoutingPeer{}) }
 }

@@ -15,7 +15,7 @@ type Object struct {
 // queue lets a few objects of a tenant be carried out at a time. Those that came too early
 // are woken in turn, and wait nowhere meanwhile.
 type queue struct {
-	lock    sync.Mutex // over what is below
+	lock    sync.Mutex // guards the fields below
 	busy    int
 	waiting []Object
 	waits   map[Object]bool
@@ -55,7 +55,7 @@ func (q *queue) Leave() (next Object, waits bool) {
 	return next, true
 }
 
-// Drop says that an object is none of the tenant's any more.
+// Drop removes an object from the tenant.
 func (q *queue) Drop(object Object) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
