@@ -55,7 +55,7 @@ var kindNames = map[string]string{
 // Resources are the resources of the kinds, in order.
 func Resources() []string { return slices.Sorted(maps.Keys(kindNames)) }
 
-// ResourceOf is the resource of a kind; empty where it is none of openZro's.
+// ResourceOf returns the resource of a kind; empty for kinds of other groups.
 func ResourceOf(kind string) string {
 	for resource, known := range kindNames {
 		if known == kind {
@@ -103,7 +103,7 @@ func FactsOfProfile(of *v1.OZSidecarProfile, denied string) *Profile {
 type SetupKey struct {
 	Name  string `json:"name"`
 	Found bool   `json:"found"`
-	// Ready is whether peers can enrol with it; Reason and Message say why not.
+	// Ready reports whether peers can enrol with the key; Reason and Message explain why not.
 	Ready   bool   `json:"ready"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
@@ -138,7 +138,7 @@ func FactsOfSetupKey(key *v1.OZSetupKey, managementURL string) SetupKey {
 	return facts
 }
 
-// readiness says whether peers can enrol, and else why not in the words of the status.
+// readiness reports whether peers can enrol, and otherwise the reason and message of the status.
 func readiness(key *v1.OZSetupKey) (ready bool, reason, message string) {
 	condition := meta.FindStatusCondition(key.Status.Conditions, v1.ConditionReady)
 	switch {
@@ -154,7 +154,8 @@ func readiness(key *v1.OZSetupKey) (ready bool, reason, message string) {
 	return true, "", ""
 }
 
-// allowsExtraDNSLabels is not known of a key that somebody else made.
+// allowsExtraDNSLabels reports whether a key may allow extra DNS labels. It returns true for a
+// foreign key, whose setting is unknown.
 func allowsExtraDNSLabels(key *v1.OZSetupKey) bool {
 	allows := key.Spec.AllowExtraDNSLabels
 	return key.Status.Adopted || key.Status.SetupKeyID == "" || allows != nil && *allows

@@ -12,7 +12,7 @@ import data.openzro.values
 
 spec := object.get(input.request.object, "spec", {})
 
-# By these the Deployment tells its Pods from those of others.
+# The Deployment selects its Pods by these labels.
 warn contains msg if {
 	some label, _ in spec.labels
 	label in {"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by"}

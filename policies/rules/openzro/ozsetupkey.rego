@@ -22,7 +22,7 @@ deny contains values.needed(sprintf("spec.secretKeyRef.%s", [key]), why) if {
 	values.blank(object.get(spec.secretKeyRef, key, ""))
 }
 
-# A value that is put there would be taken for one of the tenant's.
+# Setup keys and the API key of a namespace must not share a Secret.
 deny contains {"field": "spec.secretKeyRef.name", "msg": msg} if {
 	spec.secretKeyRef.name == "openzro-mgmt-api-key"
 	msg := "spec.secretKeyRef.name: Secret openzro-mgmt-api-key has the key of the namespace to the server; name another one"

@@ -27,9 +27,9 @@ func ParseMapping(text string) (Mapping, error) {
 	return "", fmt.Errorf("%q is none of %s, %s", text, Restricted, Open)
 }
 
-// How much an object may ask for, as the schema of ZoppSecretSyncs has it. Rules refuse what
-// is more, and longer: one annotation has room for ten thousands of environments, each of
-// which would be followed.
+// The limits of a request, as in the schema of ZoppSecretSyncs. Rules deny larger ones: one
+// annotation has room for tens of thousands of environments, and the hub would follow each of
+// them.
 const (
 	maxSources     = 16
 	maxKeys        = 1024
@@ -42,8 +42,8 @@ const (
 type Facts struct {
 	// Mapping is the mode.
 	Mapping Mapping `json:"mapping"`
-	// Sources and Keys are what it asks for; no sources where it does not. Of what is more or
-	// longer than may be, they have enough to show it.
+	// Sources and Keys are the request; without a request, there are no sources. Beyond the
+	// limits, they contain only enough entries to show the violation.
 	Sources []Source `json:"sources"`
 	Keys    Keys     `json:"keys"`
 	// Entries are Sources as an annotation lists them.
@@ -68,7 +68,7 @@ type Target struct {
 	Namespace string `json:"namespace"`
 	// Served says whether the manager looks after the namespace.
 	Served bool `json:"served"`
-	// Exists says whether it is there, and Annotations are what it says.
+	// Exists reports whether the Namespace exists, and Annotations are its annotations.
 	Exists      bool              `json:"exists"`
 	Annotations map[string]string `json:"annotations"`
 }

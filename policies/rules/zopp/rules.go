@@ -1,8 +1,8 @@
-// Package zopp has the rules for Secrets that are synced from zopp, and for
-// ZoppSecretSyncs: what each must say, who may read what, and who may fill which Secret.
+// Package zopp contains the rules for Secrets that are synced from zopp, and for
+// ZoppSecretSyncs: valid requests, read access to sources, and the owner of each Secret.
 //
-// Invariant: a source is read only where the Namespace of the object permits it, and that
-// of the Secret, too, where it is another one.
+// Invariant: a source is read only where the Namespace of the object permits it, and the
+// Namespace of the Secret too, if it is a different one.
 package zopp
 
 import (

@@ -133,8 +133,8 @@ func TestAStoredSecretIsAsked(t *testing.T) {
 	require.Contains(t, verdict.Message(), "ZoppSecretSync shop/all fills this Secret already")
 }
 
-// TestMuchIsAskedFor: who asks for more than there is room for is told so. Nobody's rules run
-// into their limits, which would be no answer, and would be asked for ever.
+// TestMuchIsAskedFor checks that requests beyond the limits are denied with a message. No
+// evaluation exceeds the engine's limits, which would be an error and retried forever.
 func TestMuchIsAskedFor(t *testing.T) {
 	snapshot := newRules(t)
 	listed := func(n int, format string) string {
