@@ -38,7 +38,7 @@ var requested = []string{
 	v1alpha1.SourcesAnnotation, v1alpha1.KeysAnnotation, v1alpha1.CleanupAnnotation,
 }
 
-// writtenAnnotation says that `zopp sync k8s` has written a Secret.
+// writtenAnnotation marks a Secret that `zopp sync k8s` has written.
 const writtenAnnotation = v1alpha1.GroupName + "/synced-by"
 
 // secretConditions skip Secrets that request nothing, and updates that do not change the
@@ -65,16 +65,15 @@ var secretConditions = []admissionregistrationv1.MatchCondition{
 	},
 }
 
-// changedSpec keeps those updates of ZoppSecretSyncs away that no rule has anything to say
-// about.
+// changedSpec skips updates of ZoppSecretSyncs that do not change the spec.
 var changedSpec = admissionregistrationv1.MatchCondition{
 	Name:       "changed",
 	Expression: `request.operation != "UPDATE" || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec`,
 }
 
 // products returns the webhook entries for Secrets and ZoppSecretSyncs. They exist even where
-// the system is off, so that entries are never added or removed at run time; their conditions
-// then match nothing. Where only ZoppSecretSyncs are off, a user who applies one gets a warning.
+// the system is off, so that entries are never added or removed at run time; they
+// then match no resources. Where only ZoppSecretSyncs are off, a user who applies one gets a warning.
 func (a *admitter) products(on bool) []builtin.Product {
 	within := builtin.InNamespaces(a.settings.namespaces, builtin.OfTheirs)
 	secrets := builtin.BuiltIn{
@@ -112,7 +111,7 @@ func (a *admitter) reviewedSecret(ctx context.Context, review *admission.Review)
 	return facts, err
 }
 
-// reviewedSync finds out what the rules have to know of a ZoppSecretSync under review.
+// reviewedSync collects the rules' input for a ZoppSecretSync under review.
 func (a *admitter) reviewedSync(ctx context.Context, review *admission.Review) (any, error) {
 	sync, err := system.Read[v1alpha1.ZoppSecretSync](review, review.Object)
 	if err != nil {
@@ -220,8 +219,8 @@ func (a *admitter) claims(ctx context.Context, sync *v1alpha1.ZoppSecretSync, co
 	return append(claims, annotated...), err
 }
 
-// claimsOfSyncs are ZoppSecretSyncs that fill a Secret, and count: of each namespace the first
-// that is found, since the rules ask no more than where they are.
+// claimsOfSyncs returns the effective claims of ZoppSecretSyncs on a Secret: the first one of
+// each namespace, since the rules only need the namespaces.
 func (a *admitter) claimsOfSyncs(ctx context.Context, secret client.ObjectKey, counts func(*v1alpha1.ZoppSecretSync) bool) ([]rules.Reference, error) {
 	claims := []rules.Reference{}
 	if !a.settings.secretSyncs {
@@ -241,7 +240,8 @@ func (a *admitter) claimsOfSyncs(ctx context.Context, secret client.ObjectKey, c
 	return claims, nil
 }
 
-// claimOfAnnotation is a Secret itself, where its annotations ask for a sync and it counts.
+// claimOfAnnotation returns the claim of the Secret itself, if its annotations request a sync
+// and the claim is effective.
 func (a *admitter) claimOfAnnotation(ctx context.Context, name client.ObjectKey, counts func(*metav1.PartialObjectMetadata) bool) ([]rules.Reference, error) {
 	if !a.serves(name.Namespace) {
 		return nil, nil // the rules refuse that by itself

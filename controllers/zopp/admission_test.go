@@ -57,8 +57,8 @@ func (s stored) Namespace(ctx context.Context, name string) ([]byte, error) {
 	return json.Marshal(&namespace)
 }
 
-// newAdmitter asks about objects of a cluster that has these, and the Namespaces shop, which
-// accepts Secrets from ops, and ops.
+// newAdmitter returns an admitter for a cluster with these objects and the Namespaces shop,
+// which accepts Secrets from ops, and ops.
 func newAdmitter(t *testing.T, with ...client.Object) *admitter {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -164,7 +164,7 @@ func TestReviewsOfWhoComesLater(t *testing.T) {
 	require.Len(t, says(syncs, created(syncMadeAt("shop", "new", "other", 0), "zoppsecretsyncs")), 1)
 }
 
-// TestOtherNamespaces: what the namespace of a Secret says of those that fill it.
+// TestOtherNamespaces checks which other namespaces the namespace of a Secret accepts.
 func TestOtherNamespaces(t *testing.T) {
 	a := newAdmitter(t)
 	ask := func(namespace, target string) string {
@@ -186,8 +186,7 @@ func TestOtherNamespaces(t *testing.T) {
 	require.Contains(t, ask("ops", ""), `namespace "ops" may not read acme/backend/production`)
 }
 
-// TestNothingIsDecidedWithoutAnAnswer: a cluster that cannot be read says nothing about an
-// object.
+// TestNothingIsDecidedWithoutAnAnswer checks that a read error is not a verdict.
 func TestNothingIsDecidedWithoutAnAnswer(t *testing.T) {
 	a := newAdmitter(t)
 	busy := errors.New("busy")

@@ -42,7 +42,7 @@ type written struct {
 	// values is a digest of the values from zopp. It distinguishes a change in zopp from a
 	// manual edit of the Secret.
 	values digest
-	// cleanup says whether they leave the Secret when its sync ends.
+	// cleanup reports whether the values are removed from the Secret when its sync ends.
 	cleanup bool
 	// changed is the record's.
 	changed int64
@@ -123,7 +123,7 @@ func (w *writer) plan(secret *corev1.Secret, have held, b built, more extras, no
 	return p, differs || !sameData(b.data, have.ours) || !has(secret, p.annotations, more)
 }
 
-// holds says whether a Secret has these values, and no others that are ours.
+// holds reports whether a Secret has these values, and no other values of ours.
 func holds(secret *corev1.Secret, have held, data map[string][]byte) bool {
 	for key, value := range data {
 		if is, found := secret.Data[key]; !found || !bytes.Equal(is, value) {
@@ -175,7 +175,7 @@ func (w *writer) apply(ctx context.Context, secret *corev1.Secret, p *plan) erro
 	return nil
 }
 
-// create makes a Secret. One that is there by now is an error that passes.
+// create creates a Secret. If it already exists, the error is temporary.
 func (w *writer) create(ctx context.Context, name client.ObjectKey, kind corev1.SecretType, p *plan) (*corev1.Secret, error) {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
@@ -214,7 +214,7 @@ func (w *writer) count(secret *corev1.Secret, p *plan) {
 	}
 }
 
-// gone is an error that passes: what was read is there no more, or is another by now.
+// gone returns a temporary error: the object was deleted or replaced since it was read.
 func gone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return apierrors.NewConflict(corev1.Resource("secrets"), "", err)
@@ -227,7 +227,8 @@ func ownerConfiguration(owner metav1.OwnerReference) *metav1ac.OwnerReferenceApp
 		WithController(true).WithBlockOwnerDeletion(true)
 }
 
-// takeOver has what the original operator has written be ours, as if it had been applied.
+// takeOver transfers the fields of the original operator to our field manager, as if we had
+// applied them.
 func (w *writer) takeOver(ctx context.Context, secret *corev1.Secret) error {
 	patch, err := csaupgrade.UpgradeManagedFieldsPatch(secret, sets.New(legacyManager, w.manager), w.manager)
 	if err != nil || patch == nil {
@@ -260,7 +261,7 @@ func (w *writer) release(ctx context.Context, secret *corev1.Secret) error {
 	next.ManagedFields = slices.DeleteFunc(next.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Manager == w.manager && entry.Operation == metav1.ManagedFieldsOperationApply
 	})
-	if len(next.ManagedFields) == 0 { // an empty list means to leave it as it is
+	if len(next.ManagedFields) == 0 { // an empty list leaves the field unchanged
 		next.ManagedFields = []metav1.ManagedFieldsEntry{{}}
 	}
 	patch, err := json.Marshal([]any{

@@ -27,7 +27,7 @@ const (
 // maxNamed is how many keys a message names.
 const maxNamed = 10
 
-// outcome is what became of a Secret, for people.
+// outcome is the result of a sync, for users.
 type outcome struct {
 	status          v1alpha1.SyncStatus
 	reason, message string
@@ -37,15 +37,15 @@ type outcome struct {
 	keys int
 }
 
-// failed says whether something is wrong.
+// failed reports whether the outcome is a problem.
 func (o outcome) failed() bool { return o.status != v1alpha1.StatusSynced }
 
-// built is what a Secret is to hold of zopp.
+// built is the desired state of a Secret.
 type built struct {
 	data    map[string][]byte
 	record  record
 	outcome outcome
-	// kept says that data is what the Secret holds already, since nothing better is known.
+	// kept reports that data is the actual data of the Secret, since no newer data is known.
 	kept bool
 }
 
@@ -89,7 +89,7 @@ func failing(snapshots []*snapshot) (*failure, int) {
 	return nil, 0
 }
 
-// known says whether every source was read once.
+// known reports whether every source was read at least once.
 func known(snapshots []*snapshot) bool {
 	return !slices.ContainsFunc(snapshots, func(s *snapshot) bool { return s.contents == nil })
 }
@@ -167,8 +167,8 @@ func quoted(keys []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// choose takes the values that are asked for, each from the last source that has its key. One
-// that cannot be used stays as it was last, if it was there.
+// choose selects the requested values, each from the last source that has its key. An unusable
+// value keeps its previous contents, if any.
 func choose(request rules.Request, snapshots []*snapshot, have held) (map[string][]byte, *problems) {
 	values := map[string]store.Value{}
 	for _, s := range snapshots {
@@ -199,7 +199,7 @@ func choose(request rules.Request, snapshots []*snapshot, have held) (map[string
 	return data, p
 }
 
-// check keeps what the API server does not take from being sent.
+// check rejects contents that the API server would not accept.
 func check(b built, have held) built {
 	reason, message := "", ""
 	switch size := sizeOf(b.data, have); {

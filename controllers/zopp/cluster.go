@@ -20,8 +20,8 @@ import (
 // targetIndex finds ZoppSecretSyncs by the Secret that they fill.
 const targetIndex = "zopp.target"
 
-// newCluster has its own cache: the metadata of Secrets, ZoppSecretSyncs where they are
-// carried out, and Namespaces. A manager without this system watches none of it.
+// newCluster returns a cluster with its own cache: the metadata of Secrets, ZoppSecretSyncs if
+// they are enabled, and Namespaces. A manager without this system watches none of these.
 func newCluster(ctx context.Context, config *rest.Config, s settings) (cluster.Cluster, error) {
 	c, err := object.NewCluster(config, v1alpha1.AddToScheme, func(o *cluster.Options) {
 		o.Cache.DefaultTransform = cache.TransformStripManagedFields()

@@ -33,13 +33,13 @@ type found struct {
 	built
 	// noticed is when the latest event came that led to it: zero where none did.
 	noticed time.Time
-	// ready is false where nothing can be said yet, and again is when to look then: 0 where
-	// the user of the environments is woken.
+	// ready is false where the state is not known yet, and again is the delay before the next
+	// attempt: 0 where a change of a snapshot enqueues the object.
 	ready bool
 	again time.Duration
 }
 
-// look builds what a Secret is to hold, which holds something already.
+// look builds the desired state of a Secret from its actual state and the snapshots.
 func (f *filler) look(ctx context.Context, u user, interval time.Duration, request rules.Request, have held) (is found, err error) {
 	snapshots, err := f.hub.Use(ctx, u, interval, environmentsOf(request)...)
 	if err != nil || slices.Contains(snapshots, nil) {
@@ -77,13 +77,13 @@ func (f *filler) fresh(ctx context.Context, request rules.Request) []*snapshot {
 	return snapshots
 }
 
-// refusedDelay is how long to wait before what the API server has refused is tried again.
+// refusedDelay is the delay before a write that the API server has rejected is retried.
 const refusedDelay = time.Minute
 
-// effect is what a write has come to.
+// effect is the result of a write.
 type effect struct {
 	outcome outcome
-	// changed says that zopp's values in the Secret are others now.
+	// changed reports that the values from zopp in the Secret have changed.
 	changed bool
 	// again is when to try again: 0 where there is no reason to.
 	again time.Duration
@@ -113,7 +113,7 @@ func isRefused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
-// deniedOutcome is that of a Secret whose values are followed no more, which keeps its keys.
+// deniedOutcome is the outcome of a Secret that is no longer synced and keeps its keys.
 func deniedOutcome(message string, keys int) outcome {
 	return outcome{status: v1alpha1.StatusDenied, reason: v1alpha1.ReasonDenied, message: message, keys: keys}
 }
@@ -122,7 +122,7 @@ func refusedOutcome(err error) outcome {
 	return outcome{status: v1alpha1.StatusFailed, reason: reasonRefused, message: "the API server does not take the Secret: " + err.Error()}
 }
 
-// send writes what differs.
+// send writes the differences.
 func (f *filler) send(ctx context.Context, secret *corev1.Secret, have held, b built, more extras, noticed time.Time) (changed bool, err error) {
 	p, isNew := f.plan(secret, have, b, more, noticed)
 	if !isNew {
@@ -145,7 +145,7 @@ func (f *filler) send(ctx context.Context, secret *corev1.Secret, have held, b b
 	return p.changes, nil
 }
 
-// make makes a Secret that is not there.
+// make creates a missing Secret.
 func (f *filler) make(ctx context.Context, name client.ObjectKey, kind corev1.SecretType, b built, more extras, noticed time.Time) (effect, error) {
 	none := &corev1.Secret{}
 	p, _ := f.plan(none, holding(none, f.manager), b, more, noticed)

@@ -19,7 +19,7 @@ const (
 	// spacing is the shortest time between the starts of two lists of an environment: a burst of
 	// events leads to one list, and its first event to an immediate one.
 	spacing = 75 * time.Millisecond
-	// pollJitter is the share by which polls come early, so that they do not come together.
+	// pollJitter is the share by which polls are early, so that they are spread over time.
 	pollJitter = 0.2
 	// settled is how long a stream must last to end a series of failures.
 	settled = 10 * time.Second
@@ -47,14 +47,14 @@ type follower struct {
 	cancel      context.CancelFunc
 	users       map[user]time.Duration // by how often they want polls; the hub's mutex is over it
 	interval    atomic.Int64           // between polls
-	sooner      chan struct{}          // says that the interval is another
+	sooner      chan struct{}          // signals a changed interval
 	recovered   chan struct{}          // has an element after the server's return
 	latest      atomic.Pointer[snapshot]
 	streaming   atomic.Bool
-	away        atomic.Bool  // says that the last list has not come as far as a server
+	away        atomic.Bool  // reports that the last list did not reach a server
 	failed      atomic.Int32 // how many lists have failed since one has not
 
-	refused bool // says that the server answered, and ended or refused the last stream; of run
+	refused bool // reports that the server ended or refused the last stream; used by run only
 
 	listing sync.Mutex // held by the list that runs
 	began   time.Time  // of the last list
@@ -189,8 +189,8 @@ func (f *follower) isOver(ended subscription, err error) bool {
 	return !f.refused && ended.recoveries != f.hub.outage.recoveries.Load()
 }
 
-// isAnother reports whether the environment is another than the one that was listed, is
-// missing, or is there again. What cannot be read otherwise is left to the next list.
+// isAnother reports whether the environment was replaced since it was listed, is missing, or
+// exists again. Other read errors are left to the next list.
 func (f *follower) isAnother(ctx context.Context) bool {
 	latest := f.latest.Load()
 	if latest == nil || latest.contents == nil {
@@ -233,10 +233,10 @@ type subscription struct {
 	began time.Time
 	// recoveries is how often the server had returned before.
 	recoveries uint64
-	// id is the environment's, as it was known before: "" where it was not.
+	// id is the ID of the environment before the subscription: "" if unknown.
 	id string
-	// changes has the time of the first event that was not dealt with, and ended why there
-	// are no more.
+	// changes receives the time of the first pending event, and ended is the reason why the
+	// stream has ended.
 	changes chan time.Time
 	ended   chan error
 	// close closes the stream, and returns when the reader has stopped: nil for none.
@@ -257,8 +257,8 @@ func (s *subscription) end() {
 	}
 }
 
-// subscribe opens a stream, and reads it without ever waiting for those who list: a server
-// drops the events of one who is slow. One that cannot be opened has ended.
+// subscribe opens a stream, and reads it without waiting for lists: a server drops events of
+// slow readers. A stream that cannot be opened is returned as ended.
 func (f *follower) subscribe(ctx context.Context) subscription {
 	s := subscription{began: time.Now(), recoveries: f.hub.outage.recoveries.Load(), changes: make(chan time.Time, 1), ended: make(chan error, 1)}
 	if known := f.latest.Load(); known != nil && known.contents != nil && known.failure == nil {

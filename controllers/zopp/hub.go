@@ -10,7 +10,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/zopp/store"
 )
 
-// server is what the hub asks: a *store.Store.
+// server is the interface of the hub to a zopp server: a *store.Store.
 type server interface {
 	List(context.Context, store.Environment) (*store.Contents, error)
 	Watch(context.Context, store.Environment) (stream, error)
@@ -45,7 +45,7 @@ type hub struct {
 	server   server
 	interval time.Duration // between polls, where no user wants them more often
 	metrics  *metrics
-	// wake has an object looked at whose environment has changed.
+	// wake enqueues an object whose environment has changed.
 	wake func(context.Context, user)
 
 	lists   chan struct{} // one for each list that runs
@@ -69,7 +69,7 @@ func newHub(server server, interval time.Duration, metrics *metrics, wake func(c
 	return h
 }
 
-// recover wakes the followers after an outage.
+// recover retries all followers immediately after an outage.
 func (h *hub) recover() {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -94,7 +94,7 @@ func (h *hub) Start(ctx context.Context) error {
 	close(h.started)
 	h.mutex.Unlock()
 	h.outage.watch(ctx, h.inUse)
-	h.mutex.Lock() // who has it after this begins to follow nothing
+	h.mutex.Lock() // later callers start no followers
 	clear(h.followers)
 	h.mutex.Unlock()
 	h.running.Wait()
@@ -176,7 +176,7 @@ func (h *hub) leave(u user, environment store.Environment) {
 	delete(h.followers, environment)
 }
 
-// usersOf are those who use what a follower follows.
+// usersOf returns the users of a follower's environment.
 func (h *hub) usersOf(f *follower) (users []user) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -199,7 +199,7 @@ func (h *hub) Fresh(ctx context.Context, environment store.Environment) *snapsho
 	return f.latest.Load()
 }
 
-// sum adds up what of says of each environment.
+// sum returns the sum of a number of each environment.
 func (h *hub) sum(of func(*follower) int) (n int) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()

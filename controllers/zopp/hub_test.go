@@ -193,7 +193,7 @@ func (s *scripted) counts() (lists, watches, open int) {
 	return s.lists, s.watches, len(s.open)
 }
 
-// watched is a hub with those whom it has woken.
+// watched is a hub that records the enqueued users.
 type watched struct {
 	*hub
 	*scripted
@@ -233,7 +233,7 @@ func (w *watched) use(t *testing.T, u user, environments ...store.Environment) [
 	return snapshots
 }
 
-// value is one of an environment as it is known.
+// value returns the value in an environment's current snapshot.
 func (w *watched) value(t *testing.T, u user, environment store.Environment, key string) string {
 	t.Helper()
 	known := w.use(t, u, environment)[0]
@@ -287,7 +287,7 @@ func TestHubReadsAgainAfterAnEvent(t *testing.T) {
 }
 
 // Defect D4: a change between the list and the subscription is never lost, because the list
-// comes after.
+// happens after the subscription.
 func TestHubListsAfterItHasSubscribed(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.listing = func() {
@@ -300,7 +300,7 @@ func TestHubListsAfterItHasSubscribed(t *testing.T) {
 	})
 }
 
-// An event that comes while a list runs, which may have read before it, leads to another.
+// An event during a list, which may have read older values, leads to another list.
 func TestHubReadsAgainAfterAnEventDuringAList(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		once := sync.OnceFunc(func() {
@@ -380,8 +380,8 @@ func TestHubPollsAsOftenAsTheUserWithTheShortestIntervalWants(t *testing.T) {
 	})
 }
 
-// Defects D1 and D2: what changed while a stream was down is read when it is open again,
-// and there is one stream again, and not two.
+// Defects D1 and D2: changes while a stream was down are read when it is open again, and there
+// is again exactly one stream.
 func TestHubReadsAgainWhenAStreamIsOpenedAnew(t *testing.T) {
 	for name, end := range map[string]error{
 		"ended":    &store.Error{Reason: store.ReasonEnded, Message: "the stream has ended"},
@@ -589,7 +589,8 @@ func TestHubReadsAgainAfterAListThatHasFailed(t *testing.T) {
 	}
 }
 
-// Keys that are mended are read soon, however long they were wrong: that asks no server.
+// Fixed credentials are used soon, however long they were invalid: checking them needs no
+// request.
 func TestHubLooksAtCredentialsEachSecond(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.set(backend, "KEY", "one")

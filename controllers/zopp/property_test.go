@@ -88,7 +88,7 @@ func TestNoKeyLeavesForWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// FuzzAnnotations reads what users may write in place of what controllers note.
+// FuzzAnnotations reads annotations that users may write instead of the controllers.
 func FuzzAnnotations(f *testing.F) {
 	for _, seed := range []string{"", "{}", `{"environments":["a"],"versions":[1]}`, `{"app":1}`, "[", `{"versions":[1e99]}`} {
 		f.Add(seed)

@@ -13,19 +13,19 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
 )
 
-// recordAnnotation is what controllers note for one another on a Secret, as JSON.
+// recordAnnotation is the controllers' own record on a Secret, as JSON.
 const recordAnnotation = v1alpha1.GroupName + "/record"
 
-// record says what a Secret was last filled from. Its zero value is that of a Secret which
-// never was.
+// record describes the sources of the last write to a Secret. Its zero value is that of a Secret
+// which was never written.
 type record struct {
 	// Request is a digest of the requested environments and keys.
 	Request string `json:"request,omitempty"`
 	// Environments are the ids of the environments, and Versions are theirs.
 	Environments []string `json:"environments,omitempty"`
 	Versions     []int64  `json:"versions,omitempty"`
-	// Cleanup says whether the keys go with the sync: the annotation that asked for it may
-	// be gone by then.
+	// Cleanup reports whether the keys are removed when the sync ends: the annotation that
+	// requested it may already be gone.
 	Cleanup bool `json:"cleanup,omitempty"`
 	// Changed is when the values from zopp last changed, in nanoseconds since 1970. Workloads
 	// compare it with the time of their own values. It reveals nothing about the values.
@@ -48,7 +48,7 @@ func (r record) String() string {
 	return string(text)
 }
 
-// version is what people read of it.
+// version returns the versions for users.
 func (r record) version() string {
 	texts := make([]string, len(r.Versions))
 	for i, version := range r.Versions {
@@ -68,7 +68,7 @@ func (r record) of(request rules.Request, snapshots []*snapshot) record {
 	return next
 }
 
-// sameButVersions says whether two records are of the same environments.
+// sameButVersions reports whether two records have the same environments.
 func (r record) sameButVersions(other record) bool {
 	return r.Request == other.Request && r.Cleanup == other.Cleanup && slices.Equal(r.Environments, other.Environments)
 }

@@ -26,8 +26,8 @@ import (
 const (
 	// reloadManager is the field manager for workloads.
 	reloadManager = "lintel-zopp-reload"
-	// marksAnnotation says on a workload, as JSON, which change of each Secret its Pods
-	// have: the record's Changed by the name of the Secret.
+	// marksAnnotation records on a workload, as JSON, which change of each Secret its Pods have:
+	// the record's Changed by the name of the Secret.
 	marksAnnotation = v1alpha1.GroupName + "/reloaded-for"
 )
 
@@ -57,7 +57,7 @@ type reloads struct {
 	changed map[types.NamespacedName]int64 // the record's Changed of Secrets, as they were filled
 }
 
-// filled says which change a Secret has.
+// filled records which change a Secret has.
 func (r *reloads) filled(ctx context.Context, secret types.NamespacedName, changed int64) {
 	if r == nil || !r.learn(secret, changed) {
 		return
@@ -65,7 +65,7 @@ func (r *reloads) filled(ctx context.Context, secret types.NamespacedName, chang
 	r.look(ctx, secret.Namespace)
 }
 
-// learn says whether that is news.
+// learn reports whether the change is new.
 func (r *reloads) learn(secret types.NamespacedName, changed int64) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -77,7 +77,7 @@ func (r *reloads) learn(secret types.NamespacedName, changed int64) bool {
 	return !known || was != changed
 }
 
-// forget drops a Secret that is gone.
+// forget drops the record of a deleted Secret.
 func (r *reloads) forget(secret types.NamespacedName) {
 	if r == nil {
 		return
@@ -164,7 +164,7 @@ func (r *reloads) note(ctx context.Context, namespace, secret string, changed in
 	})
 }
 
-// each does something for all workloads of a namespace that ask to be rolled.
+// each calls a function for all workloads of a namespace that opt in.
 func (r *reloads) each(ctx context.Context, namespace string, do func(workload, client.Object) error) error {
 	for _, kind := range workloads {
 		names, err := r.asking(ctx, kind, namespace)
@@ -186,8 +186,7 @@ func (r *reloads) each(ctx context.Context, namespace string, do func(workload, 
 	return nil
 }
 
-// asking are the workloads of a kind that ask to be rolled. Where they may not be listed,
-// there are none.
+// asking returns the workloads of a kind that opt in: none without permission to list them.
 func (r *reloads) asking(ctx context.Context, kind workload, namespace string) (names []types.NamespacedName, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.kind)

@@ -122,7 +122,7 @@ func TestReloadRollsOnceForEachChange(t *testing.T) {
 	require.Empty(t, d.rolled("unconcerned"))
 }
 
-// What happens in between neither loses a roll nor repeats it.
+// A crash neither loses nor repeats a restart.
 func TestReloadAfterACrash(t *testing.T) {
 	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
@@ -209,7 +209,7 @@ func TestReloadByTwoReplicas(t *testing.T) {
 	d.sync()
 	other := d.replica()
 	other.reloads.filled(t.Context(), appSecretsKey, readRecord(d.secret().Annotations).Changed)
-	d.before = func() { // the other one comes first
+	d.before = func() { // the other replica is first
 		_, err := other.reloads.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Name: "default"}})
 		require.NoError(t, err)
 	}

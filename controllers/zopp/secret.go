@@ -48,8 +48,8 @@ func (r *secretReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 	return object.Result(r.carryOut(ctx, secret))
 }
 
-// carryOut brings a Secret to what its annotations ask for. again is when it is looked at
-// again without a reason.
+// carryOut reconciles a Secret with its annotations. again is the delay before the next
+// reconciliation without an event.
 func (r *secretReconciler) carryOut(ctx context.Context, secret *corev1.Secret) (again time.Duration, err error) {
 	u, request := secretUser(client.ObjectKeyFromObject(secret)), rules.Read(secret.Annotations)
 	if !secret.DeletionTimestamp.IsZero() {
@@ -112,8 +112,7 @@ func (r *secretReconciler) fill(ctx context.Context, u user, secret *corev1.Secr
 	return is.again, nil
 }
 
-// end leaves a Secret that is to be synced no more, without the keys that were zopp's where
-// it has asked for that.
+// end ends the sync of a Secret. It removes the keys from zopp if the Secret requested that.
 func (r *secretReconciler) end(ctx context.Context, secret *corev1.Secret, request rules.Request) error {
 	if !isOurs(secret, secretManager) {
 		r.forget(client.ObjectKeyFromObject(secret))

@@ -54,7 +54,7 @@ func newDesk(t *testing.T, objects ...client.Object) *desk {
 		return err
 	}
 	scheme := runtime.NewScheme()
-	// Not all of clientgoscheme: the client goes through the scheme at each write.
+	// Not all of clientgoscheme: the client iterates over the scheme at each write.
 	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme} {
 		require.NoError(t, add(scheme))
 	}
@@ -95,7 +95,7 @@ func (d *desk) replica() *secretReconciler {
 	return &secretReconciler{filler{newWriter(d.client, secretManager, counted), d.client, h, reloads, d.sent}, d.verdict}
 }
 
-// verdict is what the rules say.
+// verdict returns the scripted verdict of the rules.
 func (d *desk) verdict(_ context.Context, object builtin.Object) (builtin.Verdict, error) {
 	if secret, is := object.(*corev1.Secret); is {
 		require.Empty(d.t, secret.Data, "rules see no values")
@@ -129,7 +129,7 @@ func (d *desk) sync() {
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// readAll reads all environments in use afresh, and is who uses them.
+// readAll reads all environments in use again, and returns their users.
 func (d *desk) readAll() map[user][]store.Environment {
 	uses := d.hub.usesNow()
 	for _, used := range uses {
@@ -464,7 +464,7 @@ func TestSecretThatSomebodyElseWritesMeanwhile(t *testing.T) {
 	require.Equal(t, 2.0, testutil.ToFloat64(d.metrics.writes))
 }
 
-// Values stand nowhere but in data.
+// Only the data of a Secret contains values.
 func TestSecretTellsNoValue(t *testing.T) {
 	d := newDesk(t, appSecret())
 	const value = "hunter2-hunter2"
@@ -481,7 +481,7 @@ func TestSecretTellsNoValue(t *testing.T) {
 	require.Equal(t, values{"KEY": value}, d.data())
 }
 
-// What the API server does not take is said on the Secret, which keeps its values.
+// A rejection by the API server is reported on the Secret, which keeps its values.
 func TestSecretThatTheAPIServerRefuses(t *testing.T) {
 	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")

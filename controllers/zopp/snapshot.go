@@ -18,7 +18,7 @@ const outageGrace = 10 * time.Second
 type snapshot struct {
 	// contents are those that were read last: nil where none were yet.
 	contents *store.Contents
-	// began is when they were asked for.
+	// began is when the read started.
 	began time.Time
 	// noticed is when the event came that led to them: zero where none did.
 	noticed time.Time
@@ -69,10 +69,10 @@ func (s *snapshot) failed(found *failure, now time.Time) *snapshot {
 	return &next
 }
 
-// isOutage says whether it passes with the server's return.
+// isOutage reports whether the failure ends with the server's return.
 func (f *failure) isOutage() bool { return f.reason == string(store.ReasonUnreachable) }
 
-// changed says whether those who use an environment are to look.
+// changed reports whether the users of an environment must be enqueued.
 func changed(was, is *snapshot) bool {
 	switch {
 	case was == nil || is == nil:
@@ -85,7 +85,7 @@ func changed(was, is *snapshot) bool {
 	return !sameContents(was.contents, is.contents)
 }
 
-// sameContents compares what a Secret is made of: not the versions.
+// sameContents compares the values for a Secret, without versions.
 func sameContents(a, b *store.Contents) bool {
 	if a == nil || b == nil {
 		return a == b

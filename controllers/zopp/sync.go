@@ -31,7 +31,7 @@ const (
 	managedByLabel = "app.kubernetes.io/managed-by"
 )
 
-// syncReconciler fills the Secrets that ZoppSecretSyncs name, which it makes.
+// syncReconciler creates and fills the Secrets that ZoppSecretSyncs name.
 type syncReconciler struct {
 	filler
 	client client.Client
@@ -135,7 +135,8 @@ func as(has, wanted map[string]string) {
 	}
 }
 
-// isMadeFor says whether a Secret is that of a ZoppSecretSync, which may write and delete it.
+// isMadeFor reports whether a Secret was created for a ZoppSecretSync, which may then write and
+// delete it.
 func isMadeFor(sync *v1alpha1.ZoppSecretSync) object.Ours {
 	return func(secret client.Object) bool {
 		return metav1.IsControlledBy(secret, sync) || secret.GetLabels()[ownerLabel] == string(sync.UID)
@@ -179,7 +180,7 @@ func (r *syncReconciler) fill(ctx context.Context, u user, sync *v1alpha1.ZoppSe
 	case err != nil || !is.ready:
 		return err
 	case absent && is.kept:
-		return nil // there is nothing to make it of
+		return nil // no values are known yet
 	}
 	var e effect
 	if absent {
@@ -219,7 +220,7 @@ func (r *syncReconciler) leave(ctx context.Context, sync *v1alpha1.ZoppSecretSyn
 	return r.delete(ctx, sync, name)
 }
 
-// remove deletes the Secrets of a ZoppSecretSync that is deleted, and lets it go.
+// remove deletes the Secrets of a deleted ZoppSecretSync, and removes its finalizer.
 func (r *syncReconciler) remove(ctx context.Context, sync *v1alpha1.ZoppSecretSync) error {
 	if !controllerutil.ContainsFinalizer(sync, v1alpha1.Finalizer) {
 		return nil // the garbage collector does the rest

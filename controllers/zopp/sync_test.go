@@ -70,7 +70,7 @@ func (o *office) reconcile() *v1alpha1.ZoppSecretSync {
 	return o.stored()
 }
 
-// stored is the ZoppSecretSync: nil where it is gone.
+// stored returns the ZoppSecretSync: nil after its deletion.
 func (o *office) stored() *v1alpha1.ZoppSecretSync {
 	o.t.Helper()
 	sync := &v1alpha1.ZoppSecretSync{}
@@ -260,7 +260,7 @@ func TestSyncIsDenied(t *testing.T) {
 	require.False(t, meta.IsStatusConditionTrue(sync.Status.Conditions, v1alpha1.ConditionStalled))
 }
 
-// A Secret whose permission is withdrawn says so where people look, and keeps its values.
+// A Secret whose permission is withdrawn reports it in its annotations, and keeps its values.
 func TestSyncThatIsDeniedLater(t *testing.T) {
 	for _, namespace := range []string{"default", "shop"} {
 		t.Run(namespace, func(t *testing.T) {
@@ -298,7 +298,7 @@ func TestSyncThatIsDeniedLeavesAForeignSecretAlone(t *testing.T) {
 	require.Equal(t, before, o.secretIn("default").ResourceVersion)
 }
 
-// Nothing is made of an environment that cannot be read.
+// No Secret is created from an environment that cannot be read.
 func TestSyncOfWhatCannotBeRead(t *testing.T) {
 	for reason, is := range map[store.Reason]string{
 		store.ReasonUnreachable: "ConnectionFailed", store.ReasonServerFailed: "ConnectionFailed",

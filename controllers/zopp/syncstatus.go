@@ -19,19 +19,19 @@ const (
 	reasonNotOwned = "NotOwned"
 )
 
-// syncFacts are what the status of a ZoppSecretSync is computed from.
+// syncFacts is the input for the status of a ZoppSecretSync.
 type syncFacts struct {
-	// denied is what the rules say against it.
+	// denied is the denial of the rules, if any.
 	denied string
 	// foreign is a Secret of another owner with the name of the desired one.
 	foreign *object.Foreign
-	// found is what the Secret is to hold. exists says that there is one, and written that
-	// its values were changed.
+	// found is the desired state of the Secret. exists reports that the Secret exists, and
+	// written that its values were changed.
 	found
 	exists, written bool
 }
 
-// syncStatus is what a ZoppSecretSync says next. Nothing in it changes by itself.
+// syncStatus returns the next status of a ZoppSecretSync. It changes only with its input.
 func syncStatus(sync *v1alpha1.ZoppSecretSync, f syncFacts, now time.Time) v1alpha1.ZoppSecretSyncStatus {
 	next := *sync.Status.DeepCopy()
 	next.ObservedGeneration = sync.Generation
@@ -69,7 +69,7 @@ func failed(c object.Conditions, reason, message string, stalled bool) {
 	}
 }
 
-// filled says what became of the Secret.
+// filled reports the result of a sync.
 func filled(next *v1alpha1.ZoppSecretSyncStatus, c object.Conditions, sync *v1alpha1.ZoppSecretSync, f syncFacts, now time.Time) {
 	if f.exists {
 		name := targetOf(sync)

@@ -20,8 +20,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/source/roots"
 )
 
-// How a connection that is lost without a word is noticed, and made again: a server that
-// comes back is found within reconnectMost. gRPC allows no shorter interval.
+// Keepalive detects a connection that is lost silently, and backoff limits how long a reconnect
+// takes: at most reconnectMost after the server's return. gRPC allows no shorter interval.
 const (
 	pingInterval  = 10 * time.Second
 	pingTimeout   = 5 * time.Second
@@ -105,7 +105,7 @@ type rereading struct {
 	caFile string
 }
 
-// ClientHandshake trusts what the file says now.
+// ClientHandshake trusts the current contents of the CA file.
 func (r rereading) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	trusted, err := readRoots(r.caFile)
 	if err != nil {

@@ -69,7 +69,7 @@ func variables(lookup func(string) (string, bool)) (Credentials, error) {
 	return fixed{principal}, nil
 }
 
-// files are the places of a file, of which the first that there is counts.
+// files are the paths of a file, of which the first existing one is used.
 type files []string
 
 func (f files) Principal() (*Principal, error) {

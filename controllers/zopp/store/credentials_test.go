@@ -94,7 +94,7 @@ func TestFilesOfCredentials(t *testing.T) {
 	}
 }
 
-// requireNoKeys looks for what should be said of no key.
+// requireNoKeys checks that a text contains no part of a key.
 func requireNoKeys(t *testing.T, text string) {
 	t.Helper()
 	for _, part := range []string{"5555", "1111", "VVVV", "zz", known.public.value[:8]} {

@@ -44,8 +44,8 @@ func openKey(key, nonce, sealed []byte, place string) ([]byte, error) {
 	return open(key, nonce, sealed, place)
 }
 
-// unwrapWorkspace unwraps the key of a workspace that is wrapped for a principal: its key and
-// the ephemeral one agree on a secret, which is the key of the wrapping as it is.
+// unwrapWorkspace unwraps the key of a workspace that is wrapped for a principal: the shared
+// secret of its private key and the ephemeral key is the wrapping key, without a derivation.
 func (p *Principal) unwrapWorkspace(keys *wire.WorkspaceKeys) ([]byte, error) {
 	ephemeral, err := ecdh.X25519().NewPublicKey(keys.GetEphemeralPub())
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *Principal) unwrapWorkspace(keys *wire.WorkspaceKeys) ([]byte, error) {
 }
 
 // unwrapEnvironment unwraps the key of an environment by that of its workspace. The names are
-// those that it was asked for by.
+// those of the request.
 func unwrapEnvironment(workspaceKey []byte, e Environment, sealed *wire.Environment) ([]byte, error) {
 	return openKey(workspaceKey, sealed.GetDekNonce(), sealed.GetDekWrapped(), "environment:"+e.place())
 }

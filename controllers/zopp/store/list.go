@@ -33,7 +33,7 @@ func (s *Store) List(ctx context.Context, environment Environment) (*Contents, e
 	return contents, err
 }
 
-// read asks for the environment, which has its key, and then for its secrets.
+// read requests the environment, which contains its key, and then its secrets.
 func (s *Store) read(ctx context.Context, q question) (*Contents, *wire.Environment, error) {
 	sealed, err := s.sealed(ctx, q)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *Contents) hasUndecryptable() bool {
 	return slices.ContainsFunc(c.Values, func(v Value) bool { return v.Err != nil })
 }
 
-// environmentKey is the key of an environment, kept while the environment is read.
+// environmentKey is the key of an environment, cached while the environment is in use.
 type environmentKey struct {
 	principal string
 	sealed    *wire.Environment

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Principal is who asks: what the server knows it as, and its private keys.
+// Principal is the identity that signs requests: its ID at the server, and its private keys.
 type Principal struct {
 	// ID is the UUID that the server has given it.
 	ID string
@@ -35,8 +35,7 @@ func (p *Principal) identity() string {
 	return p.ID + string(p.unwrapping.PublicKey().Bytes())
 }
 
-// document is a file of principals as zopp's command line writes it. What else it has is
-// not read.
+// document is a file of principals as the zopp command line writes it. Other fields are ignored.
 type document struct {
 	Principals []struct {
 		ID            string `json:"id"`
@@ -88,7 +87,8 @@ func find(text []byte) (entry, error) {
 	}, nil
 }
 
-// unreadable says where JSON is wrong. The decoder's own words would show some of it.
+// unreadable returns the position of a JSON error. The decoder's own message would reveal parts
+// of the file.
 func unreadable(err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -104,7 +104,7 @@ func unreadable(err error) error {
 // field is a setting, and where it is written.
 type field struct{ name, value string }
 
-// entry is a principal as it is written down.
+// entry is a principal as stored in the file.
 type entry struct{ id, name, private, public, unwrapping, wrapping field }
 
 // principal validates the entry, and checks that the public keys match the private ones: the

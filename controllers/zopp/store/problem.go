@@ -63,7 +63,7 @@ func (e *Error) Permanent() bool {
 	return true
 }
 
-// What servers accept of a request's time.
+// The range of request times that servers accept.
 const (
 	maxBehind = 60 * time.Second
 	maxAhead  = 30 * time.Second
@@ -98,8 +98,8 @@ func (s *Store) problem(q question, err error, answers ...metadata.MD) *Error {
 	return made(ReasonServerFailed, "the zopp server %s has failed to read %s: %s (%s); look into its log", server, q.environment, said, told.Code())
 }
 
-// suspicion says why a server may not accept who asks. Its clock counts too: a request is
-// accepted for a minute.
+// suspicion lists possible reasons why a server rejects the principal. Its clock is one: a
+// request is accepted for a minute.
 func (s *Store) suspicion(answers []metadata.MD) string {
 	here := s.options.Now().Truncate(time.Second)
 	for _, answer := range answers {
@@ -122,7 +122,7 @@ func clockTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // maxSaidBytes is how much of a server's words is repeated.
 const maxSaidBytes = 200
 
-// quote repeats what a server says, in one line.
+// quote returns a server's message in one line.
 func quote(text string) string {
 	if len(text) > maxSaidBytes {
 		text = strings.ToValidUTF8(text[:maxSaidBytes], "") + "…"

@@ -65,7 +65,7 @@ func (s *Store) Reconnect(ctx context.Context) error {
 		}
 		break
 	}
-	if err := ctx.Err(); err != nil { // then no answer says anything
+	if err := ctx.Err(); err != nil { // then a missing answer means nothing
 		_ = fresh.connection.Close()
 		return err
 	}
@@ -94,9 +94,9 @@ func checkAll(ctx context.Context, all []*line) chan answer {
 	return answers
 }
 
-// check asks for the server's health, which needs no credentials. Any answer will do, even
-// that it does not know the question. A busy line has no room for the question: it would be
-// answered late, although the server answers.
+// check requests the server's health, which needs no credentials. Any response counts, even that
+// the method is unknown. A busy line has no free stream for the request: the response would be
+// late, although the server answers.
 func (l *line) check(ctx context.Context) error {
 	if l.isBusy() {
 		return nil

@@ -24,7 +24,7 @@ func digest(method string, request proto.Message) ([sha256.Size]byte, error) {
 	return sha256.Sum256(append([]byte(method), body...)), nil
 }
 
-// sign returns the context in which a request is sent, with what proves who sends it.
+// sign returns the context of a request, with the signature in its metadata.
 func (p *Principal) sign(ctx context.Context, method string, request proto.Message, now time.Time) (context.Context, error) {
 	hash, err := digest(method, request)
 	if err != nil {

@@ -19,7 +19,7 @@ type Options struct {
 	// CAFile holds the certificates, in PEM, that a server's is checked against. Those of
 	// the system are when it is empty. It is read again for each connection.
 	CAFile string
-	// Credentials say who asks.
+	// Credentials sign the requests.
 	Credentials Credentials
 	// Now is the clock that requests are signed by; time.Now when nil.
 	Now func() time.Time
@@ -77,7 +77,7 @@ func (s *Store) Close() {
 	}
 }
 
-// question is of which environment something is asked, and by whom.
+// question names the environment of a request, and the principal that signs it.
 type question struct {
 	environment Environment
 	principal   *Principal
@@ -88,7 +88,7 @@ func (s *Store) question(environment Environment) (question, error) {
 	return question{environment, principal}, err
 }
 
-// call sends one signed request and waits for its answer, for as long as it may take.
+// call sends one signed request and waits for its response, until its timeout.
 func call[Request proto.Message, Answer any](ctx context.Context, s *Store, q question, method string, request Request,
 	send func(context.Context, Request, ...grpc.CallOption) (Answer, error),
 ) (answer Answer, err error) {

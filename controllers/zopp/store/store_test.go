@@ -52,7 +52,7 @@ func makeSiteOn(t *testing.T, d *zopp.Double) *site {
 	return s
 }
 
-// use makes a principal the current one.
+// use selects the current principal.
 func (s *site) use(p *zopp.Principal) {
 	s.t.Helper()
 	require.NoError(s.t, os.WriteFile(s.file, p.Credentials(), 0o600))
@@ -79,7 +79,7 @@ func (s *site) set(key, value string) {
 	require.NoError(s.t, s.Set(s.t.Context(), key, value))
 }
 
-// list is what an environment has, as text.
+// list returns the contents of an environment as text.
 func list(t *testing.T, opened *store.Store, e *zopp.Environment) map[string]string {
 	t.Helper()
 	contents, err := opened.List(t.Context(), e.Environment)
@@ -220,7 +220,7 @@ func TestGarbageIsAnError(t *testing.T) {
 	}
 }
 
-// TestReasons: what a server answers, and what there is to do.
+// TestReasons checks the reason and the next step for each response of a server.
 func TestReasons(t *testing.T) {
 	s := makeSite(t)
 	opened := s.open(nil)
@@ -290,8 +290,8 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 }
 
-// TestAServerThatIsAway: is named, and found again at the same address, also by who
-// watches.
+// TestAServerThatIsAway checks that the message names the server, and that reads and streams
+// recover at the same address.
 func TestAServerThatIsAway(t *testing.T) {
 	s := makeSite(t)
 	s.set("A", "1")
@@ -374,7 +374,7 @@ func TestACallThatIsGivenUp(t *testing.T) {
 	require.False(t, errors.As(err, &problem))
 }
 
-// TestEvents: each type, and what only later servers send.
+// TestEvents checks each type of event, and those that only later servers send.
 func TestEvents(t *testing.T) {
 	s := makeSite(t)
 	opened := s.open(nil)
@@ -427,8 +427,8 @@ func TestEvents(t *testing.T) {
 	require.Contains(t, err.Error(), "zopp permission set -w acme")
 }
 
-// TestManyStreamsShareAConnection: and a closed one is gone. Where they are too many for
-// one, calls do not wait for them.
+// TestManyStreamsShareAConnection checks also that a closed stream is released. Where there are
+// too many streams for one connection, calls do not wait for them.
 func TestManyStreamsShareAConnection(t *testing.T) {
 	s := makeSite(t)
 	opened := s.open(nil)
@@ -442,7 +442,7 @@ func TestManyStreamsShareAConnection(t *testing.T) {
 			all = append(all, watch)
 		}
 	}
-	connections := func() int { return s.double().Connections() - 1 } // one is of who writes
+	connections := func() int { return s.double().Connections() - 1 } // one is the writer's
 	watch(50)
 	require.Equal(t, 50, s.double().Streams())
 	require.Equal(t, 1, connections())
@@ -558,7 +558,7 @@ func TestTLS(t *testing.T) {
 	}, 2*time.Minute, 20*time.Millisecond)
 }
 
-// TestNoServer: and a server that is none.
+// TestNoServer checks a closed port, and a server that is not a zopp server.
 func TestNoServer(t *testing.T) {
 	s := makeSite(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -570,7 +570,7 @@ func TestNoServer(t *testing.T) {
 	require.Contains(t, problem.Message, "connection refused")
 }
 
-// TestADeadConnectionIsNoticed: nothing comes back, and nothing is closed.
+// TestADeadConnectionIsNoticed checks a connection without responses that is not closed.
 func TestADeadConnectionIsNoticed(t *testing.T) {
 	t.Parallel()
 	s := makeSite(t)

@@ -33,8 +33,8 @@ type Watch struct {
 	cancel context.CancelFunc
 	on     *line
 	stream grpc.ServerStreamingClient[wire.WatchSecretsResponse]
-	// late says that the server has not accepted in time, and drained that it takes nothing
-	// more on this connection.
+	// late reports that the server has not accepted the stream in time, and drained that it
+	// accepts no more calls on this connection.
 	late, drained atomic.Bool
 }
 
@@ -105,7 +105,7 @@ func (w *Watch) open(ctx context.Context, on *line, request *wire.WatchSecretsRe
 		return w.problem(err)
 	}
 	header, err := w.stream.Header()
-	if err == nil && header == nil { // it was refused, and only reading says why
+	if err == nil && header == nil { // it was refused, and only a read returns the reason
 		_, err = w.stream.Recv()
 	}
 	if err != nil {
