@@ -167,8 +167,8 @@ func TestAnOutageIsReported(t *testing.T) {
 	}
 }
 
-// TestAnOutageThatIsReportedIsLookedAtAgain: the keeper wakes objects when it sees that a server is
-// read again, and may have seen nothing of a short delay.
+// TestAnOutageThatIsReportedIsLookedAtAgain checks an outage that ends between two looks of the
+// keeper, which then enqueues no objects.
 func TestAnOutageThatIsReportedIsLookedAtAgain(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
@@ -191,8 +191,8 @@ func TestAnOutageThatIsReportedIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestACacheThatIsBehind: it still has the status from before an outage was reported. That status
-// is not taken for the one that was written.
+// TestACacheThatIsBehind checks that a status from before the outage, which a stale cache
+// returns, is not mistaken for the written one.
 func TestACacheThatIsBehind(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")

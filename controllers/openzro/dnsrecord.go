@@ -36,9 +36,9 @@ func domainOf(peer *v1.OZRoutingPeer) string {
 	return strings.ToLower(strings.TrimSuffix(peer.Spec.DNSZoneRef.Name, "."))
 }
 
-// record has the server have the DNS record of a resource, in the zone of its OZRoutingPeer. A
-// record has no description that could say whose it is: its creation is written into the status
-// before.
+// record creates or updates the DNS record of a resource, in the zone of its OZRoutingPeer. A
+// record has no description that could name its owner, so the status records the creation before
+// it happens.
 func (n *networkResources) record(ctx context.Context, t *task[*v1.OZNetworkResource], peer *v1.OZRoutingPeer, address string) error {
 	status := &t.next.Status
 	if peer.Spec.DNSZoneRef == nil {

@@ -51,7 +51,8 @@ func zonePeer(domain string, namespaces ...string) *v1.OZRoutingPeer {
 	return peer
 }
 
-// TestDNSRecords follow their Service and their zone, and go with their object.
+// TestDNSRecords checks that records follow their Service and their zone, and are deleted with
+// their object.
 func TestDNSRecords(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()

@@ -72,8 +72,8 @@ func groupOf(t *task[*v1.OZGroup]) (group management.Group, found bool) {
 	return groupNamed(t.Tenant, t.object.Spec.Name)
 }
 
-// groupNamed is the group of a name. Others may have groups of the same name from
-// elsewhere, which API keys do not write.
+// groupNamed returns the group with a name. Groups from another issuer, which API keys cannot
+// write, may have the same name.
 func groupNamed(t *management.Tenant, name string) (group management.Group, found bool) {
 	named := t.Groups.Named(name)
 	if i := slices.IndexFunc(named, management.Group.IsIssuedByAPI); i >= 0 {
@@ -85,7 +85,7 @@ func groupNamed(t *management.Tenant, name string) (group management.Group, foun
 	return named[0], true
 }
 
-// hold has a group that is there be the object's.
+// hold adopts or updates an existing group for the object.
 func (g *groups) hold(ctx context.Context, t *task[*v1.OZGroup], have management.Group) (err error) {
 	status, foreign := &t.next.Status, remoteItem{kindGroup, have.ID, have.Name}
 	if status.GroupID != have.ID {
@@ -135,7 +135,7 @@ func (g *groups) rename(ctx context.Context, t *task[*v1.OZGroup], id string) er
 	return err
 }
 
-// create makes a group. Of one whose answer gets lost, the status knows.
+// create creates a group. The status records the creation, in case the response is lost.
 func (g *groups) create(ctx context.Context, t *task[*v1.OZGroup]) error {
 	before := isCreating(t.next)
 	t.next.Status.GroupID, t.next.Status.Adopted = "", false
@@ -199,7 +199,7 @@ func (g *groups) remove(ctx context.Context, t *task[*v1.OZGroup]) error {
 	return err
 }
 
-// isUsed says whether another object of the namespace has the same group.
+// isUsed reports whether another object of the namespace has the same group.
 func (g *groups) isUsed(ctx context.Context, of *v1.OZGroup, id string) (bool, error) {
 	var all v1.OZGroupList
 	if err := g.client.List(ctx, &all, client.InNamespace(of.Namespace), client.UnsafeDisableDeepCopy); err != nil {

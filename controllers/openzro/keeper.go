@@ -25,7 +25,8 @@ type keeper struct {
 	// busy are the tenants that are being listed, and told those whose outage was reported to
 	// their objects.
 	busy, told map[*management.Tenant]bool
-	// stale are those whose objects were woken to report that the server is not read.
+	// stale are the tenants whose objects were enqueued to report that the server cannot be
+	// read.
 	stale map[*management.Tenant]bool
 }
 

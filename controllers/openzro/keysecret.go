@@ -27,7 +27,7 @@ const (
 	// OZSetupKey for which it was created.
 	keyIDAnnotation  = "openzro.io/setup-key-id"
 	keyForAnnotation = "openzro.io/setup-key-for"
-	// keyReplacedAnnotation is the ID of the key that was replaced, and is to go.
+	// keyReplacedAnnotation is the ID of the replaced key, which is still to be deleted.
 	keyReplacedAnnotation = "openzro.io/setup-key-replaced"
 )
 
@@ -35,16 +35,16 @@ const (
 type keySecret struct {
 	exists bool
 	uid    types.UID
-	// has says that there is a value, good that it has the form of a key, and prefix how
-	// it begins.
+	// has reports that there is a value, good that it has the form of a key, and prefix is its
+	// first characters.
 	has, good bool
 	prefix    string
 	// noted reports that the annotations are the object's: id is that of a key that was created
 	// for it, and replaced that of the previous one.
 	noted        bool
 	id, replaced string
-	// owned says that the Secret goes with the object, and immutable that nothing can be
-	// stored there.
+	// owned reports that the Secret is deleted with the object, and immutable that it cannot be
+	// written.
 	owned, immutable bool
 }
 
@@ -113,7 +113,7 @@ func keySecretOf(s *corev1.Secret, key string, of *v1.OZSetupKey) keySecret {
 	return out
 }
 
-// isKey says whether a text has the form of a setup key.
+// isKey reports whether a text has the form of a setup key.
 func isKey(text string) bool { return len(text) == 36 && uuid.Validate(text) == nil }
 
 // claim records in the Secret of an object, which it creates if missing, that a key is about to

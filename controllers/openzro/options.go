@@ -105,11 +105,11 @@ func checkGrants(flag, example string, grants []string) error {
 	return nil
 }
 
-// options are what the controllers of this package need.
+// options are the dependencies of the controllers in this package.
 type options struct {
 	settings
-	// admit is asked before anything is done for an object.
+	// admit evaluates the rules before an object is reconciled.
 	admit rules.Admitter
-	// events receives what changes about objects.
+	// events records Events about objects.
 	events events.EventRecorder
 }

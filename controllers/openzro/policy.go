@@ -35,7 +35,8 @@ var sides = []side{
 	{v1.ProtocolUDP, " UDP", func(s *v1.OZPolicyStatus) *string { return &s.UDPPolicyID }},
 }
 
-// reach is what a policy opens, in groups by name. resources are those that name it.
+// reach is the access that a policy opens, with groups by name. resources are the OZResources
+// that name it.
 type reach struct {
 	sources, destinations []string
 	ports                 map[v1.Protocol][]string
@@ -72,7 +73,7 @@ func texts(ports []int32) (all []string) {
 	return all
 }
 
-// missing says what a policy lacks to open anything: "" for nothing.
+// missing returns what a policy lacks to open any access: "" for nothing.
 func (r reach) missing() string {
 	switch {
 	case len(r.sources) == 0:
@@ -85,7 +86,7 @@ func (r reach) missing() string {
 	return ""
 }
 
-// namesPolicy says whether a resource names a policy.
+// namesPolicy reports whether a resource names a policy.
 func namesPolicy(r *v1.OZResource, policy string) bool {
 	return slices.Contains(listed(r.Spec.PolicyName), policy)
 }
@@ -340,7 +341,7 @@ func (p *policies) renew(ctx context.Context, t *task[*v1.OZPolicy], s side, hav
 	return p.whole(ctx, t, made, wanted, true)
 }
 
-// gone has what vanished between two requests be made again soon.
+// gone retries soon after an item vanished between two requests.
 func gone(err error, forget func()) error {
 	if !management.Is(err, management.NotFound) {
 		return err

@@ -12,14 +12,14 @@ import (
 // problem is the reason why an object is not in the desired state, for its status.
 type problem struct {
 	reason, message string
-	// stalled says that trying again does not help.
+	// stalled reports that a retry does not help.
 	stalled bool
 	// passes reports a problem of the server that does not invalidate an object that was
 	// reconciled before.
 	passes bool
-	// quiet says that it goes in a moment, and that nothing is said of it.
+	// quiet marks a problem that ends soon, and is not reported.
 	quiet bool
-	// again is when the object is looked at again, unless something wakes it.
+	// again is the delay before the next reconciliation, unless an event enqueues the object.
 	again time.Duration
 }
 
@@ -51,7 +51,7 @@ const (
 	refusedPause = time.Minute
 )
 
-// waiting is a problem that goes when something else is there.
+// waiting returns a problem that ends when a dependency exists.
 func waiting(reason, format string, arguments ...any) *problem {
 	return &problem{reason: reason, message: fmt.Sprintf(format, arguments...), again: waitPause}
 }
@@ -69,7 +69,7 @@ func inFlight(kind string) *problem {
 	return waiting(v1.ReasonDependency, "the server did not answer when the %s was created: this object is deleted once two lists agree on whether it exists", kind)
 }
 
-// stalled is a problem that goes when the object is changed.
+// stalled returns a problem that ends when the object is changed.
 func stalled(reason, format string, arguments ...any) *problem {
 	return &problem{reason: reason, message: fmt.Sprintf(format, arguments...), stalled: true, again: refusedPause}
 }

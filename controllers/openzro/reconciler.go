@@ -25,7 +25,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
-// shared is what the reconcilers of all kinds have in common.
+// shared holds the dependencies of the reconcilers of all kinds.
 type shared struct {
 	client  client.Client
 	access  *access
@@ -33,9 +33,9 @@ type shared struct {
 	grants  *grants
 	metrics *metrics
 	events  events.EventRecorder
-	// admit is asked before anything is done for an object.
+	// admit evaluates the rules before an object is reconciled.
 	admit rules.Admitter
-	// wake has an object looked at.
+	// wake enqueues an object.
 	wake func(context.Context, management.Object)
 	now  func() time.Time
 	// interval is that at which servers are read.
@@ -55,7 +55,8 @@ type carrier[T v1.Object] interface {
 type task[T v1.Object] struct {
 	*management.Tenant
 	by credentials
-	// object is as it was read, and next as it is to be: its status is written at the end.
+	// object is the object as read, and next its copy with the next status, which is written at
+	// the end.
 	object, next T
 	// save writes the status of next now.
 	save func(context.Context) error
@@ -74,7 +75,7 @@ type task[T v1.Object] struct {
 // fieldManager is who writes to objects of a kind.
 func fieldManager(kind string) string { return "lintel-openzro-" + strings.ToLower(kind) }
 
-// reconciler carries out the objects T of a kind, with statuses S.
+// reconciler reconciles the objects T of a kind, with statuses S.
 type reconciler[T v1.Object, S any] struct {
 	*shared
 	carrier[T]
@@ -84,7 +85,7 @@ type reconciler[T v1.Object, S any] struct {
 	common func(*S) *v1.Status
 	// look has objects looked at again.
 	look chan event.GenericEvent
-	// watched are what else has objects looked at.
+	// watched are further sources of events.
 	watched []func(cluster.Cluster) source.Source
 	// homes are the tenants of objects.
 	homes sync.Map // *management.Tenant by types.NamespacedName
@@ -225,7 +226,7 @@ func (r *reconciler[T, S]) leave(name types.NamespacedName) {
 	r.metrics.says(r.kind, name, false)
 }
 
-// denied is what the rules say against an object: nil for nothing.
+// denied returns the denial of the rules for an object: nil if they allow it.
 func (r *reconciler[T, S]) denied(ctx context.Context, of T) (*problem, error) {
 	verdict, err := r.admit(ctx, of)
 	if err != nil {
@@ -279,7 +280,7 @@ func (r *reconciler[T, S]) without(ctx context.Context, of T, by credentials, er
 	return r.outcome(t, missing, nil)
 }
 
-// begin carries out an object that is there to stay.
+// begin reconciles an object that is not being deleted.
 func (r *reconciler[T, S]) begin(ctx context.Context, of T, tenant *management.Tenant, by credentials) (object.Report[S], error) {
 	// Before anything is created, so that nothing is ever left behind.
 	note := r.noteWrites(of)
@@ -354,7 +355,7 @@ func isSameAccount(ctx context.Context, by credentials, one *management.Tenant, 
 	return slices.EqualFunc(one.Accounts.All(), other.Accounts.All(), func(a, b management.Account) bool { return a.ID == b.ID }), nil
 }
 
-// patience is how long an object that is deleted waits for what links to it at the server.
+// patience is how long a deleted object waits for dependent items at the server.
 const patience = time.Minute
 
 // end deletes the items of an object, and removes its finalizer. Items in use at the server are
@@ -387,7 +388,7 @@ func (r *reconciler[T, S]) letGo(of T, by credentials, err error) error {
 	return nil
 }
 
-// refusesKey says whether a reason is that there is no key, or one that does not do.
+// refusesKey reports whether a reason is a missing or invalid key.
 func refusesKey(reason string) bool {
 	return reason == v1.ReasonNoKey || reason == v1.ReasonUnauthorized || reason == v1.ReasonForbidden
 }

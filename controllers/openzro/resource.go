@@ -18,7 +18,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// resources carries out OZResources.
+// resources reconciles OZResources.
 type resources struct {
 	*neighbours
 	client client.Client

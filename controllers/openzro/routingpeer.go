@@ -21,8 +21,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// routingPeers carries out OZRoutingPeers. The network is its namespace's, and shared by
-// all that are there; group, key, router and Deployment are its own.
+// routingPeers reconciles OZRoutingPeers. All OZRoutingPeers of a namespace share its network;
+// each has its own group, key, router and Deployment.
 type routingPeers struct {
 	client  client.Client
 	applier *object.Applier
@@ -176,7 +176,7 @@ func (p *routingPeers) childMeta(of *v1.OZRoutingPeer) metav1.ObjectMeta {
 	}
 }
 
-// child is an object as it is applied: without a status.
+// child returns an object for server-side apply, without a status.
 func child(kind string, meta metav1.ObjectMeta, spec any) map[string]any {
 	return map[string]any{"apiVersion": v1.SchemeGroupVersion.String(), "kind": kind, "metadata": meta, "spec": spec}
 }

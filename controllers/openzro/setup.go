@@ -20,11 +20,11 @@ import (
 	"github.com/lintel-policy/lintel/controllers/system"
 )
 
-// workers is how many objects of a kind are carried out at a time: of one tenant no more
-// than some of them.
+// workers is the number of concurrent reconciliations of a kind: one tenant uses only some of
+// them.
 const workers = 24
 
-// controllers are those of all kinds, which have in common how objects are woken.
+// controllers holds the controllers of all kinds, and how they enqueue objects.
 type controllers struct {
 	*shared
 	all []controller
@@ -59,8 +59,8 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 	return mgr.Add(a.keeper(o.interval))
 }
 
-// newControllers makes the controllers with a clock. cached is a client of a cache, and live
-// reads Secrets.
+// newControllers returns the controllers, with a clock. cached is a client with a cache, and
+// live reads Secrets.
 func newControllers(cached client.Client, live client.Reader, o options, counted *metrics, now func() time.Time) *controllers {
 	a := &controllers{looks: map[string]chan event.GenericEvent{}, kinds: map[string]func() client.Object{}}
 	a.shared = &shared{

@@ -175,7 +175,7 @@ func (k *setupKeys) spent(ctx context.Context, t *task[*v1.OZSetupKey], secret k
 	return stalled(v1.ReasonInvalidSetupKey, "the setup key is %q at the server, which is no state that Lintel knows", have.State)
 }
 
-// make makes a key and stores it. before is the one that it replaces, if any.
+// make creates a key and stores it. before is the key that it replaces, if any.
 func (k *setupKeys) make(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret, before management.SetupKey) error {
 	request, err := k.request(ctx, t)
 	if err != nil {
@@ -220,7 +220,7 @@ func (k *setupKeys) make(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	return t.SetupKeys.Remove(ctx, replaced)
 }
 
-// create makes a key. Of one whose answer gets lost, the status knows.
+// create creates a key. The status records the creation, in case the response is lost.
 func (k *setupKeys) create(ctx context.Context, t *task[*v1.OZSetupKey], request management.SetupKeyRequest) (made management.SetupKey, err error) {
 	making := &v1.KeyMaking{Name: request.Name}
 	for _, one := range t.SetupKeys.Named(request.Name) {
@@ -393,7 +393,7 @@ func nonNil(list []string) []string {
 	return list
 }
 
-// describe says in the status what the server says of a key.
+// describe writes the server's state of a key to the status.
 func describe(t *task[*v1.OZSetupKey], have management.SetupKey) {
 	status := &t.next.Status
 	status.SetupKeyID, status.State, status.Expires = have.ID, v1.KeyState(have.State), nil

@@ -13,7 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 )
 
-// setStatus says of an object that it is as it should be, or why it is not.
+// setStatus sets the conditions of an object: the desired state, or the problem.
 func setStatus(of v1.Object, p *problem, says string, o outage) {
 	s := of.CommonStatus()
 	s.ObservedGeneration = of.GetGeneration()

@@ -37,14 +37,14 @@ const (
 	streamTimeouts = 6
 )
 
-// Credentials are what a Tenant is reached with.
+// Credentials are the address and the key of a Tenant.
 type Credentials struct {
 	// URL is that of the server, with or without /api.
 	URL string
 	Key string
 	// CA is PEM: certificates that are trusted in place of those of the system.
 	CA string
-	// Name is what people call the tenant: credentials with another one are the same.
+	// Name is the tenant's name in messages. It is not part of the identity of credentials.
 	Name string
 	// Elsewhere reports that the server is not on this machine, wherever its name resolves to.
 	Elsewhere bool
@@ -53,7 +53,7 @@ type Credentials struct {
 	Quoted bool
 }
 
-// client asks one server with one key.
+// client sends requests to one server with one key.
 type client struct {
 	base    string
 	key     string
@@ -95,7 +95,7 @@ func newClient(c Credentials, observe Observe) (*client, error) {
 	}, nil
 }
 
-// IsLocal says whether an address is plainly one of this machine.
+// IsLocal reports whether an address is a literal name or IP of this machine.
 func IsLocal(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -117,7 +117,7 @@ func baseOf(text string) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), "/api") + "/api", nil
 }
 
-// SameServer says whether two addresses are those of one server, with or without /api.
+// SameServer reports whether two addresses belong to one server, with or without /api.
 func SameServer(one, other string) bool {
 	a, err := baseOf(one)
 	if err != nil {

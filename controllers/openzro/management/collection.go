@@ -23,7 +23,7 @@ type Collection[T any] struct {
 	// path is below the base, and label names it in metrics.
 	path, label string
 	id, name    func(T) string
-	// matters is what of an item makes it another one.
+	// matters returns the fields of an item whose change counts.
 	matters func(T) any
 	// forget returns an item without the fields that are not cached: nil to cache all of it.
 	forget func(T) T
@@ -35,7 +35,7 @@ type Collection[T any] struct {
 
 	mutex  sync.Mutex // guards the fields below
 	listed bool
-	// asked is when the list was asked for that is known.
+	// asked is when the current list was requested.
 	asked time.Time
 	// read is when the last accepted list arrived.
 	read time.Time
@@ -78,7 +78,7 @@ func (c *Collection[T]) Load(ctx context.Context) error {
 	return nil // others write all the time: a newer list would not be better
 }
 
-// maxLists is how often a collection is listed that changes meanwhile.
+// maxLists limits how often a collection that changes meanwhile is listed.
 const maxLists = 3
 
 func (c *Collection[T]) isListed() bool {
@@ -87,8 +87,8 @@ func (c *Collection[T]) isListed() bool {
 	return c.listed
 }
 
-// Refresh lists the collection again, and says whether it has changed behind our back. It
-// asks even a server that others leave alone.
+// Refresh lists the collection again, and reports whether it has changed without a write of
+// ours. It sends the request even during an outage.
 func (c *Collection[T]) Refresh(ctx context.Context) (changed bool, err error) {
 	if err := c.list(ctx, true); err != nil {
 		return false, err
@@ -99,7 +99,7 @@ func (c *Collection[T]) Refresh(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// list is shared by all who want one at a time.
+// list shares one request among concurrent callers.
 func (c *Collection[T]) list(ctx context.Context, probe bool) error {
 	ctx = context.WithoutCancel(ctx) // the first caller lists for all
 	_, err, _ := c.flight.Do("", func() (any, error) {
@@ -130,7 +130,7 @@ func (c *Collection[T]) list(ctx context.Context, probe bool) error {
 	return err
 }
 
-// fetch asks for the list.
+// fetch requests the list.
 func (c *Collection[T]) fetch(ctx context.Context, probe bool) (items []T, w weight, err error) {
 	if c.decode == nil {
 		answer := weighed{out: &items}
@@ -337,7 +337,7 @@ func (c *Collection[T]) take(list []T, began uint64) {
 	}
 }
 
-// isUsed says whether the collection was listed ever.
+// isUsed reports whether the collection was ever listed.
 func (c *Collection[T]) isUsed() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -398,14 +398,14 @@ func (c *Collection[T]) All() (items []T) {
 	return items
 }
 
-// Read asks for one item as it is now.
+// Read reads one item from the server.
 func (c *Collection[T]) Read(ctx context.Context, id string) (item T, err error) {
 	answer := weighed{out: &item}
 	err = c.tenant.ask(ctx, false, http.MethodGet, c.label, c.at(id), nil, &answer)
 	return item, c.wrote(id, &item, answer.weight, err)
 }
 
-// Create makes an item.
+// Create creates an item.
 func (c *Collection[T]) Create(ctx context.Context, request any) (item T, err error) {
 	answer := weighed{out: &item}
 	err = c.tenant.ask(ctx, false, http.MethodPost, c.label, c.path, request, &answer)
@@ -427,8 +427,7 @@ func (c *Collection[T]) Update(ctx context.Context, id string, request any) (ite
 	return item, c.wrote(id, &item, answer.weight, err)
 }
 
-// Delete takes an item away. The error of one that the server does not have is not always
-// NotFound: see Gone.
+// Delete deletes an item. The error for a missing item is not always NotFound: see Gone.
 func (c *Collection[T]) Delete(ctx context.Context, id string) error {
 	err := c.tenant.ask(ctx, false, http.MethodDelete, c.label, c.at(id), nil, nil)
 	return c.wrote(id, nil, weight{}, err)
@@ -451,7 +450,7 @@ func (c *Collection[T]) Remove(ctx context.Context, id string) error {
 
 func (c *Collection[T]) at(id string) string { return c.path + "/" + url.PathEscape(id) }
 
-// wrote notes what became of an item: nil for one that is gone.
+// wrote records the result of a write to an item: nil for a deleted one.
 func (c *Collection[T]) wrote(id string, item *T, w weight, err error) error {
 	switch {
 	case Is(err, NotFound) && id != "":

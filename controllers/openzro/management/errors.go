@@ -26,9 +26,9 @@ const (
 	NotServed Cause = "NotServed"
 	// AlreadyExists is a name that is already in use.
 	AlreadyExists Cause = "AlreadyExists"
-	// Invalid is what the server refuses as it is.
+	// Invalid is a request that the server rejects.
 	Invalid Cause = "Invalid"
-	// RateLimited is a server that asks to wait.
+	// RateLimited is a server that requests a delay.
 	RateLimited Cause = "RateLimited"
 	// ServerError is a server that responds, but could not process the request.
 	ServerError Cause = "ServerError"
@@ -36,18 +36,18 @@ const (
 	Unavailable Cause = "Unavailable"
 )
 
-// Error is what came of a request that did not succeed.
+// Error is the error of a failed request.
 type Error struct {
 	Cause Cause
-	// Asked is the method and the path.
+	// Asked is the method and the path of the request.
 	Asked string
 	// Code is that of HTTP: 0 where there was no answer.
 	Code int
 	// Message is in the server's words where it has any.
 	Message string
-	// RetryAfter is how long the server asks to wait, if it does.
+	// RetryAfter is the delay that the server requests, if any.
 	RetryAfter time.Duration
-	// Unsure says that the request may have been carried out.
+	// Unsure reports that the server may have processed the request.
 	Unsure bool
 }
 
@@ -63,13 +63,13 @@ func (e *Error) ofTenant() bool {
 	return e.Cause == Unauthorized || e.Cause == RateLimited || e.Cause == Unavailable
 }
 
-// Is says whether an error has a cause.
+// Is reports whether an error has a cause.
 func Is(err error, cause Cause) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Cause == cause
 }
 
-// Unsure says whether a request that failed may have been carried out.
+// Unsure reports whether the server may have processed a failed request.
 func Unsure(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Unsure
@@ -85,7 +85,7 @@ func IsNameTaken(err error) bool {
 const (
 	// maxMessage limits how much of a server's message is stored, in bytes.
 	maxMessage = 500
-	// maxRetryAfter bounds how long a server is left alone because it asks for it.
+	// maxRetryAfter limits the delay that a server can request.
 	maxRetryAfter = 5 * time.Minute
 )
 

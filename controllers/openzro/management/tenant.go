@@ -15,8 +15,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/attempt"
 )
 
-// perTenant is how many objects of a tenant are carried out at a time: one whose server
-// hangs holds up no more of those who carry out objects of all.
+// perTenant is how many objects of a tenant are reconciled concurrently: a tenant whose server
+// hangs blocks no more of the shared workers.
 const perTenant = 8
 
 // pauses are how long a server is left alone that cannot be used.
@@ -50,7 +50,7 @@ type Tenant struct {
 	outage    *Error
 	failures  int
 	until     time.Time
-	// suffered says that there was an outage of which Refresh has not told the end.
+	// suffered reports an outage whose end Refresh has not returned yet.
 	suffered  bool
 	refreshed time.Time
 	// soon is when the tenant is refreshed before its interval is over, if that is not zero.
@@ -65,7 +65,7 @@ type Tenant struct {
 	queue
 }
 
-// newTenant makes a Tenant with a clock.
+// newTenant returns a Tenant with a clock.
 func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, error) {
 	client, err := newClient(c, observe)
 	if err != nil {
@@ -139,10 +139,10 @@ func (t *Tenant) RemoveNetwork(ctx context.Context, id string) error {
 	return nil
 }
 
-// servesInterval is how long it is remembered what a server has.
+// servesInterval is how long the result of Serves is cached.
 const servesInterval = time.Hour
 
-// Serves says whether the server has anything at a path. It is asked once an hour.
+// Serves reports whether the server supports a path. It sends at most one request an hour.
 func (t *Tenant) Serves(ctx context.Context, path string) (bool, error) {
 	t.mutex.Lock()
 	known, has := t.served[path]
@@ -160,13 +160,13 @@ func (t *Tenant) Serves(ctx context.Context, path string) (bool, error) {
 	return false, err
 }
 
-// served says whether there was anything.
+// served is the cached result of Serves.
 type served struct {
 	there bool
 	at    time.Time
 }
 
-// ask sends a request, unless the server cannot be used now. A probe is sent even then.
+// ask sends a request, unless the server is unusable. A probe is sent even then.
 func (t *Tenant) ask(ctx context.Context, probe bool, method, of, path string, body, out any) error {
 	if outage := t.Outage(); outage != nil && !probe {
 		return &Error{Cause: outage.Cause, Asked: outage.Asked, Code: outage.Code, Message: outage.Message}
@@ -184,8 +184,8 @@ func (t *Tenant) ask(ctx context.Context, probe bool, method, of, path string, b
 	return err
 }
 
-// note has a server that cannot be used be left alone for a while. One that answers is
-// used again.
+// note starts an outage after an error that makes the server unusable, and ends it after a
+// response.
 func (t *Tenant) note(err error) {
 	e, failed := errors.AsType[*Error](err)
 	t.mutex.Lock()
@@ -207,7 +207,7 @@ func (t *Tenant) refused(e *Error) {
 	t.leaveAlone(e)
 }
 
-// leaveAlone begins an outage, or goes on with it. t.mutex is locked.
+// leaveAlone begins or extends an outage. t.mutex is locked.
 func (t *Tenant) leaveAlone(e *Error) {
 	if t.now().Sub(t.until) > calm {
 		t.failures = 0
@@ -274,7 +274,7 @@ func (t *Tenant) Outage() *Error {
 	return t.outage
 }
 
-// Name is what people call the tenant.
+// Name is the tenant's name in messages.
 func (t *Tenant) Name() string { return t.name }
 
 // Refreshed is when all that is in use was last listed.
@@ -414,7 +414,7 @@ const (
 	extraSettings = "extra"
 )
 
-// isExempt says whether a group is known to be exempt from admission.
+// isExempt reports whether a group is known to be exempt from admission.
 func (t *Tenant) isExempt(group string) bool {
 	for _, a := range t.Accounts.All() {
 		if slices.Contains(a.Settings.AdmissionExemptGroups, group) {

@@ -14,11 +14,11 @@ type Tenants struct {
 
 	mutex sync.Mutex
 	known map[[sha256.Size]byte]*Tenant
-	// used says when a tenant was last asked for.
+	// used records when each tenant was last requested.
 	used map[*Tenant]time.Time
 }
 
-// NewTenants makes Tenants whose requests are counted.
+// NewTenants returns Tenants whose requests are counted.
 func NewTenants(observe Observe, now func() time.Time) *Tenants {
 	return &Tenants{observe: observe, now: now, known: map[[sha256.Size]byte]*Tenant{}, used: map[*Tenant]time.Time{}}
 }

@@ -11,10 +11,10 @@ import (
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 )
 
-// Facts are what Go finds out about an object for the rules, which read it as
+// Facts are the facts about an object that Go collects for the rules, which read them as
 // input.facts.
 type Facts struct {
-	// Taken is another object of the namespace that has the name at the server.
+	// Taken is another object of the namespace with the same name at the server.
 	Taken *Reference `json:"taken,omitempty"`
 	// PodTemplates is whether the namespace has a grant for any podTemplate.
 	PodTemplates bool `json:"podTemplates"`
@@ -65,7 +65,7 @@ func ResourceOf(kind string) string {
 	return ""
 }
 
-// PodFacts are what Go finds out about a Pod that is to get a client.
+// PodFacts are the facts about a Pod that requests a client.
 type PodFacts struct {
 	SetupKey SetupKey `json:"setupKey"`
 	// Profile is the OZSidecarProfile that selects the Pod, if there is one.
@@ -74,10 +74,10 @@ type PodFacts struct {
 	ClientImage string `json:"clientImage"`
 }
 
-// Profile is what the rules read of the OZSidecarProfile that selects a Pod.
+// Profile contains the fields of the selecting OZSidecarProfile that the rules read.
 type Profile struct {
 	Name string `json:"name"`
-	// Denied is why the rules deny the profile as it is stored: "" if they do not.
+	// Denied is the denial of the stored profile by the rules: "" if they allow it.
 	Denied         string                  `json:"denied"`
 	Mode           v1.InjectionMode        `json:"mode"`
 	ExtraDNSLabels []string                `json:"extraDNSLabels"`
@@ -99,7 +99,7 @@ func FactsOfProfile(of *v1.OZSidecarProfile, denied string) *Profile {
 	return facts
 }
 
-// SetupKey is what the rules read of the OZSetupKey that a Pod names.
+// SetupKey contains the fields of the Pod's OZSetupKey that the rules read.
 type SetupKey struct {
 	Name  string `json:"name"`
 	Found bool   `json:"found"`
@@ -112,8 +112,7 @@ type SetupKey struct {
 	ManagementURL string               `json:"managementURL"`
 	Volumes       []corev1.Volume      `json:"volumes"`
 	VolumeMounts  []corev1.VolumeMount `json:"volumeMounts"`
-	// ExtraDNSLabels is false where the server is known to refuse peers that ask for
-	// some.
+	// ExtraDNSLabels is false if the server is known to reject peers with extra labels.
 	ExtraDNSLabels bool `json:"extraDNSLabels"`
 }
 
@@ -123,8 +122,8 @@ type SecretKey struct {
 	Key  string `json:"key"`
 }
 
-// FactsOfSetupKey are those of an OZSetupKey that is there. managementURL is where the
-// peers of its namespace enrol if it does not say.
+// FactsOfSetupKey returns the facts about an existing OZSetupKey. managementURL is the default
+// server for the peers of its namespace.
 func FactsOfSetupKey(key *v1.OZSetupKey, managementURL string) SetupKey {
 	selector := key.SecretKey()
 	facts := SetupKey{

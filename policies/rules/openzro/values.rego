@@ -46,7 +46,8 @@ id_problem(list, twice, i, id, field) := {"field": field, "msg": msg} if {
 	msg := sprintf("%s: %q stands at [%d] already; take one of them out", [field, id, first])
 }
 
-# What a list has more than once. A list may be long: each with each takes too many steps.
+# Values that occur more than once in a list. Comparing all pairs of a long list would take too
+# many steps.
 repeated(list) := {value |
 	sorted := sort([value | some value in list])
 	some i, value in sorted
