@@ -28,7 +28,7 @@ type credentials struct {
 	account string
 }
 
-// where says where the key is, for people.
+// where returns the location of the key, for messages.
 func (c credentials) where() string {
 	if c.source == v1.KeyDefault {
 		return "the file of --openzro-api-key-file"
@@ -45,7 +45,7 @@ type access struct {
 	url, file  string
 	namespaces []string
 
-	mutex sync.Mutex // over what is below
+	mutex sync.Mutex // guards the fields below
 	// secrets are those that were read, by namespace. They are remembered for objects
 	// that are deleted together with them.
 	secrets map[string]secret
@@ -70,8 +70,8 @@ func (a *access) of(ctx context.Context, namespace string) (credentials, error) 
 	return a.fallback(namespace)
 }
 
-// own are the credentials in the namespace's own Secret. A Secret without a key is a
-// problem: the default key is not sent where that Secret says.
+// own returns the credentials in the namespace's own Secret. A Secret without a key is a
+// problem: the default key is never sent to the Secret's server.
 func (a *access) own(ctx context.Context, namespace string) (own credentials, found bool, err error) {
 	name := client.ObjectKey{Namespace: namespace, Name: v1.APIKeySecret}
 	known := object.MetadataOf(object.SecretKind)
@@ -190,9 +190,9 @@ func (a *access) defaultKey() (string, error) {
 	return key, nil
 }
 
-// forObject are the credentials that an object is carried out with. One that had the key
-// of its namespace has no other: the default one is another account's. Where that Secret
-// went together with the object, the key is remembered as long as the manager runs.
+// forObject returns the credentials for an object. An object that was reconciled with the key of
+// its namespace never uses the default key, which belongs to another account. If that Secret was
+// deleted together with the object, the key stays in memory as long as the manager runs.
 func (a *access) forObject(ctx context.Context, of v1.Object) (credentials, error) {
 	found, err := a.of(ctx, of.GetNamespace())
 	if of.CommonStatus().Key != v1.KeySecret || err == nil && found.source == v1.KeySecret {

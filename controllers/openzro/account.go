@@ -13,9 +13,9 @@ import (
 // maxLeftBehind limits the items in a status that were left behind. The oldest are dropped.
 const maxLeftBehind = 100
 
-// useAccount notes the account of an object in its status. An object of another account is
-// not reconciled until the change is acknowledged: everything would be created again, and
-// the former account would keep what it has.
+// useAccount records the account of an object in its status. An object whose account has changed
+// is not reconciled until the change is acknowledged: everything would be created again, and the
+// former account would keep its items.
 func (r *reconciler[T, S]) useAccount(ctx context.Context, t *task[T]) error {
 	account, err := t.Account(ctx)
 	if err != nil {
@@ -124,8 +124,8 @@ func isLeftBehind(of v1.Object, id string) bool {
 	return id != "" && slices.ContainsFunc(of.CommonStatus().LeftBehind, func(item v1.LeftBehind) bool { return item.ID == id })
 }
 
-// takeAway removes what was created for an object, in its own account only. If the change of
-// account is acknowledged, it stays in the former one.
+// takeAway removes the items that were created for an object, in its own account only. If the
+// change of account is acknowledged, they stay in the former one.
 func (r *reconciler[T, S]) takeAway(ctx context.Context, t *task[T]) error {
 	former := t.object.CommonStatus().Account
 	if former == "" || !hasMade(t.object) {

@@ -64,8 +64,8 @@ func TestATokenOfAnotherAccount(t *testing.T) {
 	require.Equal(t, before[0:2], s.state()[0:2], "they are found again")
 }
 
-// TestAnAdoptionSurvivesAnotherAccount: what was adopted is listed while the key is of another
-// account, and restored to its former state after the return.
+// TestAnAdoptionSurvivesAnotherAccount checks that adopted items are listed while the key is of
+// another account, and restored to their former state after the return.
 func TestAnAdoptionSurvivesAnotherAccount(t *testing.T) {
 	s := newSite(t)
 	network := s.administrator()
@@ -167,8 +167,8 @@ func TestAnOutageIsReported(t *testing.T) {
 	}
 }
 
-// TestAnOutageThatIsReportedIsLookedAtAgain: the keeper wakes objects when it sees that a server is
-// read again, and may have seen nothing of a short delay.
+// TestAnOutageThatIsReportedIsLookedAtAgain checks an outage that ends between two looks of the
+// keeper, which then enqueues no objects.
 func TestAnOutageThatIsReportedIsLookedAtAgain(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
@@ -191,8 +191,8 @@ func TestAnOutageThatIsReportedIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestACacheThatIsBehind: it still has the status from before an outage was reported. That status
-// is not taken for the one that was written.
+// TestACacheThatIsBehind checks that a status from before the outage, which a stale cache
+// returns, is not mistaken for the written one.
 func TestACacheThatIsBehind(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")

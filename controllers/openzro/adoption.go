@@ -27,8 +27,8 @@ const (
 // about 1.5 MiB, and an OZPolicy adopts two policies.
 const maxFormer = 128 << 10
 
-// remoteItem is an item at the server. Routers have no name, and neither have items of which
-// only the status tells.
+// remoteItem is an item at the server. Routers have no name, and neither have items that only
+// the status lists.
 type remoteItem struct {
 	kind, id, name string
 }
@@ -69,10 +69,10 @@ func isWithdrawn[T v1.Object](t *task[T], id string) bool {
 	return found && !v1.MayAdopt(t.object)
 }
 
-// adopt stores the former state of an item in the status, before anything of it is changed.
-// former is what is written to the server to restore it: nil for kinds that are not changed.
-// id is the field of the next status that names the item. It is never set without the
-// adoption: an ID in a status without one names what the object has created.
+// adopt stores the former state of an item in the status, before the item is changed. former is
+// the request that restores it: nil for kinds that are not changed. id is the field of the next
+// status that names the item. It is never set without the adoption: an ID in a status without
+// one names an item that the object has created.
 func adopt[T v1.Object](ctx context.Context, t *task[T], f remoteItem, id *string, former any) error {
 	status := t.next.CommonStatus()
 	if _, found := adoptionOf(t.next, f.id); found || !v1.MayAdopt(t.object) {

@@ -21,11 +21,11 @@ import (
 // nameIndex finds objects of a kind by the name that they have at the server.
 const nameIndex = "openzro.remoteName"
 
-// accountIndex finds objects of a kind by the account that they were carried out in.
+// accountIndex indexes objects of a kind by their account.
 const accountIndex = "openzro.account"
 
-// managedByLabel has the value managedBy on every Deployment that is made here: the cache
-// holds no others.
+// managedByLabel has the value managedBy on every Deployment that these controllers create: the
+// cache holds no others.
 const (
 	managedByLabel = "app.kubernetes.io/managed-by"
 	managedBy      = "lintel-openzro"

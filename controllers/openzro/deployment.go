@@ -29,8 +29,9 @@ func probe(question string, period, failures int32) *corev1.Probe {
 	}
 }
 
-// podTemplate is the template of the clients of an OZRoutingPeer, with its override. Labels by
-// which the Deployment finds its Pods are not overridden. The error says what is wrong with it.
+// podTemplate returns the Pod template of the clients of an OZRoutingPeer, with its override.
+// The override cannot change labels that select the Deployment's Pods. The error reports an
+// invalid override.
 func podTemplate(base corev1.PodTemplateSpec, override *runtime.RawExtension, selector map[string]string) (merged corev1.PodTemplateSpec, err error) {
 	if override == nil || len(override.Raw) == 0 {
 		return base, nil

@@ -36,9 +36,9 @@ func domainOf(peer *v1.OZRoutingPeer) string {
 	return strings.ToLower(strings.TrimSuffix(peer.Spec.DNSZoneRef.Name, "."))
 }
 
-// record has the server have the DNS record of a resource, in the zone of its OZRoutingPeer. A
-// record has no description that could say whose it is: its creation is written into the status
-// before.
+// record creates or updates the DNS record of a resource, in the zone of its OZRoutingPeer. A
+// record has no description that could name its owner, so the status records the creation before
+// it happens.
 func (n *networkResources) record(ctx context.Context, t *task[*v1.OZNetworkResource], peer *v1.OZRoutingPeer, address string) error {
 	status := &t.next.Status
 	if peer.Spec.DNSZoneRef == nil {
@@ -92,13 +92,13 @@ func wantedRecord(of *v1.OZNetworkResource, domain, address string) management.R
 	return management.RecordRequest{Name: recordName(of, domain), Type: kind, Content: address, TTL: recordTTL}
 }
 
-// recordName is the name of the record of a resource in a domain: within the namespace of the
-// Service, whatever the zone.
+// recordName returns the name of the record of a resource in a domain: below the namespace of
+// the Service, in any zone.
 func recordName(of *v1.OZNetworkResource, domain string) string {
 	return of.Spec.ServiceRef.Name + "." + of.Namespace + "." + domain
 }
 
-// recordNamed is a record of a name, whatever its type.
+// recordNamed returns a record by name, of any type.
 func recordNamed(all *management.Collection[management.Record], name string) (record management.Record, found bool) {
 	named := all.Named(name)
 	if len(named) == 0 {

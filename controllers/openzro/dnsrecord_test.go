@@ -51,7 +51,8 @@ func zonePeer(domain string, namespaces ...string) *v1.OZRoutingPeer {
 	return peer
 }
 
-// TestDNSRecords follow their Service and their zone, and go with their object.
+// TestDNSRecords checks that records follow their Service and their zone, and are deleted with
+// their object.
 func TestDNSRecords(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
@@ -136,8 +137,8 @@ func TestARecordIsWithdrawn(t *testing.T) {
 	require.Len(t, s.account.Resources(), 1)
 }
 
-// TestARecordOfAnother is never changed, nor deleted. Without it, the object gets one of its own
-// at once.
+// TestARecordOfAnother checks that a foreign record is never changed or deleted. Once it is
+// gone, the object immediately gets its own.
 func TestARecordOfAnother(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()

@@ -1,9 +1,8 @@
-// Package openzro has openZro management servers hold what the OZ* objects of namespaces
-// say.
+// Package openzro syncs the OZ* objects of namespaces to openZro management servers.
 //
-// A namespace is a tenant: what its objects make is made with its key. Invariants: nothing
-// is written where the server has it as the object says; what somebody else made is never
-// deleted, and a group's members are never taken out; a policy is written whole or not at
-// all; what was made before a crash is found again by what stands in it or in the status;
-// keys are in Secrets alone.
+// A namespace is a tenant: its own key creates the items of its objects. Invariants: nothing is
+// written where the server already matches the object; foreign items are never deleted, and
+// members of a group are never removed; a policy is written completely or not at all; items that
+// were created before a crash are recognized by their description or by the status; keys are
+// stored only in Secrets.
 package openzro

@@ -16,8 +16,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// grants are what an administrator permits namespaces that share an account with others. What
-// was created in the dashboard of such an account may be another tenant's.
+// grants holds the administrator's permissions for namespaces that share an account with others.
+// An item that was created in the dashboard of such an account may belong to another tenant.
 type grants struct {
 	*neighbours
 	tenants *management.Tenants

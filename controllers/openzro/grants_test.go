@@ -60,9 +60,9 @@ func TestAutoGroupsOfAnAccountOfOneNamespace(t *testing.T) {
 	s.requireReconciled(key)
 }
 
-// TestAdoptionsNeedAGrant in an account that namespaces share, for each kind of item, also right
-// after a restart, when the other namespace's key has not been used yet. Without the grant,
-// nothing is written. What was adopted stays so without it.
+// TestAdoptionsNeedAGrant checks each kind of item in an account that namespaces share, also
+// right after a restart, when the other namespace's key has not been used yet. Without the
+// grant, nothing is written. Items that were already adopted stay adopted.
 func TestAdoptionsNeedAGrant(t *testing.T) {
 	s := newSite(t)
 	network := s.administrator()

@@ -14,8 +14,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// groups carries out OZGroups. A group has no description that could say whose it is: that
-// one is about to be made is written into the status before.
+// groups reconciles OZGroups. A group has no description that could name its owner, so the
+// status records the creation before it happens.
 type groups struct{ *neighbours }
 
 func (g *groups) keep(ctx context.Context, t *task[*v1.OZGroup]) (err error) {
@@ -41,13 +41,13 @@ func (g *groups) keep(ctx context.Context, t *task[*v1.OZGroup]) (err error) {
 		if err = g.create(ctx, t); !management.Is(err, management.AlreadyExists) {
 			return err
 		}
-		// Somebody was faster: it is listed again.
+		// Another client was faster: the groups are listed again.
 	}
 	return err
 }
 
-// mayUse says that a group is another namespace's: it is used by nobody else, though there
-// may be only one of a name.
+// mayUse returns a problem if a group belongs to another namespace: only its owner may use it,
+// although names are unique in an account.
 func (g *groups) mayUse(ctx context.Context, t *task[*v1.OZGroup], have management.Group) error {
 	status := &t.next.Status
 	if status.GroupID == have.ID && !status.Adopted {
@@ -72,8 +72,8 @@ func groupOf(t *task[*v1.OZGroup]) (group management.Group, found bool) {
 	return groupNamed(t.Tenant, t.object.Spec.Name)
 }
 
-// groupNamed is the group of a name. Others may have groups of the same name from
-// elsewhere, which API keys do not write.
+// groupNamed returns the group with a name. Groups from another issuer, which API keys cannot
+// write, may have the same name.
 func groupNamed(t *management.Tenant, name string) (group management.Group, found bool) {
 	named := t.Groups.Named(name)
 	if i := slices.IndexFunc(named, management.Group.IsIssuedByAPI); i >= 0 {
@@ -85,7 +85,7 @@ func groupNamed(t *management.Tenant, name string) (group management.Group, foun
 	return named[0], true
 }
 
-// hold has a group that is there be the object's.
+// hold adopts or updates an existing group for the object.
 func (g *groups) hold(ctx context.Context, t *task[*v1.OZGroup], have management.Group) (err error) {
 	status, foreign := &t.next.Status, remoteItem{kindGroup, have.ID, have.Name}
 	if status.GroupID != have.ID {
@@ -135,7 +135,7 @@ func (g *groups) rename(ctx context.Context, t *task[*v1.OZGroup], id string) er
 	return err
 }
 
-// create makes a group. Of one whose answer gets lost, the status knows.
+// create creates a group. The status records the creation, in case the response is lost.
 func (g *groups) create(ctx context.Context, t *task[*v1.OZGroup]) error {
 	before := isCreating(t.next)
 	t.next.Status.GroupID, t.next.Status.Adopted = "", false
@@ -199,7 +199,7 @@ func (g *groups) remove(ctx context.Context, t *task[*v1.OZGroup]) error {
 	return err
 }
 
-// isUsed says whether another object of the namespace has the same group.
+// isUsed reports whether another object of the namespace has the same group.
 func (g *groups) isUsed(ctx context.Context, of *v1.OZGroup, id string) (bool, error) {
 	var all v1.OZGroupList
 	if err := g.client.List(ctx, &all, client.InNamespace(of.Namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -210,9 +210,9 @@ func (g *groups) isUsed(ctx context.Context, of *v1.OZGroup, id string) (bool, e
 	}), nil
 }
 
-// groupIDs are the IDs of groups by their names, for an object with somebody's key. Names
-// that the server does not have are a problem: nothing is created or widened without them. The
-// IDs of the others are returned with it, so that what is no longer named is taken back.
+// groupIDs returns the IDs of groups by name, for an object with some credentials. Names that
+// the server does not have are a problem: nothing is created or widened without them. The IDs of
+// the others are returned too, so that groups that are no longer named can be removed.
 func (n *neighbours) groupIDs(ctx context.Context, t *management.Tenant, by credentials, names []string) (map[string]string, error) {
 	if err := t.Groups.Load(ctx); err != nil {
 		return nil, err
@@ -238,8 +238,8 @@ func (n *neighbours) groupIDs(ctx context.Context, t *management.Tenant, by cred
 	return ids, p
 }
 
-// groupsByID are the groups of some IDs, for an object with somebody's key. With a problem, they
-// are those of which there is none.
+// groupsByID returns the groups with some IDs, for an object with some credentials. With a
+// problem, it returns those without one.
 func (n *neighbours) groupsByID(ctx context.Context, t *management.Tenant, by credentials, field string, ids []string) (all []management.Group, err error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -322,8 +322,8 @@ func (n *neighbours) mayName(ctx context.Context, t *management.Tenant, by crede
 	return waiting(v1.ReasonGroupNotFound, "the group %s at the server is that of an OZGroup of another namespace, where alone it can be named: name one of this namespace, or one that was made in the dashboard", quoted(theirs))
 }
 
-// areBeingMade says whether there are OZGroups for names which nobody has looked at yet:
-// they wake those who wait for them in a moment.
+// areBeingMade reports whether OZGroups with these names exist that were not reconciled yet:
+// they will soon enqueue the objects that wait for them.
 func areBeingMade(groups []v1.OZGroup, names []string) bool {
 	making := map[string]bool{}
 	for _, g := range groups {

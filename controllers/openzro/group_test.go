@@ -74,7 +74,8 @@ func TestAGroupIsMadeOnce(t *testing.T) {
 	require.Equal(t, []string{"All"}, s.groupNames())
 }
 
-// TestADeletionAfterACrash: what was made and never told of goes, too.
+// TestADeletionAfterACrash checks that a group whose creation was never recorded is deleted,
+// too.
 func TestADeletionAfterACrash(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
@@ -86,7 +87,8 @@ func TestADeletionAfterACrash(t *testing.T) {
 	require.Equal(t, []string{"All"}, s.groupNames())
 }
 
-// TestWhatHasMembersIsSomebodysElse, whatever the status says of making it.
+// TestWhatHasMembersIsSomebodysElse checks that a group with members is foreign, even if the
+// status records a pending creation.
 func TestWhatHasMembersIsSomebodysElse(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
@@ -114,7 +116,7 @@ func TestALostAnswer(t *testing.T) {
 	require.Equal(t, 1, s.server.Writes(openzro.Call{}))
 }
 
-// TestSomebodyWasFaster: a name that was free a moment ago is taken.
+// TestSomebodyWasFaster checks a name that another client takes just before the creation.
 func TestSomebodyWasFaster(t *testing.T) {
 	s := newSite(t)
 	s.apply(ozgroup("a", "a"))
@@ -161,7 +163,8 @@ func TestAGroupThatVanished(t *testing.T) {
 	require.False(t, dev.Status.Adopted)
 }
 
-// TestALinkedGroupWaits is Z17 and Z20: it says who has it, and goes in the end.
+// TestALinkedGroupWaits is Z17 and Z20: the status names the items that use the group, and the
+// group is released in the end.
 func TestALinkedGroupWaits(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
@@ -181,7 +184,7 @@ func TestALinkedGroupWaits(t *testing.T) {
 	s.groupNamed("Developers")
 }
 
-// TestWhatIsGoneAlready is Z6: a group that somebody has deleted blocks nothing.
+// TestWhatIsGoneAlready is Z6: a group that was already deleted blocks nothing.
 func TestWhatIsGoneAlready(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
@@ -211,7 +214,7 @@ func TestADeletionWhileTheServerIsDown(t *testing.T) {
 	group, key := ozgroup("late", "Late"), ozkey("late", v1.OZSetupKeySpec{})
 	s.apply(group, key)
 	s.settle()
-	s.restart() // it is not known any more what the server has
+	s.restart() // drops the lists of the server
 	for _, o := range []v1.Object{group, key, refused} {
 		s.delete(o)
 		s.settle()

@@ -14,8 +14,8 @@ import (
 	"github.com/lintel-policy/lintel/test/openzro"
 )
 
-// TestAServerThatHangs holds a few workers, whatever waits for it, and no more once it is
-// known: the others are for other tenants.
+// TestAServerThatHangs checks that a hanging server blocks only a few workers, and none once the
+// outage is known: the others serve other tenants.
 func TestAServerThatHangs(t *testing.T) {
 	s := newSite(t)
 	second := s.server.AddAccount("umbrella")

@@ -15,7 +15,7 @@ type wantedResource struct {
 	network string
 	// owner is the namespace of the OZRoutingPeer of the network, if it is another one.
 	owner string
-	// id is the ID in the next status, and record the description of what is made.
+	// id is the ID in the next status, and record the description of the created item.
 	id      *string
 	record  string
 	request management.ResourceRequest
@@ -80,9 +80,9 @@ func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource
 	return have.ID, asWritten(written, w.request)
 }
 
-// narrowResource leaves only those groups in a wanted resource in which the server has it
-// already: others have to be waited for, and what is no longer named is not. held is false if
-// the server has no resource to narrow.
+// narrowResource reduces a desired resource to the groups in which the server already has it:
+// missing groups are still pending, and groups that are no longer named are removed. held is
+// false if the server has no resource to narrow.
 func narrowResource[T v1.Object](ctx context.Context, t *task[T], w *wantedResource) (held bool, err error) {
 	if err := t.Networks.Load(ctx); err != nil {
 		return false, err
@@ -102,7 +102,7 @@ func narrowResource[T v1.Object](ctx context.Context, t *task[T], w *wantedResou
 	return true, nil
 }
 
-// asWritten says whether a resource was taken as it was written.
+// asWritten returns an error if the server stored a different resource.
 func asWritten(is management.Resource, wanted management.ResourceRequest) error {
 	if sameResource(is, wanted) {
 		return nil
@@ -122,7 +122,7 @@ func resourceOf(all *management.Collection[management.Resource], adopted bool, w
 	return find(known, adopted, w.record, named)
 }
 
-// sameResource compares what there is with what is wanted, in the server's own form.
+// sameResource compares the actual with the desired resource, in the server's own form.
 func sameResource(have management.Resource, wanted management.ResourceRequest) bool {
 	return have.Name == wanted.Name && have.Description == wanted.Description && have.Enabled == wanted.Enabled &&
 		normalAddress(have.Address) == normalAddress(wanted.Address) && management.SameIDs(have.Groups, wanted.Groups)
@@ -139,8 +139,8 @@ func normalAddress(text string) string {
 	return text
 }
 
-// needNetwork says that a network is not there, or another namespace's. Of the first, the
-// server itself would say that it does not know what is wrong.
+// needNetwork returns a problem if a network is missing, or belongs to another namespace. For a
+// missing one, the server itself would return only a generic error.
 func needNetwork(ctx context.Context, t *management.Tenant, namespace, id string) error {
 	if err := t.Networks.Load(ctx); err != nil {
 		return err
@@ -161,7 +161,7 @@ func needNetwork(ctx context.Context, t *management.Tenant, namespace, id string
 	return nil
 }
 
-// removeResource takes away a resource that was made for an object.
+// removeResource deletes a resource that was created for an object.
 func removeResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource) error {
 	if err := t.Networks.Load(ctx); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 )
 
-// httpRoutes carries out OZHTTPRoutes, as far as that goes: no server is known that has
-// the reverse proxy which they ask for.
+// httpRoutes reconciles OZHTTPRoutes as far as possible: no known server has the required
+// reverse proxy.
 type httpRoutes struct{}
 
 // servicesInterval is how often it is looked whether a server has got it.

@@ -22,10 +22,11 @@ type keeper struct {
 	wake     func(context.Context, management.Object)
 
 	mutex sync.Mutex
-	// busy are the tenants that are listed just now, and told those whose outage their
-	// objects were told of.
+	// busy are the tenants that are being listed, and told those whose outage was reported to
+	// their objects.
 	busy, told map[*management.Tenant]bool
-	// stale are those whose objects were woken to report that the server is not read.
+	// stale are the tenants whose objects were enqueued to report that the server cannot be
+	// read.
 	stale map[*management.Tenant]bool
 }
 
@@ -85,7 +86,7 @@ func (k *keeper) refresh(ctx context.Context, t *management.Tenant) {
 	if err != nil && ctx.Err() == nil {
 		log.FromContext(ctx).Error(err, "listing what the server has", "tenant", t.Name())
 	}
-	// A key that was replaced, or is not taken any more.
+	// A key that was replaced, or is no longer valid.
 	lost := management.Is(err, management.Unauthorized)
 	k.mutex.Lock()
 	news := changed || lost && !k.told[t]

@@ -20,31 +20,31 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// The annotations of Secrets with setup keys that were made. Whoever writes Secrets writes
-// them: which keys are an object's, its status tells.
+// The annotations of Secrets with created setup keys. Any user who may write Secrets may write
+// them: the status determines which keys an object owns.
 const (
-	// keyIDAnnotation is the ID of the key at the server, and keyForAnnotation the UID of
-	// the OZSetupKey for which it was made.
+	// keyIDAnnotation is the ID of the key at the server, and keyForAnnotation the UID of the
+	// OZSetupKey for which it was created.
 	keyIDAnnotation  = "openzro.io/setup-key-id"
 	keyForAnnotation = "openzro.io/setup-key-for"
-	// keyReplacedAnnotation is the ID of the key that was replaced, and is to go.
+	// keyReplacedAnnotation is the ID of the replaced key, which is still to be deleted.
 	keyReplacedAnnotation = "openzro.io/setup-key-replaced"
 )
 
-// keySecret is what is known of a Secret with a setup key: not the key.
+// keySecret is the known state of a Secret with a setup key, without the key.
 type keySecret struct {
 	exists bool
 	uid    types.UID
-	// has says that there is a value, good that it has the form of a key, and prefix how
-	// it begins.
+	// has reports that there is a value, good that it has the form of a key, and prefix is its
+	// first characters.
 	has, good bool
 	prefix    string
-	// noted says that the notes are the object's: id is that of a key that was made for it,
-	// and replaced of the one before.
+	// noted reports that the annotations are the object's: id is that of a key that was created
+	// for it, and replaced that of the previous one.
 	noted        bool
 	id, replaced string
-	// owned says that the Secret goes with the object, and immutable that nothing can be
-	// stored there.
+	// owned reports that the Secret is deleted with the object, and immutable that it cannot be
+	// written.
 	owned, immutable bool
 }
 
@@ -63,8 +63,8 @@ type keySecretVersion struct {
 	version, key string
 }
 
-// read is what the Secret of an object has. The API server is asked only about what has
-// changed.
+// read returns the state of an object's Secret. It reads from the API server only if the Secret
+// has changed.
 func (k *keySecrets) read(ctx context.Context, of *v1.OZSetupKey) (keySecret, error) {
 	ref := of.SecretKey()
 	name := client.ObjectKey{Namespace: of.Namespace, Name: ref.Name}
@@ -81,7 +81,7 @@ func (k *keySecrets) read(ctx context.Context, of *v1.OZSetupKey) (keySecret, er
 	return k.live(ctx, of)
 }
 
-// live is read without a cache, which may be behind what was just written.
+// live reads without the cache, which may lag behind a recent write.
 func (k *keySecrets) live(ctx context.Context, of *v1.OZSetupKey) (keySecret, error) {
 	ref := of.SecretKey()
 	name := client.ObjectKey{Namespace: of.Namespace, Name: ref.Name}
@@ -113,11 +113,11 @@ func keySecretOf(s *corev1.Secret, key string, of *v1.OZSetupKey) keySecret {
 	return out
 }
 
-// isKey says whether a text has the form of a setup key.
+// isKey reports whether a text has the form of a setup key.
 func isKey(text string) bool { return len(text) == 36 && uuid.Validate(text) == nil }
 
-// claim notes in the Secret of an object, which is made where there is none, that a key is
-// about to be made: whoever may not write it makes none.
+// claim records in the Secret of an object, which it creates if missing, that a key is about to
+// be created: without permission to write the Secret, no key is created.
 func (k *keySecrets) claim(ctx context.Context, of *v1.OZSetupKey, now keySecret) (types.UID, error) {
 	if now.exists {
 		return now.uid, k.patch(ctx, of, now.uid, map[string]any{keyForAnnotation: string(of.UID)}, nil)
@@ -133,7 +133,7 @@ func (k *keySecrets) claim(ctx context.Context, of *v1.OZSetupKey, now keySecret
 	return secret.UID, nil
 }
 
-// store puts a key that was made into the Secret of an object.
+// store writes a created key into the Secret of an object.
 func (k *keySecrets) store(ctx context.Context, of *v1.OZSetupKey, uid types.UID, made management.SetupKey, replaced string) error {
 	notes := map[string]any{keyIDAnnotation: made.ID, keyForAnnotation: string(of.UID), keyReplacedAnnotation: nil}
 	if replaced != "" {
@@ -142,8 +142,8 @@ func (k *keySecrets) store(ctx context.Context, of *v1.OZSetupKey, uid types.UID
 	return k.patch(ctx, of, uid, notes, map[string]any{of.SecretKey().Key: base64.StdEncoding.EncodeToString([]byte(made.Key))})
 }
 
-// clear takes out of a Secret that stays what was noted there, and a key that is no more.
-// What is noted of another object's key stays.
+// clear removes the object's annotations and its deleted key from a Secret that stays. The
+// annotations for another object's key stay.
 func (k *keySecrets) clear(ctx context.Context, of *v1.OZSetupKey, secret keySecret, key bool) error {
 	var notes, data map[string]any
 	if secret.noted {
@@ -176,7 +176,7 @@ func (k *keySecrets) patch(ctx context.Context, of *v1.OZSetupKey, uid types.UID
 	return nil
 }
 
-// controllerReference has an object go with the one that it is made for.
+// controllerReference returns an owner reference that deletes an object with its owner.
 func controllerReference(of v1.Object, kind string) metav1.OwnerReference {
 	return metav1.OwnerReference{
 		APIVersion: v1.SchemeGroupVersion.String(), Kind: kind, Name: of.GetName(), UID: of.GetUID(), Controller: new(true),

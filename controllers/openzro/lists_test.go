@@ -60,8 +60,8 @@ func TestEmptyListsCreateNothing(t *testing.T) {
 	}
 }
 
-// TestAMissListsAgain: a group that was created in the dashboard since the last list is found
-// at once, and one that the server does not have is looked for once.
+// TestAMissListsAgain checks that a group that was created in the dashboard since the last list
+// is found immediately, and that a missing one causes one list.
 func TestAMissListsAgain(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
@@ -110,8 +110,8 @@ func TestEmptyListsHideNothingFromADeletion(t *testing.T) {
 	}
 }
 
-// TestManyMissingReferencesShareLists: a tenant with many objects causes no list for each, and
-// what was missing is found in the end.
+// TestManyMissingReferencesShareLists checks that a tenant with many objects does not cause one
+// list for each, and that the missing groups are found in the end.
 func TestManyMissingReferencesShareLists(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
@@ -135,8 +135,8 @@ func TestManyMissingReferencesShareLists(t *testing.T) {
 	s.atRest()
 }
 
-// TestARoutingPeerKeepsANetworkInUse although the lists of what is in it are wrong: the server
-// would delete that, too.
+// TestARoutingPeerKeepsANetworkInUse checks that a network in use stays although the lists of
+// its contents are wrong: the server would delete those, too.
 func TestARoutingPeerKeepsANetworkInUse(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
@@ -159,8 +159,7 @@ func TestARoutingPeerKeepsANetworkInUse(t *testing.T) {
 	require.Len(t, s.account.Networks(), 1)
 }
 
-// later has the server carry out the next creation in a collection only when its caller has
-// given up.
+// later delays the next creation in a collection until its caller has given up.
 func (s *site) later(route string) (carryOut func()) {
 	s.t.Helper()
 	var pending func()

@@ -11,16 +11,16 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// neighbours are the namespaces beside one, which may have the same account at a server: by
-// the default key, or by keys of their own. What is made there for their objects is theirs.
+// neighbours are the other namespaces, which may have the same account at a server: by the
+// default key, or by keys of their own. The items of their objects belong to them.
 type neighbours struct {
 	client client.Reader
 	access *access
 }
 
-// haveGroup says whether a group at the server that somebody asks is that of an OZGroup of
-// another namespace. That an OZGroup has its ID is not enough: what a server says IDs are
-// may be anything, and a tenant may have a server of their own.
+// haveGroup reports whether a group at a server belongs to an OZGroup of another namespace. A
+// matching ID in an OZGroup is not enough: a server may return any IDs, and a tenant may run
+// their own server.
 func (n *neighbours) haveGroup(ctx context.Context, by credentials, group management.Group) (bool, error) {
 	var named v1.OZGroupList
 	if err := n.client.List(ctx, &named, client.MatchingFields{nameIndex: group.Name}, client.UnsafeDisableDeepCopy); err != nil {
@@ -37,13 +37,13 @@ func (n *neighbours) haveGroup(ctx context.Context, by credentials, group manage
 	return false, nil
 }
 
-// networkRecordOf is how the descriptions begin of the networks of a namespace, whatever the
+// networkRecordOf returns the prefix of the descriptions of a namespace's networks, of any
 // cluster.
 func networkRecordOf(namespace string) string {
 	return fmt.Sprintf("%snetwork of namespace %s in cluster ", recordPrefix, namespace)
 }
 
-// isOfNeighbour says whether a network was made for another namespace.
+// isOfNeighbour reports whether a network was created for another namespace.
 func isOfNeighbour(network management.Network, namespace string) bool {
 	return strings.HasPrefix(network.Description, recordPrefix+"network of namespace ") && !strings.HasPrefix(network.Description, networkRecordOf(namespace))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/lintel-policy/lintel/test/openzro"
 )
 
-// TestGroupsOfOneNameInOneAccount: two namespaces have the default key, and the server has
-// each name once. Whoever comes second does not get the other's peers.
+// TestGroupsOfOneNameInOneAccount checks two namespaces that use the default key, where the
+// server has each name once. The second does not get the peers of the first.
 func TestGroupsOfOneNameInOneAccount(t *testing.T) {
 	s := newSite(t)
 	s.fallback(s.account.Token)
@@ -91,7 +91,8 @@ func TestANetworkOfAnotherNamespaceIsNotNamed(t *testing.T) {
 	require.True(t, s.isGone(theirs))
 }
 
-// TestAServerThatClaimsIDsOfOthers: a tenant with a server of their own holds nobody's group.
+// TestAServerThatClaimsIDsOfOthers checks that a tenant with their own server blocks no group of
+// others.
 func TestAServerThatClaimsIDsOfOthers(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")

@@ -52,7 +52,7 @@ func (n *networkResources) keep(ctx context.Context, t *task[*v1.OZNetworkResour
 	wanted.owner = peer.Namespace
 	wanted.request.Address, wanted.request.Groups = address, nonNil(groups)
 	if network != t.object.Status.NetworkID {
-		t.next.Status.ResourceID = "" // the network was made again
+		t.next.Status.ResourceID = "" // the network was re-created
 	}
 	if unknown != nil {
 		if held, err := narrowResource(ctx, t, &wanted); err != nil || !held {
@@ -85,7 +85,8 @@ func (n *networkResources) groups(ctx context.Context, t *task[*v1.OZNetworkReso
 	return joined(idsOf(named, spec.Groups), management.GroupIDs(byID)), cmp.Or(err, other)
 }
 
-// withdraw removes what was created in a network that its owner no longer permits to use.
+// withdraw removes the items that were created in a network whose owner no longer permits its
+// use.
 func (n *networkResources) withdraw(ctx context.Context, t *task[*v1.OZNetworkResource]) error {
 	if err := n.remove(ctx, t); err != nil {
 		return err
@@ -133,8 +134,8 @@ func peerName(of *v1.OZNetworkResource) client.ObjectKey {
 	return client.ObjectKey{Namespace: cmp.Or(of.Spec.RoutingPeerRef.Namespace, of.Namespace), Name: of.Spec.RoutingPeerRef.Name}
 }
 
-// namedPeer is the OZRoutingPeer that an object names, whatever it permits: nil if it does not
-// exist.
+// namedPeer returns the OZRoutingPeer that an object names, without a check of its permissions:
+// nil if it does not exist.
 func (n *networkResources) namedPeer(ctx context.Context, of *v1.OZNetworkResource) (*v1.OZRoutingPeer, error) {
 	var peer v1.OZRoutingPeer
 	if err := n.client.Get(ctx, peerName(of), &peer); err != nil {

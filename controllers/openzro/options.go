@@ -49,7 +49,7 @@ func (o *settings) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&o.clusterDNS, "openzro-cluster-dns", "svc.cluster.local", "`domain` of the Services of this cluster")
 }
 
-// check says what is wrong with the flags.
+// check validates the flags.
 func (o *settings) check() error {
 	if where, err := url.Parse(o.managementURL); err != nil || where.Scheme != "https" && where.Scheme != "http" || where.Host == "" || where.User != nil {
 		return fmt.Errorf("--openzro-management-url: %q is not a URL such as https://openzro.example.com", o.managementURL)
@@ -105,11 +105,11 @@ func checkGrants(flag, example string, grants []string) error {
 	return nil
 }
 
-// options are what the controllers of this package need.
+// options are the dependencies of the controllers in this package.
 type options struct {
 	settings
-	// admit is asked before anything is done for an object.
+	// admit evaluates the rules before an object is reconciled.
 	admit rules.Admitter
-	// events receives what changes about objects.
+	// events records Events about objects.
 	events events.EventRecorder
 }

@@ -22,8 +22,8 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openzro"
 )
 
-// admitter asks the rules for openZro's kinds and for Pods, for webhook and controllers
-// alike.
+// admitter evaluates the rules for openZro's kinds and for Pods, for the webhook and the
+// controllers.
 type admitter struct {
 	settings settings
 	snapshot *engine.Snapshot
@@ -57,7 +57,7 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) (prod
 	return a.products(true), addControllers(mgr, c, options{a.settings, a.admit, c.GetEventRecorder("lintel-openzro")})
 }
 
-// podsEntry is the name that the product document has for what is asked about Pods.
+// podsEntry is the name of the entry for Pods in the product document.
 const podsEntry = "mpod-v1.openzro.io"
 
 // products are the entries for openZro's kinds, and for Pods. Where the system is off they
@@ -90,7 +90,7 @@ func (a *admitter) facts(ctx context.Context, review *admission.Review) (rules.F
 	if review.Operation == "UPDATE" {
 		old, err := read(review, review.OldObject)
 		if err != nil || rules.RemoteName(old) == rules.RemoteName(object) {
-			return a.granted(object), err // whoever has the name had it before
+			return a.granted(object), err // the owner of the name had it before
 		}
 	}
 	return a.taken(ctx, object, func(v1.Object) bool { return true })
@@ -192,7 +192,8 @@ func (a *admitter) managementURL(ctx context.Context, namespace string) (string,
 	return cmp.Or(strings.TrimSpace(string(secret.Data[v1.APIManagementURL])), a.settings.managementURL), nil
 }
 
-// admit asks the rules about a stored object. Of two with one name, the older one has it.
+// admit evaluates the rules for a stored object. Of two objects with one name, the older one
+// owns it.
 func (a *admitter) admit(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	known, is := object.(v1.Object)
 	if !is {

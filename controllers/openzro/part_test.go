@@ -140,7 +140,8 @@ func TestOneNameOneObject(t *testing.T) {
 	require.Equal(t, taken, ask("UPDATE", group("shop", "more", "Devs", 0), group("shop", "more", "Other", 0)))
 }
 
-// TestTheOlderOneHasTheName: two may have come at once, before a cache had either.
+// TestTheOlderOneHasTheName checks two objects that may have been created concurrently, before
+// the cache had either.
 func TestTheOlderOneHasTheName(t *testing.T) {
 	first, second := group("shop", "z", "Devs", time.Hour), group("shop", "a", "Devs", time.Minute)
 	a := newAdmitter(t, first, second)

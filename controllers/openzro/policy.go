@@ -16,8 +16,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// policies carries out OZPolicies: each is up to two policies at the server. Their rules
-// say for whom they were made.
+// policies reconciles OZPolicies: each is up to two policies at the server. The descriptions of
+// their rules name the object.
 type policies struct {
 	*neighbours
 	now func() time.Time
@@ -35,7 +35,8 @@ var sides = []side{
 	{v1.ProtocolUDP, " UDP", func(s *v1.OZPolicyStatus) *string { return &s.UDPPolicyID }},
 }
 
-// reach is what a policy opens, in groups by name. resources are those that name it.
+// reach is the access that a policy opens, with groups by name. resources are the OZResources
+// that name it.
 type reach struct {
 	sources, destinations []string
 	ports                 map[v1.Protocol][]string
@@ -72,7 +73,7 @@ func texts(ports []int32) (all []string) {
 	return all
 }
 
-// missing says what a policy lacks to open anything: "" for nothing.
+// missing returns what a policy lacks to open any access: "" for nothing.
 func (r reach) missing() string {
 	switch {
 	case len(r.sources) == 0:
@@ -85,7 +86,7 @@ func (r reach) missing() string {
 	return ""
 }
 
-// namesPolicy says whether a resource names a policy.
+// namesPolicy reports whether a resource names a policy.
 func namesPolicy(r *v1.OZResource, policy string) bool {
 	return slices.Contains(listed(r.Spec.PolicyName), policy)
 }
@@ -113,7 +114,7 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 		return err
 	}
 	missing := r.missing()
-	for _, s := range sides { // what is taken back waits for no group
+	for _, s := range sides { // removals do not wait for groups
 		if missing != "" || len(r.ports[s.protocol]) == 0 || isWithdrawn(t, *s.id(&t.next.Status)) {
 			if err := p.drop(ctx, t, s); err != nil {
 				return err
@@ -222,7 +223,7 @@ func policyOf(t *task[*v1.OZPolicy], s side) (have management.Policy, found, our
 	return find(known, t.object.Status.Adopted, recordOf("OZPolicy", t.object), named)
 }
 
-// recordIn is what the rule of a policy says of whom it was made for.
+// recordIn returns the record of the owner in a policy's rule.
 func recordIn(p management.Policy) string {
 	if rule := ruleOf(p); rule != nil {
 		return rule.Description
@@ -244,8 +245,8 @@ func ruleOf(p management.Policy) *management.PolicyRule {
 	return &p.Rules[0]
 }
 
-// hold has the server have a policy as it is wanted. ours says that it was made for the
-// object.
+// hold updates the policy at the server to the desired one. ours reports that it was created for
+// the object.
 func (p *policies) hold(ctx context.Context, t *task[*v1.OZPolicy], s side, wanted management.PolicyRequest) (ours bool, err error) {
 	have, found, ours := policyOf(t, s)
 	id := s.id(&t.next.Status)
@@ -286,8 +287,8 @@ func (p *policies) hold(ctx context.Context, t *task[*v1.OZPolicy], s side, want
 	return ours, p.whole(ctx, t, written, wanted, false)
 }
 
-// dropOthers takes away what else was made for one side of an object, by a server that told
-// that it had nothing.
+// dropOthers deletes duplicates of one side of an object, which were created while a server
+// returned an incomplete list.
 func (p *policies) dropOthers(ctx context.Context, t *task[*v1.OZPolicy], s side, id string) error {
 	record := recordOf("OZPolicy", t.object)
 	for _, one := range t.Policies.Named(t.object.Spec.Name + s.suffix) {
@@ -302,8 +303,8 @@ func (p *policies) dropOthers(ctx context.Context, t *task[*v1.OZPolicy], s side
 	return nil
 }
 
-// whole says whether a policy was taken as it is: the server leaves out groups that it has
-// no more, and says nothing. A new policy that is not what was written is taken away again.
+// whole returns an error if the server stored a different policy: it silently drops groups that
+// no longer exist. A new policy that differs from the request is deleted again.
 func (p *policies) whole(ctx context.Context, t *task[*v1.OZPolicy], is management.Policy, wanted management.PolicyRequest, made bool) error {
 	if samePolicy(is, wanted) {
 		return nil
@@ -323,8 +324,8 @@ func (p *policies) whole(ctx context.Context, t *task[*v1.OZPolicy], is manageme
 	return differs
 }
 
-// renew makes a policy again to which somebody has added rules: the server keeps those that
-// it is not told of.
+// renew re-creates a policy with rules that another client has added: the server keeps rules
+// that an update does not contain.
 func (p *policies) renew(ctx context.Context, t *task[*v1.OZPolicy], s side, have management.Policy, wanted management.PolicyRequest) error {
 	if err := t.Policies.Remove(ctx, have.ID); err != nil {
 		return err
@@ -340,7 +341,7 @@ func (p *policies) renew(ctx context.Context, t *task[*v1.OZPolicy], s side, hav
 	return p.whole(ctx, t, made, wanted, true)
 }
 
-// gone has what vanished between two requests be made again soon.
+// gone retries soon after an item vanished between two requests.
 func gone(err error, forget func()) error {
 	if !management.Is(err, management.NotFound) {
 		return err
@@ -354,7 +355,7 @@ func (p *policies) wrote(t *task[*v1.OZPolicy], operation string) {
 	t.next.Status.LastUpdatedAt = &metav1.Time{Time: p.now().Truncate(time.Second)}
 }
 
-// samePolicy compares what there is with what is wanted, in the server's own form.
+// samePolicy compares the actual with the desired policy, in the server's own form.
 func samePolicy(have management.Policy, wanted management.PolicyRequest) bool {
 	if have.Name != wanted.Name || have.Description != wanted.Description || have.Enabled != wanted.Enabled || len(have.Rules) == 0 {
 		return false
@@ -367,8 +368,8 @@ func samePolicy(have management.Policy, wanted management.PolicyRequest) bool {
 		management.SameIDs(is.Sources, want.Sources) && management.SameIDs(is.Destinations, want.Destinations)
 }
 
-// drop takes away the policy of one side if it was made for the object, and releases it if
-// the object has adopted it.
+// drop deletes the policy of one side if it was created for the object, and releases it if the
+// object has adopted it.
 func (p *policies) drop(ctx context.Context, t *task[*v1.OZPolicy], s side) error {
 	have, found, ours := policyOf(t, s)
 	if found && ours {

@@ -43,7 +43,7 @@ func (s *site) twoGroups() {
 	s.settle()
 }
 
-// TestAPolicyAlone is Z4 and Z2: it needs no resource to be made, and leaves nothing.
+// TestAPolicyAlone is Z4 and Z2: a policy needs no resource, and leaves nothing behind.
 func TestAPolicyAlone(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
@@ -97,8 +97,8 @@ func TestAPolicyWaitsForItsGroups(t *testing.T) {
 	require.Len(t, s.policy("web TCP").Rules[0].Sources, 2)
 }
 
-// TestAGroupIsNamedAsTheServerDoes: who names an OZGroup by its own name is told that of its
-// group.
+// TestAGroupIsNamedAsTheServerDoes checks that the message for an OZGroup's object name contains
+// the name of its group.
 func TestAGroupIsNamedAsTheServerDoes(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
@@ -114,8 +114,7 @@ func TestAGroupIsNamedAsTheServerDoes(t *testing.T) {
 	s.requireReason(policy, v1.ReasonGroupNotFound, `the server has no group "Operators" yet; make an OZGroup that has the name in spec.name`)
 }
 
-// TestAGroupThatWentMeanwhile is Z5, too: the server leaves out what it has no more, and
-// says nothing.
+// TestAGroupThatWentMeanwhile is Z5, too: the server silently drops groups that no longer exist.
 func TestAGroupThatWentMeanwhile(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
@@ -210,7 +209,8 @@ func TestOneNameInTwoNamespaces(t *testing.T) {
 	s.atRest()
 }
 
-// TestAPolicyThatOthersChange is repaired, and keeps the posture checks that it was given.
+// TestAPolicyThatOthersChange checks that a policy is repaired, and keeps the posture checks
+// that others have added.
 func TestAPolicyThatOthersChange(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
@@ -274,7 +274,8 @@ func TestWhatResourcesAdd(t *testing.T) {
 	require.Empty(t, reachOf(policy, []v1.OZResource{resource(nil, []int32{53}, "DNS")}).ports[v1.ProtocolUDP])
 }
 
-// TestRulesThatOthersAdd go: the server keeps those that it is not told of.
+// TestRulesThatOthersAdd checks that added rules are removed, although the server keeps rules
+// that an update does not contain.
 func TestRulesThatOthersAdd(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
@@ -302,7 +303,8 @@ func TestRulesThatOthersAdd(t *testing.T) {
 	s.atRest()
 }
 
-// TestWhatComesInAMoment is not told as missing: its status is written once.
+// TestWhatComesInAMoment checks that a group that is being created is not reported as missing:
+// the status is written once.
 func TestWhatComesInAMoment(t *testing.T) {
 	s := newSite(t)
 	policy := web(80)
@@ -316,7 +318,7 @@ func TestWhatComesInAMoment(t *testing.T) {
 	require.Empty(t, s.told())
 }
 
-// byHand is a policy that somebody else has made.
+// byHand creates a policy outside Lintel.
 func (s *site) byHand(name, description string, ports ...string) (id string) {
 	s.t.Helper()
 	ids := []string{s.groupNamed("Developers").ID}
@@ -331,8 +333,8 @@ func (s *site) byHand(name, description string, ports ...string) (id string) {
 	return theirs.ID
 }
 
-// TestAFailureMakesNothingOurs: that a policy is somebody else's is not forgotten where the
-// other one of the two could not be written.
+// TestAFailureMakesNothingOurs checks that a foreign policy stays foreign after a failed write
+// of the other one of the two.
 func TestAFailureMakesNothingOurs(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
@@ -389,7 +391,8 @@ func TestWhatIsTakenBackWaitsForNothing(t *testing.T) {
 	require.Empty(t, s.policyNames())
 }
 
-// TestAPolicyIsThereOnce, even where a server has told for a while that it has none.
+// TestAPolicyIsThereOnce checks that no duplicate stays, even where a server returned empty
+// lists for a while.
 func TestAPolicyIsThereOnce(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
@@ -409,7 +412,7 @@ func TestAPolicyIsThereOnce(t *testing.T) {
 	require.Empty(t, s.policyNames(), "nothing stays open")
 }
 
-// TestAServerThatWritesAnotherPolicy: what it answers is compared.
+// TestAServerThatWritesAnotherPolicy checks that the response is compared with the request.
 func TestAServerThatWritesAnotherPolicy(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
@@ -437,10 +440,10 @@ func TestAServerThatWritesAnotherPolicy(t *testing.T) {
 	require.Equal(t, []string{"80"}, s.policy("web TCP").Rules[0].Ports)
 }
 
-// TestAGroupOfTheSameName: one that somebody has renamed does not take the place of the one
-// that an OZGroup has made.
+// TestAGroupOfTheSameName checks that a renamed foreign group does not replace the one that an
+// OZGroup has created.
 func TestAGroupOfTheSameName(t *testing.T) {
-	for range 3 { // IDs are random, and the first would be taken
+	for range 3 { // IDs are random, and the first would be chosen
 		s := newSite(t)
 		s.twoGroups()
 		other, ours := s.other(s.account.Token), s.groupNamed("Developers").ID

@@ -9,17 +9,17 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// problem is why an object is not as it should be, which its status says.
+// problem is the reason why an object is not in the desired state, for its status.
 type problem struct {
 	reason, message string
-	// stalled says that trying again does not help.
+	// stalled reports that a retry does not help.
 	stalled bool
-	// passes says that it is the server's, and that it says nothing of an object that
-	// was carried out before.
+	// passes reports a problem of the server that does not invalidate an object that was
+	// reconciled before.
 	passes bool
-	// quiet says that it goes in a moment, and that nothing is said of it.
+	// quiet marks a problem that ends soon, and is not reported.
 	quiet bool
-	// again is when the object is looked at again, unless something wakes it.
+	// again is the delay before the next reconciliation, unless an event enqueues the object.
 	again time.Duration
 }
 
@@ -42,16 +42,16 @@ const (
 	// waitPause is how long an object waits for another one, which wakes it most often.
 	// Nothing is asked of the server meanwhile.
 	waitPause = 5 * time.Second
-	// linkedPause is how long after a refusal to delete what is in use it is tried again.
+	// linkedPause is the delay before the deletion of an item in use is retried.
 	linkedPause = 2 * time.Second
-	// failedPause is how long after a failure that may pass, or that nobody tells the end
-	// of, the server is asked again.
+	// failedPause is the delay before a retry after a failure that may pass, or whose end causes
+	// no event.
 	failedPause = 10 * time.Second
 	// refusedPause is how long after a refusal a server is asked the same again.
 	refusedPause = time.Minute
 )
 
-// waiting is a problem that goes when something else is there.
+// waiting returns a problem that ends when a dependency exists.
 func waiting(reason, format string, arguments ...any) *problem {
 	return &problem{reason: reason, message: fmt.Sprintf(format, arguments...), again: waitPause}
 }
@@ -69,13 +69,13 @@ func inFlight(kind string) *problem {
 	return waiting(v1.ReasonDependency, "the server did not answer when the %s was created: this object is deleted once two lists agree on whether it exists", kind)
 }
 
-// stalled is a problem that goes when the object is changed.
+// stalled returns a problem that ends when the object is changed.
 func stalled(reason, format string, arguments ...any) *problem {
 	return &problem{reason: reason, message: fmt.Sprintf(format, arguments...), stalled: true, again: refusedPause}
 }
 
-// problemOf says what an error of the server, by somebody's key, means for an object: nil
-// where it is none of the server's.
+// problemOf converts an error of the server, with some credentials, to a problem of an object:
+// nil for other errors.
 func problemOf(err error, by credentials) *problem {
 	if known, ok := errors.AsType[*problem](err); ok {
 		return known

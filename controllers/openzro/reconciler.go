@@ -25,7 +25,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
-// shared is what the reconcilers of all kinds have in common.
+// shared holds the dependencies of the reconcilers of all kinds.
 type shared struct {
 	client  client.Client
 	access  *access
@@ -33,9 +33,9 @@ type shared struct {
 	grants  *grants
 	metrics *metrics
 	events  events.EventRecorder
-	// admit is asked before anything is done for an object.
+	// admit evaluates the rules before an object is reconciled.
 	admit rules.Admitter
-	// wake has an object looked at.
+	// wake enqueues an object.
 	wake func(context.Context, management.Object)
 	now  func() time.Time
 	// interval is that at which servers are read.
@@ -45,9 +45,9 @@ type shared struct {
 // carrier is how objects of one kind are carried out. An error is a *problem, one of the
 // server, or one of Kubernetes, and the next status is written in any case.
 type carrier[T v1.Object] interface {
-	// keep has the server hold what an object says.
+	// keep creates or updates the items of an object at the server.
 	keep(ctx context.Context, t *task[T]) error
-	// remove takes away from the server what was made for an object.
+	// remove deletes the items of an object at the server.
 	remove(ctx context.Context, t *task[T]) error
 }
 
@@ -55,13 +55,14 @@ type carrier[T v1.Object] interface {
 type task[T v1.Object] struct {
 	*management.Tenant
 	by credentials
-	// object is as it was read, and next as it is to be: its status is written at the end.
+	// object is the object as read, and next its copy with the next status, which is written at
+	// the end.
 	object, next T
 	// save writes the status of next now.
 	save func(context.Context) error
 	// mayAdopt is the problem of an adoption that needs a grant: nil for one that may be.
 	mayAdopt func(context.Context, remoteItem) error
-	// made counts what was written at the server.
+	// made counts writes at the server.
 	made func(operation string)
 	// says is the message of an object that is as it should be, and again when it is
 	// looked at again, if nothing wakes it.
@@ -74,7 +75,7 @@ type task[T v1.Object] struct {
 // fieldManager is who writes to objects of a kind.
 func fieldManager(kind string) string { return "lintel-openzro-" + strings.ToLower(kind) }
 
-// reconciler carries out the objects T of a kind, with statuses S.
+// reconciler reconciles the objects T of a kind, with statuses S.
 type reconciler[T v1.Object, S any] struct {
 	*shared
 	carrier[T]
@@ -84,7 +85,7 @@ type reconciler[T v1.Object, S any] struct {
 	common func(*S) *v1.Status
 	// look has objects looked at again.
 	look chan event.GenericEvent
-	// watched are what else has objects looked at.
+	// watched are further sources of events.
 	watched []func(cluster.Cluster) source.Source
 	// homes are the tenants of objects.
 	homes sync.Map // *management.Tenant by types.NamespacedName
@@ -149,7 +150,7 @@ func (r *reconciler[T, S]) reporter() object.Reporter[T, S] {
 	}
 }
 
-// carryOut has the server hold what an object says, or nothing of it, and computes the
+// carryOut reconciles an object with the server, or removes all its items, and computes the
 // status.
 func (r *reconciler[T, S]) carryOut(ctx context.Context, of T) (object.Report[S], error) {
 	deleted := !of.GetDeletionTimestamp().IsZero()
@@ -162,7 +163,7 @@ func (r *reconciler[T, S]) carryOut(ctx context.Context, of T) (object.Report[S]
 	if !deleted {
 		denied, err := r.denied(ctx, of)
 		if err != nil {
-			return object.Report[S]{}, err // no answer is no verdict
+			return object.Report[S]{}, err // an error is not a verdict
 		}
 		if denied != nil {
 			return r.outcome(&task[T]{object: of, next: copyOf(of)}, denied, nil)
@@ -197,7 +198,8 @@ func (r *reconciler[T, S]) carryOut(ctx context.Context, of T) (object.Report[S]
 // staleIntervals is after how many intervals without a read objects report it.
 const staleIntervals = 2
 
-// turnPause is when an object looks whether it is its turn, whom nobody has woken.
+// turnPause is the interval at which a queued object checks for its turn, if no event enqueues
+// it.
 const turnPause = 2 * time.Second
 
 // settle notes the tenant of an object.
@@ -210,7 +212,7 @@ func (r *reconciler[T, S]) settle(name types.NamespacedName, tenant *management.
 	}
 }
 
-// unsettle has an object be of no tenant: a key that is gone is used for nobody any more.
+// unsettle detaches an object from its tenant: a deleted key is no longer used.
 func (r *reconciler[T, S]) unsettle(name types.NamespacedName) {
 	if before, had := r.homes.LoadAndDelete(name); had {
 		before.(*management.Tenant).Drop(management.Object{Kind: r.kind, NamespacedName: name})
@@ -224,7 +226,7 @@ func (r *reconciler[T, S]) leave(name types.NamespacedName) {
 	r.metrics.says(r.kind, name, false)
 }
 
-// denied is what the rules say against an object: nil for nothing.
+// denied returns the denial of the rules for an object: nil if they allow it.
 func (r *reconciler[T, S]) denied(ctx context.Context, of T) (*problem, error) {
 	verdict, err := r.admit(ctx, of)
 	if err != nil {
@@ -278,9 +280,9 @@ func (r *reconciler[T, S]) without(ctx context.Context, of T, by credentials, er
 	return r.outcome(t, missing, nil)
 }
 
-// begin carries out an object that is there to stay.
+// begin reconciles an object that is not being deleted.
 func (r *reconciler[T, S]) begin(ctx context.Context, of T, tenant *management.Tenant, by credentials) (object.Report[S], error) {
-	// Before anything is made, so that nothing is ever left behind.
+	// Before anything is created, so that nothing is ever left behind.
 	note := r.noteWrites(of)
 	if err := r.reporter().SetFinalizer(ctx, of, controllerutil.AddFinalizer); err != nil {
 		return object.Report[S]{}, err
@@ -304,8 +306,8 @@ func (r *reconciler[T, S]) begin(ctx context.Context, of T, tenant *management.T
 	return r.settled(t, err)
 }
 
-// move takes away what was made with the default key, where the namespace has got one of
-// its own, to another account.
+// move deletes the items that were created with the default key, after the namespace got its
+// own, to another account.
 func (r *reconciler[T, S]) move(ctx context.Context, t *task[T]) error {
 	if t.object.CommonStatus().Key != v1.KeyDefault || t.by.source == v1.KeyDefault {
 		return nil
@@ -329,7 +331,8 @@ func (r *reconciler[T, S]) move(ctx context.Context, t *task[T]) error {
 	return nil
 }
 
-// resetStatus clears all of the next status but its conditions and what was left behind.
+// resetStatus clears the next status except for its conditions and the items that were left
+// behind.
 func (r *reconciler[T, S]) resetStatus(t *task[T]) {
 	status := t.next.CommonStatus()
 	conditions, left, adoptions := status.Conditions, status.LeftBehind, status.Adoptions
@@ -352,11 +355,11 @@ func isSameAccount(ctx context.Context, by credentials, one *management.Tenant, 
 	return slices.EqualFunc(one.Accounts.All(), other.Accounts.All(), func(a, b management.Account) bool { return a.ID == b.ID }), nil
 }
 
-// patience is how long an object that is deleted waits for what links to it at the server.
+// patience is how long a deleted object waits for dependent items at the server.
 const patience = time.Minute
 
-// end takes away what was made for an object, and lets it go. What is in use at the server
-// is left there in the end, and an Event says so.
+// end deletes the items of an object, and removes its finalizer. Items in use at the server are
+// left there in the end, and an Event reports it.
 func (r *reconciler[T, S]) end(ctx context.Context, t *task[T]) (object.Report[S], error) {
 	if err := r.letGo(t.object, t.by, r.takeAway(ctx, t)); err != nil {
 		known := problemOf(err, t.by)
@@ -368,8 +371,8 @@ func (r *reconciler[T, S]) end(ctx context.Context, t *task[T]) (object.Report[S
 	return object.Report[S]{}, r.reporter().SetFinalizer(ctx, t.object, controllerutil.RemoveFinalizer)
 }
 
-// letGo is the error of taking away what was made for an object: none where it has waited
-// long enough for what links to it, or for a key to take away what it has not made.
+// letGo returns the error of the deletion of an object's items: nil once it has waited long
+// enough for dependent items, or for a key to delete items that it did not create.
 func (r *reconciler[T, S]) letGo(of T, by credentials, err error) error {
 	linked := problemOf(err, by)
 	known := linked != nil
@@ -385,7 +388,7 @@ func (r *reconciler[T, S]) letGo(of T, by credentials, err error) error {
 	return nil
 }
 
-// refusesKey says whether a reason is that there is no key, or one that does not do.
+// refusesKey reports whether a reason is a missing or invalid key.
 func refusesKey(reason string) bool {
 	return reason == v1.ReasonNoKey || reason == v1.ReasonUnauthorized || reason == v1.ReasonForbidden
 }

@@ -8,16 +8,16 @@ import (
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 )
 
-// recordPrefix begins the descriptions of what is made for objects.
+// recordPrefix begins the descriptions of all items that are created for objects.
 const recordPrefix = "Managed by Lintel: "
 
-// recordOf is the description, at the server, of what is made for an object: by it, what
-// was made before a crash is found again.
+// recordOf returns the description, at the server, of an item of an object. It identifies items
+// that were created before a crash.
 func recordOf(kind string, of v1.Object) string {
 	return fmt.Sprintf("%s%s %s/%s, %s", recordPrefix, kind, of.GetNamespace(), of.GetName(), of.GetUID())
 }
 
-// isRecord says whether a description is that of something that was made for some object.
+// isRecord reports whether a description is that of an item of any object.
 func isRecord(description string) bool { return strings.HasPrefix(description, recordPrefix) }
 
 // candidate is something at the server of the name that is sought.
@@ -27,9 +27,9 @@ type candidate[I any] struct {
 	id, record string
 }
 
-// find is which of the items at the server is an object's: that of the ID in its status,
-// which the candidate known has; else one that was made for it; else one that nobody has
-// made for an object. ours says that it was made for the object.
+// find returns the item at the server that belongs to an object: the candidate known, with the
+// ID in its status; else one that was created for the object; else one that was not created for
+// any object. ours reports that it was created for the object.
 func find[I any](known *candidate[I], adopted bool, record string, named []candidate[I]) (item I, found, ours bool) {
 	if known != nil {
 		return known.item, true, known.record == record || !adopted

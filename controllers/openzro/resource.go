@@ -18,7 +18,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// resources carries out OZResources.
+// resources reconciles OZResources.
 type resources struct {
 	*neighbours
 	client client.Client
@@ -78,8 +78,8 @@ func (r *resources) policies(ctx context.Context, t *task[*v1.OZResource]) error
 	return nil
 }
 
-// groups are the IDs of those that a resource is in. Those that are not there are made, as
-// OZGroups. With a problem, they are those of which there is none.
+// groups returns the IDs of the groups of a resource. It creates OZGroups for missing ones. With
+// a problem, it returns those without one.
 func (r *resources) groups(ctx context.Context, t *task[*v1.OZResource]) ([]string, error) {
 	if err := t.Groups.Load(ctx); err != nil {
 		return nil, err
@@ -152,9 +152,9 @@ func (r *resources) mayJoin(t *task[*v1.OZResource], groups []v1.OZGroup, ids ma
 		quoted(foreign), t.object.Namespace+"="+foreign[0])
 }
 
-// owners has an OZGroup for each missing group, and owns those of its groups that were made
-// in this way: they go with the last resource that is in them. making says that those that
-// are missing come in a moment.
+// owners creates an OZGroup for each missing group, and adds the resource as an owner of those
+// that were created in this way: they are deleted with their last resource. making reports that
+// the missing ones will exist soon.
 func (r *resources) owners(ctx context.Context, t *task[*v1.OZResource], all []v1.OZGroup, missing []string) (making bool, err error) {
 	taken, wanted := map[string]bool{}, missing
 	for i := range all {
@@ -182,7 +182,8 @@ func (r *resources) owners(ctx context.Context, t *task[*v1.OZResource], all []v
 	return areBeingMade(all, wanted), nil
 }
 
-// own has a resource be an owner of a group that was made for resources, if it is in it.
+// own adds a resource as an owner of a group that was created for resources, if the resource is
+// in it.
 func (r *resources) own(ctx context.Context, of *v1.OZResource, group *v1.OZGroup) error {
 	_, generated := group.Annotations[generatedByAnnotation]
 	if !generated || !slices.Contains(of.Spec.Groups, group.Spec.Name) || !group.DeletionTimestamp.IsZero() {
@@ -199,7 +200,7 @@ func (r *resources) own(ctx context.Context, of *v1.OZResource, group *v1.OZGrou
 	return r.client.Patch(ctx, group, before, client.FieldOwner(fieldManager("OZResource")))
 }
 
-// generatedByAnnotation says of an object for which one it was made first.
+// generatedByAnnotation names the object for which another one was first created.
 const generatedByAnnotation = "openzro.io/generated-by"
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)

@@ -14,7 +14,7 @@ import (
 	"github.com/lintel-policy/lintel/test/openzro"
 )
 
-// network is one that somebody has made at the server.
+// network creates a foreign network at the server.
 func (s *site) network(name string) (id string) {
 	s.t.Helper()
 	made, err := s.other(s.account.Token).Networks.Create(s.t.Context(), management.NetworkRequest{Name: name})
@@ -134,7 +134,8 @@ func TestANetworkThatIsNotThere(t *testing.T) {
 	require.True(t, s.isGone(host))
 }
 
-// TestAResourceOpensItsPolicies, and they close when it goes: Z14.
+// TestAResourceOpensItsPolicies is Z14: the policies open with a resource, and close after its
+// deletion.
 func TestAResourceOpensItsPolicies(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
@@ -179,7 +180,7 @@ func TestNamesOfGeneratedGroups(t *testing.T) {
 	require.Regexp(t, `^[0-9a-f]{8}$`, generatedGroup(of, "世界", nil).Name)
 }
 
-// TestAServerThatWritesAnotherResource: what it answers is compared.
+// TestAServerThatWritesAnotherResource checks that the response is compared with the request.
 func TestAServerThatWritesAnotherResource(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
@@ -198,8 +199,8 @@ func TestAServerThatWritesAnotherResource(t *testing.T) {
 	require.Equal(t, "10.0.0.1/32", s.account.Resources()[0].Address)
 }
 
-// TestNamesOfGroupsThatAreAlike: an OZGroup is made for each, and where its name is taken the
-// object says so, and does not try again and again.
+// TestNamesOfGroupsThatAreAlike checks that an OZGroup is created for each name, and that an
+// object whose name is in use reports it and does not retry in a loop.
 func TestNamesOfGroupsThatAreAlike(t *testing.T) {
 	s := newSite(t)
 	host := ozresource("db", s.network("office"), "10.0.0.1", "Data Bases", "data bases")

@@ -8,8 +8,9 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// router has the clients route to the network. A router has no description that could say
-// whose it is: its creation is written into the status before.
+// router creates or updates the router through which the clients reach the network. A router has
+// no description that could name its owner, so the status records the creation before it
+// happens.
 func (p *routingPeers) router(ctx context.Context, t *task[*v1.OZRoutingPeer], network, group string) error {
 	all := t.Routers(network)
 	if err := all.Load(ctx); err != nil {
@@ -36,7 +37,8 @@ func (p *routingPeers) router(ctx context.Context, t *task[*v1.OZRoutingPeer], n
 	return err
 }
 
-// routerMetric is that of routers: others that an administrator has created come first.
+// routerMetric is the metric of routers: those that an administrator has created have
+// precedence.
 const routerMetric = 9999
 
 func wantedRouter(group string) management.RouterRequest {

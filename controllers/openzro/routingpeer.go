@@ -21,15 +21,15 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// routingPeers carries out OZRoutingPeers. The network is its namespace's, and shared by
-// all that are there; group, key, router and Deployment are its own.
+// routingPeers reconciles OZRoutingPeers. All OZRoutingPeers of a namespace share its network;
+// each has its own group, key, router and Deployment.
 type routingPeers struct {
 	client  client.Client
 	applier *object.Applier
 	image   string
 	// cluster is the name of this cluster.
 	cluster string
-	// making are the namespaces whose network is about to be made: at the server, several
+	// making are the namespaces whose network is about to be created: at the server, several
 	// networks may have one name.
 	making sync.Map
 }
@@ -77,7 +77,7 @@ func (p *routingPeers) keep(ctx context.Context, t *task[*v1.OZRoutingPeer]) err
 	return nil
 }
 
-// foreign says what to do about an object that stands where one of ours would.
+// foreign returns the problem for a foreign object with the name of one of ours.
 func foreign(err error) error {
 	if f := (*object.Foreign)(nil); errors.As(err, &f) {
 		return &problem{reason: v1.ReasonDuplicateName, message: f.Error(), again: refusedPause}
@@ -101,7 +101,7 @@ func (p *routingPeers) withdraw(ctx context.Context, t *task[*v1.OZRoutingPeer])
 	return nil
 }
 
-// network is the ID of the network, which is made if need be.
+// network returns the ID of the network, which it creates if missing.
 func (p *routingPeers) network(ctx context.Context, t *task[*v1.OZRoutingPeer]) (id string, err error) {
 	namespace := t.object.Namespace
 	if _, busy := p.making.LoadOrStore(namespace, true); busy {
@@ -176,7 +176,7 @@ func (p *routingPeers) childMeta(of *v1.OZRoutingPeer) metav1.ObjectMeta {
 	}
 }
 
-// child is an object as it is applied: without a status.
+// child returns an object for server-side apply, without a status.
 func child(kind string, meta metav1.ObjectMeta, spec any) map[string]any {
 	return map[string]any{"apiVersion": v1.SchemeGroupVersion.String(), "kind": kind, "metadata": meta, "spec": spec}
 }
@@ -233,7 +233,7 @@ func (p *routingPeers) key(ctx context.Context, t *task[*v1.OZRoutingPeer]) (ref
 	})
 	_, err = p.applier.Apply(ctx, object.ControlledBy(t.object), wanted, have)
 	if apierrors.IsInvalid(err) {
-		// What is wanted of it has changed, which the server fixes when it makes a key.
+		// The desired fields have changed, which the server fixes when it creates a key.
 		if err := p.applier.Remove(ctx, object.ControlledBy(t.object), client.ObjectKey{Namespace: t.object.Namespace, Name: childName(t.object)}, have); err != nil {
 			return ref, err
 		}
@@ -258,7 +258,8 @@ func (p *routingPeers) exempt(ctx context.Context, t *task[*v1.OZRoutingPeer], g
 	return err
 }
 
-// remove takes away what is not made as an object of its own: those go with their owner.
+// remove deletes the items without an object of their own: the others are deleted with their
+// owner.
 func (p *routingPeers) remove(ctx context.Context, t *task[*v1.OZRoutingPeer]) error {
 	status := &t.object.Status
 	if status.GroupID != "" {

@@ -69,7 +69,7 @@ func TestARoutingPeer(t *testing.T) {
 	require.Empty(t, s.account.Routers())
 }
 
-// deleteWithChildren deletes an object, and what is its own, as the garbage collector does.
+// deleteWithChildren deletes an object and its dependents, as the garbage collector does.
 func (s *site) deleteWithChildren(peers ...*v1.OZRoutingPeer) {
 	s.t.Helper()
 	for _, peer := range peers {
@@ -82,7 +82,7 @@ func (s *site) deleteWithChildren(peers ...*v1.OZRoutingPeer) {
 	s.deleteChildren(peers...)
 }
 
-// deleteChildren deletes what is an object's own, as far as it has come.
+// deleteChildren deletes the existing dependents of an object.
 func (s *site) deleteChildren(peers ...*v1.OZRoutingPeer) {
 	s.t.Helper()
 	for _, peer := range peers {
@@ -154,7 +154,8 @@ func TestANetworkWithResources(t *testing.T) {
 	require.Len(t, s.account.Resources(), 1)
 }
 
-// TestAForeignNetworkIsUsed is Z18: it keeps its description, and stays with what is in it.
+// TestAForeignNetworkIsUsed is Z18: a foreign network keeps its description, and stays with its
+// contents.
 func TestAForeignNetworkIsUsed(t *testing.T) {
 	s := newSite(t)
 	id := s.network("kind-team")
@@ -182,7 +183,7 @@ func TestANetworkIsMadeOnce(t *testing.T) {
 	require.Len(t, s.account.Routers(), 1)
 }
 
-// TestWhatVanishesOfARoutingPeer is made again.
+// TestWhatVanishesOfARoutingPeer checks that deleted items are created again.
 func TestWhatVanishesOfARoutingPeer(t *testing.T) {
 	s := newSite(t)
 	router := ozpeer("router")
@@ -201,7 +202,7 @@ func TestWhatVanishesOfARoutingPeer(t *testing.T) {
 	require.NotEqual(t, key, router.Status.SetupKeyID)
 }
 
-// TestOverridesOfARoutingPeer is Z13, too: what one has, no other gets.
+// TestOverridesOfARoutingPeer is Z13, too: the override of one peer does not affect another.
 func TestOverridesOfARoutingPeer(t *testing.T) {
 	plain, err := deployment(ozpeer("plain"), "client:1", "https://a", corev1.SecretKeySelector{})
 	require.NoError(t, err)

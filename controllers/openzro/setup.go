@@ -20,11 +20,11 @@ import (
 	"github.com/lintel-policy/lintel/controllers/system"
 )
 
-// workers is how many objects of a kind are carried out at a time: of one tenant no more
-// than some of them.
+// workers is the number of concurrent reconciliations of a kind: one tenant uses only some of
+// them.
 const workers = 24
 
-// controllers are those of all kinds, which have in common how objects are woken.
+// controllers holds the controllers of all kinds, and how they enqueue objects.
 type controllers struct {
 	*shared
 	all []controller
@@ -59,8 +59,8 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 	return mgr.Add(a.keeper(o.interval))
 }
 
-// newControllers makes the controllers with a clock. cached is a client of a cache, and live
-// reads Secrets.
+// newControllers returns the controllers, with a clock. cached is a client with a cache, and
+// live reads Secrets.
 func newControllers(cached client.Client, live client.Reader, o options, counted *metrics, now func() time.Time) *controllers {
 	a := &controllers{looks: map[string]chan event.GenericEvent{}, kinds: map[string]func() client.Object{}}
 	a.shared = &shared{
@@ -124,7 +124,7 @@ func (a *controllers) wakeOne(ctx context.Context, which management.Object) {
 	}
 }
 
-// add adds the reconciler of a kind, which also follows what it watches.
+// add adds the reconciler of a kind, with its watches.
 func add[T v1.Object, S any](a *controllers, kind string, empty func() T, status func(T) *S, common func(*S) *v1.Status, carry carrier[T], watched ...func(cluster.Cluster) source.Source) {
 	r := &reconciler[T, S]{
 		shared: a.shared, carrier: carry, kind: kind, empty: empty, status: status, common: common,
@@ -141,14 +141,14 @@ func (r *reconciler[T, S]) setUp(mgr system.Manager, c cluster.Cluster) error {
 	}
 	sources := []source.Source{
 		source.Kind[client.Object](c.GetCache(), r.empty(), &handler.EnqueueRequestForObject{}, changed()),
-		// The key of a namespace, which is made, rotated or deleted.
+		// The key of a namespace, which is created, rotated or deleted.
 		object.Mapped[client.Object](c, object.MetadataOf(object.SecretKind), func(ctx context.Context, secret client.Object) []reconcile.Request {
 			if secret.GetName() != v1.APIKeySecret {
 				return nil
 			}
 			return object.Requests[client.Object](ctx, r.client, list.DeepCopyObject().(client.ObjectList), nil, client.InNamespace(secret.GetNamespace()))
 		}),
-		// What has changed at the server, or whose turn it is.
+		// Changes at the server, and objects whose turn it is.
 		source.Channel(r.look, &handler.EnqueueRequestForObject{}),
 	}
 	for _, watch := range r.watched {
@@ -157,7 +157,7 @@ func (r *reconciler[T, S]) setUp(mgr system.Manager, c cluster.Cluster) error {
 	return object.Control(mgr, r.manager(), workers, r, sources...)
 }
 
-// changed passes what changes what is carried out, and not the status that tells of it.
+// changed passes changes that affect the desired state, and drops those of the status.
 func changed() predicate.Predicate {
 	return predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {

@@ -17,9 +17,9 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// setupKeys carries out OZSetupKeys. The server tells a key once, when it is made: it is
-// stored at once in a Secret that could be written just before, and a key that could not
-// be stored is deleted.
+// setupKeys reconciles OZSetupKeys. The server returns a key once, when it is created: the key
+// is immediately stored in a Secret that was writable just before, and a key that could not be
+// stored is deleted.
 type setupKeys struct {
 	*neighbours
 	secrets *keySecrets
@@ -61,7 +61,7 @@ func (k *setupKeys) by(ctx context.Context, t *task[*v1.OZSetupKey], secret keyS
 		return k.use(ctx, t, secret)
 	}
 	if have, found := t.SetupKeys.Get(secret.id); found && !strings.HasPrefix(strings.ToUpper(have.Key), secret.prefix) {
-		return k.use(ctx, t, secret) // somebody has put another one there
+		return k.use(ctx, t, secret) // a user has stored another key there
 	}
 	return k.hold(ctx, t, secret)
 }
@@ -71,7 +71,7 @@ func (k *setupKeys) malformed(of *v1.OZSetupKey) error {
 	return stalled(v1.ReasonInvalidSetupKey, "key %s of Secret %s is no setup key, which is a UUID: put one there, or take it out to have one made", ref.Key, ref.Name)
 }
 
-// hold has a key that was made for the object be as it is wanted.
+// hold updates a key that was created for the object to the desired state.
 func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
 	t.next.Status.Adopted = false
 	if _, left := t.SetupKeys.Get(secret.replaced); left && secret.replaced != secret.id {
@@ -82,7 +82,7 @@ func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	}
 	have, found := t.SetupKeys.Get(secret.id)
 	if !found {
-		return k.make(ctx, t, secret, have) // what is in the Secret enrols nobody
+		return k.make(ctx, t, secret, have) // the key in the Secret enrols no peers
 	}
 	if have.State != management.KeyValid {
 		return k.spent(ctx, t, secret, have)
@@ -91,7 +91,7 @@ func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	if unknown != nil && !isProblem(unknown) {
 		return unknown
 	}
-	if unknown != nil { // peers no longer join a group that is not named, whatever the others wait for
+	if unknown != nil { // peers no longer join a removed group, even while others are missing
 		wanted = stillNamed(t.Tenant, have.AutoGroups, wanted)
 	}
 	if !slices.Equal(slices.Sorted(slices.Values(have.AutoGroups)), wanted) {
@@ -107,7 +107,7 @@ func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	return unknown
 }
 
-// use says what there is of a key that somebody else has put into the Secret.
+// use reports the state of a foreign key in the Secret.
 func (k *setupKeys) use(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
 	k.adopted(t)
 	have, found := keyOf(t.SetupKeys.All(), secret.prefix)
@@ -160,7 +160,7 @@ func keyOf(all []management.SetupKey, prefix string) (have management.SetupKey, 
 	return have, found
 }
 
-// spent replaces a key that enrols nobody any more, where the object asks for it.
+// spent replaces a used-up key, if the object requests that.
 func (k *setupKeys) spent(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret, have management.SetupKey) error {
 	asked := slices.ContainsFunc(t.object.Spec.ReplaceWhen, func(when v1.Replacement) bool { return strings.EqualFold(string(when), have.State) })
 	if asked {
@@ -175,7 +175,7 @@ func (k *setupKeys) spent(ctx context.Context, t *task[*v1.OZSetupKey], secret k
 	return stalled(v1.ReasonInvalidSetupKey, "the setup key is %q at the server, which is no state that Lintel knows", have.State)
 }
 
-// make makes a key and stores it. before is the one that it replaces, if any.
+// make creates a key and stores it. before is the key that it replaces, if any.
 func (k *setupKeys) make(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret, before management.SetupKey) error {
 	request, err := k.request(ctx, t)
 	if err != nil {
@@ -220,7 +220,7 @@ func (k *setupKeys) make(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	return t.SetupKeys.Remove(ctx, replaced)
 }
 
-// create makes a key. Of one whose answer gets lost, the status knows.
+// create creates a key. The status records the creation, in case the response is lost.
 func (k *setupKeys) create(ctx context.Context, t *task[*v1.OZSetupKey], request management.SetupKeyRequest) (made management.SetupKey, err error) {
 	making := &v1.KeyMaking{Name: request.Name}
 	for _, one := range t.SetupKeys.Named(request.Name) {
@@ -238,8 +238,8 @@ func (k *setupKeys) create(ctx context.Context, t *task[*v1.OZSetupKey], request
 	return made, err
 }
 
-// believed is a Secret without those notes that are not of keys that were made for the
-// object. Where the notes are lost, or another object's, the key itself tells.
+// believed returns a Secret without annotations about keys that were not created for the object.
+// Where the annotations are missing, or another object's, the key itself decides.
 func believed(t *task[*v1.OZSetupKey], secret keySecret) keySecret {
 	if isLeftBehind(t.next, secret.id) {
 		// The key enrols in another account: one is created here as if there were none.
@@ -262,8 +262,8 @@ func believed(t *task[*v1.OZSetupKey], secret keySecret) keySecret {
 	return secret
 }
 
-// isMade says whether a key was made for an object: the status tells, also where the
-// manager died before it was told the ID.
+// isMade reports whether a key was created for an object: the status decides, also where the
+// manager crashed before it received the ID.
 func isMade(t *task[*v1.OZSetupKey], id string) bool {
 	status := &t.object.Status
 	if id != "" && (slices.Contains(status.KeysMade, id) || id == status.SetupKeyID && !status.Adopted) {
@@ -273,7 +273,7 @@ func isMade(t *task[*v1.OZSetupKey], id string) bool {
 	return there && status.Making != nil && one.Name == status.Making.Name && !slices.Contains(status.Making.Before, id)
 }
 
-// keysOf are the keys at the server that were made for an object.
+// keysOf returns the keys at the server that were created for an object.
 func keysOf(t *task[*v1.OZSetupKey], secret keySecret) []string {
 	ids := slices.Concat(t.object.Status.KeysMade, []string{t.object.Status.SetupKeyID, secret.id, secret.replaced})
 	ids = slices.DeleteFunc(ids, func(id string) bool {
@@ -284,8 +284,8 @@ func keysOf(t *task[*v1.OZSetupKey], secret keySecret) []string {
 	return slices.Compact(ids)
 }
 
-// replaced is the key that goes when a new one is stored: one that was made for the object,
-// also where the Secret with it was deleted. Somebody else's stays.
+// replaced returns the key that is deleted when a new one is stored: one that was created for
+// the object, also where the Secret with it was deleted. A foreign key stays.
 func (k *setupKeys) replaced(t *task[*v1.OZSetupKey], secret keySecret, before management.SetupKey) string {
 	for _, id := range []string{before.ID, secret.id, t.object.Status.SetupKeyID} {
 		if _, there := t.SetupKeys.Get(id); there && isMade(t, id) {
@@ -295,7 +295,7 @@ func (k *setupKeys) replaced(t *task[*v1.OZSetupKey], secret keySecret, before m
 	return ""
 }
 
-// discard deletes a key that could not be stored: nobody knows it.
+// discard deletes a key that could not be stored: no peer has it.
 func (k *setupKeys) discard(ctx context.Context, t *task[*v1.OZSetupKey], id string) error {
 	err := t.SetupKeys.Remove(context.WithoutCancel(ctx), id)
 	if err == nil {
@@ -304,8 +304,8 @@ func (k *setupKeys) discard(ctx context.Context, t *task[*v1.OZSetupKey], id str
 	return err
 }
 
-// sweep deletes keys that were made for the object and never stored: those of the name
-// that nobody has used, and that were not there before.
+// sweep deletes keys that were created for the object and never stored: unused keys of its name
+// that did not exist before.
 func (k *setupKeys) sweep(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
 	making := t.object.Status.Making
 	if making == nil {
@@ -328,8 +328,8 @@ func (k *setupKeys) sweep(ctx context.Context, t *task[*v1.OZSetupKey], secret k
 	return nil
 }
 
-// haveKey says whether a key was made for another object: several may make keys of one name
-// in an account.
+// haveKey reports whether a key was created for another object: several objects may create keys
+// of one name in an account.
 func (k *setupKeys) haveKey(ctx context.Context, of *v1.OZSetupKey, id string) (bool, error) {
 	var all v1.OZSetupKeyList
 	if err := k.client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
@@ -393,7 +393,7 @@ func nonNil(list []string) []string {
 	return list
 }
 
-// describe says in the status what the server says of a key.
+// describe writes the server's state of a key to the status.
 func describe(t *task[*v1.OZSetupKey], have management.SetupKey) {
 	status := &t.next.Status
 	status.SetupKeyID, status.State, status.Expires = have.ID, v1.KeyState(have.State), nil
@@ -435,7 +435,7 @@ func (k *setupKeys) remove(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 		return err
 	}
 	have, _ := t.SetupKeys.Get(secret.id)
-	ours := strings.HasPrefix(strings.ToUpper(have.Key), secret.prefix) // or somebody has put another one there
+	ours := strings.HasPrefix(strings.ToUpper(have.Key), secret.prefix) // otherwise a user has stored another key there
 	for _, id := range keysOf(t, secret) {
 		if err := t.SetupKeys.Remove(ctx, id); err != nil {
 			return err

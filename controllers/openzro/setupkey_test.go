@@ -22,7 +22,7 @@ func ozkey(name string, spec v1.OZSetupKeySpec) *v1.OZSetupKey {
 	return &v1.OZSetupKey{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
 }
 
-// intoSecret has a key be stored in Secret enrol, under key.
+// intoSecret stores a key in Secret enrol, under key.
 func intoSecret() v1.OZSetupKeySpec {
 	return v1.OZSetupKeySpec{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "enrol"}, Key: "key"}}
 }
@@ -80,7 +80,8 @@ func TestAKeyIsMade(t *testing.T) {
 	require.Empty(t, s.account.SetupKeys())
 }
 
-// TestAKeyIntoASecretThatIsThere leaves all else in it, and takes out what it put in.
+// TestAKeyIntoASecretThatIsThere checks that all other data stays, and that the key is removed
+// in the end.
 func TestAKeyIntoASecretThatIsThere(t *testing.T) {
 	s := newSite(t)
 	s.put("enrol", "unrelated", "y")
@@ -97,7 +98,7 @@ func TestAKeyIntoASecretThatIsThere(t *testing.T) {
 	require.Empty(t, s.account.SetupKeys())
 }
 
-// TestAKeyThatCannotBeStored is Z15: none is made where the Secret cannot be written, and
+// TestAKeyThatCannotBeStored is Z15: no key is created where the Secret cannot be written, and
 // one that cannot be stored is deleted.
 func TestAKeyThatCannotBeStored(t *testing.T) {
 	s := newSite(t)
@@ -106,7 +107,7 @@ func TestAKeyThatCannotBeStored(t *testing.T) {
 	s.apply(enrol)
 	s.broken = errors.New("the quota is used up")
 	require.ErrorContains(t, s.once(), "the quota is used up")
-	s.requireReason(enrol, v1.ReasonAPIError, "the quota is used up") // Z8, Z9: what fails is told, and tried again
+	s.requireReason(enrol, v1.ReasonAPIError, "the quota is used up") // Z8, Z9: a failure is reported and retried
 	require.Zero(t, s.server.Writes(openzro.Call{}))
 	s.broken = nil
 	s.server.Fault(openzro.Call{Method: http.MethodPost}, 1, openzro.After(func() { s.broken = errors.New("the API server is gone") }))
@@ -162,7 +163,7 @@ func TestAKeyThatIsThere(t *testing.T) {
 	require.Equal(t, theirs.Key, strings.TrimSpace(s.stored("enrol", "key")))
 }
 
-// TestWhatIsNoKey is Z15, too: what is shorter than a key's beginning is no reason to panic.
+// TestWhatIsNoKey is Z15, too: a value shorter than the prefix of a key does not cause a panic.
 func TestWhatIsNoKey(t *testing.T) {
 	s := newSite(t)
 	for value, words := range map[string]string{"abc": "is no setup key", "B2C7B3E0-8B6B-4B6D-9D6B-3F0C9B7B1A11": "has no setup key such as"} {
@@ -243,8 +244,8 @@ func TestAKeyWithoutAccess(t *testing.T) {
 	require.Empty(t, s.server.Calls())
 }
 
-// TestASecretThatIsDeletedOrEdited: a new key takes the place of the lost one, and a key
-// that somebody puts there is theirs.
+// TestASecretThatIsDeletedOrEdited checks that a new key replaces the lost one, and that a
+// user's key is left alone.
 func TestASecretThatIsDeletedOrEdited(t *testing.T) {
 	s := newSite(t)
 	enrol := ozkey("laptops", intoSecret())
@@ -271,7 +272,7 @@ func TestASecretThatIsDeletedOrEdited(t *testing.T) {
 	require.Equal(t, []string{theirs.ID}, names(s.account.SetupKeys(), func(k openzro.SetupKey) string { return k.ID }))
 }
 
-// bystander is a key that somebody else has made and nobody has used yet.
+// bystander creates a foreign, unused key.
 func (s *site) bystander(name string) (id string) {
 	s.t.Helper()
 	theirs, err := s.other(s.account.Token).SetupKeys.Create(s.t.Context(), management.SetupKeyRequest{Name: name, Type: "reusable", AutoGroups: []string{}})
@@ -283,7 +284,8 @@ func (s *site) keyIDs() []string {
 	return names(s.account.SetupKeys(), func(k openzro.SetupKey) string { return k.ID })
 }
 
-// TestNotesOfASecretAreNotBelieved: whoever writes Secrets could have anybody's keys deleted.
+// TestNotesOfASecretAreNotBelieved checks that a user who may write Secrets cannot delete the
+// keys of others.
 func TestNotesOfASecretAreNotBelieved(t *testing.T) {
 	for name, note := range map[string]string{
 		"as its own": keyIDAnnotation, "as one that was replaced": keyReplacedAnnotation, "as one that nobody knows": "openzro.io/setup-keys-before",
@@ -317,7 +319,8 @@ func TestNotesOfASecretAreNotBelieved(t *testing.T) {
 	}
 }
 
-// TestAForeignKeyIsNotReplaced: that it begins as the one in the Secret does makes it nobody's.
+// TestAForeignKeyIsNotReplaced checks that a key with the same prefix as the one in the Secret
+// is not adopted.
 func TestAForeignKeyIsNotReplaced(t *testing.T) {
 	s := newSite(t)
 	s.put("enrol", "unrelated", "y")
@@ -344,7 +347,8 @@ func TestAForeignKeyIsNotReplaced(t *testing.T) {
 	require.Equal(t, []string{theirs.ID}, s.keyIDs())
 }
 
-// TestAForeignKeyStaysInItsSecret when the object goes for which another was made there.
+// TestAForeignKeyStaysInItsSecret checks that it stays after the deletion of the object that
+// created another key there.
 func TestAForeignKeyStaysInItsSecret(t *testing.T) {
 	s := newSite(t)
 	s.put("enrol", "unrelated", "y")
@@ -434,8 +438,8 @@ func rewritten(pattern, with string) openzro.Misbehaviour {
 	}
 }
 
-// TestAServerThatTellsNoKey: what it tells instead is not stored, and no key is made after
-// the other.
+// TestAServerThatTellsNoKey checks that an invalid key in a response is not stored, and that no
+// more keys are created.
 func TestAServerThatTellsNoKey(t *testing.T) {
 	s := newSite(t)
 	s.server.Fault(openzro.Call{Method: http.MethodPost}, 1, rewritten(`"key":"[^"]*"`, `"key":""`))
@@ -450,7 +454,7 @@ func TestAServerThatTellsNoKey(t *testing.T) {
 	require.Len(t, s.keyIDs(), 1)
 }
 
-// TestAServerThatTellsNoState of a key is no reason to panic.
+// TestAServerThatTellsNoState checks that a key without a state does not cause a panic.
 func TestAServerThatTellsNoState(t *testing.T) {
 	s := newSite(t)
 	enrol := ozkey("laptops", v1.OZSetupKeySpec{})
@@ -539,8 +543,8 @@ func TestTwoKeysInOneSecret(t *testing.T) {
 	require.Empty(t, s.keyIDs())
 }
 
-// TestKeysOfOneNameInOneAccount: what nobody has stored is taken away after a crash, and not
-// the key that another namespace has made meanwhile.
+// TestKeysOfOneNameInOneAccount checks that a key that was not stored is deleted after a crash,
+// but not the key that another namespace has created meanwhile.
 func TestKeysOfOneNameInOneAccount(t *testing.T) {
 	s := newSite(t)
 	s.key("other", s.account.Token)

@@ -29,8 +29,8 @@ import (
 	"github.com/lintel-policy/lintel/test/openzro"
 )
 
-// site is a cluster with the controllers, and a double of a management server. What would
-// happen by itself, a test does: see settle.
+// site is a cluster with the controllers, and a double of a management server. The test triggers
+// the steps that would otherwise run in the background: see settle.
 type site struct {
 	*controllers
 	t       *testing.T
@@ -126,7 +126,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// restart has the controllers know nothing but what is in the cluster.
+// restart drops the controllers' state in memory.
 func (s *site) restart() {
 	s.stale = map[*management.Tenant]bool{}
 	s.controllers = newControllers(s.client, s.client, s.options, newMetrics(prometheus.NewRegistry()), func() time.Time { return s.clock })
@@ -231,7 +231,7 @@ func (s *site) settle() {
 	s.t.Fatal("the objects never come to rest")
 }
 
-// written counts what was written, here and there.
+// written counts the writes to the cluster and to the server.
 func (s *site) written() int {
 	return int(s.statuses.Load()) + s.uids + s.server.Writes(openzro.Call{})
 }
@@ -272,7 +272,7 @@ func (s *site) atRest() {
 	require.Equal(s.t, statuses, s.statuses.Load())
 }
 
-// other is somebody else who writes to the account.
+// other is another client that writes to the account.
 func (s *site) other(token string) *management.Tenant {
 	t, err := management.NewTenants(nil, time.Now).Of(management.Credentials{URL: s.server.URL, Key: token})
 	require.NoError(s.t, err)
@@ -338,7 +338,7 @@ func ozgroup(name, group string) *v1.OZGroup {
 	return &v1.OZGroup{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.OZGroupSpec{Name: group}}
 }
 
-// crash has the manager die when it has written to the server and not yet told of it.
+// crash stops the manager after a write to the server, before the status is written.
 func (s *site) crash() {
 	s.t.Helper()
 	before := s.server.Writes(openzro.Call{})
@@ -353,7 +353,7 @@ func (s *site) crash() {
 	s.restart()
 }
 
-// told are the Events so far.
+// told returns the Events so far.
 func (s *site) told() (all string) {
 	for len(s.events.Events) > 0 {
 		all += <-s.events.Events + "\n"

@@ -13,7 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 )
 
-// setStatus says of an object that it is as it should be, or why it is not.
+// setStatus sets the conditions of an object: the desired state, or the problem.
 func setStatus(of v1.Object, p *problem, says string, o outage) {
 	s := of.CommonStatus()
 	s.ObservedGeneration = of.GetGeneration()
@@ -50,8 +50,8 @@ func conditionsOf(of v1.Object) object.Conditions {
 	return object.Conditions{List: &of.CommonStatus().Conditions, Generation: of.GetGeneration()}
 }
 
-// isReconciled says whether the status tells that an object is as it should be.
-// That the server has not been read since does not make it wrong.
+// isReconciled reports whether an object is in the desired state according to its status. It
+// stays so while the server cannot be read.
 func isReconciled(of v1.Object) bool {
 	ready := meta.FindStatusCondition(of.CommonStatus().Conditions, v1.ConditionReady)
 	return ready != nil && (ready.Status == metav1.ConditionTrue || ready.Reason == v1.ReasonServerUnavailable) && ready.ObservedGeneration == of.GetGeneration()
@@ -71,8 +71,8 @@ func (o outage) String() string {
 	return text
 }
 
-// hasMade says whether the status tells of anything that is an object's at the server, or
-// may be. Of groups and setup keys it does so before they are made.
+// hasMade reports whether the status lists an item of the object at the server, or a possible
+// one. Groups and setup keys are recorded before they are created.
 func hasMade(of v1.Object) bool {
 	switch of := of.(type) {
 	case *v1.OZGroup:
@@ -123,7 +123,7 @@ func remoteItems(of v1.Object) (items []remoteItem) {
 	return items
 }
 
-// isCreating says whether something was about to be made at the server.
+// isCreating reports whether the creation of an item at the server was about to happen.
 func isCreating(of v1.Object) bool {
 	return meta.IsStatusConditionTrue(of.CommonStatus().Conditions, v1.ConditionCreating)
 }

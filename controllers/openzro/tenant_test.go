@@ -63,8 +63,8 @@ func TestARotatedKeyIsUsed(t *testing.T) {
 	require.False(t, dev.Status.Adopted)
 }
 
-// TestAKeyThatComesBack: what was made by another key of the account meanwhile is known, and
-// not made again, nor taken for somebody else's.
+// TestAKeyThatComesBack checks that items that another key of the account has created meanwhile
+// are recognized, and neither created again nor regarded as foreign.
 func TestAKeyThatComesBack(t *testing.T) {
 	s := newSite(t)
 	first, second := ozgroup("first", "First"), ozgroup("second", "Second")
@@ -103,8 +103,8 @@ func TestAPlainUser(t *testing.T) {
 	require.False(t, dev.Status.Adopted)
 }
 
-// TestARefusedKeyHoldsNothingUp that was never made: a namespace with a wrong token can be
-// deleted. What is known to be at the server waits for a key that does.
+// TestARefusedKeyHoldsNothingUp checks that a namespace whose token never worked can be deleted.
+// Items that are known to exist at the server wait for a valid key.
 func TestARefusedKeyHoldsNothingUp(t *testing.T) {
 	s := newSite(t)
 	made := ozpolicy("made", v1.OZPolicySpec{SourceGroups: []string{"All"}, DestinationGroups: []string{"All"}, Ports: []int32{22}})
@@ -244,7 +244,8 @@ func TestANamespaceThatGoes(t *testing.T) {
 	require.Equal(t, []string{"All"}, s.groupNames())
 }
 
-// TestANamespaceGetsItsOwnKey: what was made with the default one is taken away there.
+// TestANamespaceGetsItsOwnKey checks that the items that were created with the default key are
+// deleted.
 func TestANamespaceGetsItsOwnKey(t *testing.T) {
 	s := newSite(t)
 	common := s.server.AddAccount("common")
@@ -331,8 +332,8 @@ func TestAServerThatAnswersHTML(t *testing.T) {
 	s.requireReconciled(dev)
 }
 
-// TestASecretDoesNotLeadToThisMachine where the default server is elsewhere: what listens
-// there on loopback is for whoever is on that machine.
+// TestASecretDoesNotLeadToThisMachine checks a default server that is elsewhere: services on
+// this machine's loopback address are not for tenants.
 func TestASecretDoesNotLeadToThisMachine(t *testing.T) {
 	s := newSite(t)
 	here := s.server.URL

@@ -17,7 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 )
 
-// followGroups has those looked at who wait for a group that an OZGroup has got.
+// followGroups enqueues objects that wait for a group which an OZGroup has received.
 func (a *controllers) followGroups(concerned func(of client.Object, group string) bool, list client.ObjectList) func(cluster.Cluster) source.Source {
 	return func(c cluster.Cluster) source.Source {
 		return object.Mapped(c, &v1.OZGroup{}, func(ctx context.Context, group *v1.OZGroup) []reconcile.Request {
@@ -28,8 +28,8 @@ func (a *controllers) followGroups(concerned func(of client.Object, group string
 	}
 }
 
-// followNamesakes has those OZGroups looked at again whose group turns out to be that of
-// another namespace, or is no more.
+// followNamesakes enqueues OZGroups whose group turns out to belong to another namespace, or no
+// longer does.
 func (a *controllers) followNamesakes(c cluster.Cluster) source.Source {
 	return object.Mapped(c, &v1.OZGroup{}, func(ctx context.Context, group *v1.OZGroup) []reconcile.Request {
 		return object.Requests(ctx, a.client, &v1.OZGroupList{}, func(other *v1.OZGroup) bool {
@@ -67,7 +67,7 @@ func networkResourceConcerned(of client.Object, group string) bool {
 	return slices.Contains(of.(*v1.OZNetworkResource).Spec.Groups, group)
 }
 
-// owned follows what is made for OZRoutingPeers.
+// owned watches the objects that are created for OZRoutingPeers.
 func owned[T client.Object](kind T) func(cluster.Cluster) source.Source {
 	return func(c cluster.Cluster) source.Source { return object.Owned(c, kind, &v1.OZRoutingPeer{}) }
 }
@@ -104,7 +104,7 @@ func (a *controllers) followResources(c cluster.Cluster) source.Source {
 	}))
 }
 
-// followPolicies has those resources looked at that name a policy which comes or goes.
+// followPolicies enqueues resources that name a policy which is created or deleted.
 func (a *controllers) followPolicies(c cluster.Cluster) source.Source {
 	return object.Mapped(c, &v1.OZPolicy{}, func(ctx context.Context, p *v1.OZPolicy) []reconcile.Request {
 		return object.Requests(ctx, a.client, &v1.OZResourceList{}, func(r *v1.OZResource) bool { return namesPolicy(r, p.Name) }, client.InNamespace(p.Namespace))

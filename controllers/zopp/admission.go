@@ -22,7 +22,7 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
 )
 
-// admitter asks the rules of zopp, for webhook and controllers alike.
+// admitter evaluates the zopp rules for the webhook and for the controllers.
 type admitter struct {
 	settings   settings
 	rules      *engine.Snapshot
@@ -31,20 +31,20 @@ type admitter struct {
 	namespaces builtin.NamespaceGetter
 }
 
-// requested are the annotations by which a Secret asks for something. What the controllers
-// note on it is none of them.
+// requested lists the annotations by which a Secret requests a sync. It excludes those that the
+// controllers write.
 var requested = []string{
 	v1alpha1.SyncAnnotation, v1alpha1.WorkspaceAnnotation, v1alpha1.ProjectAnnotation, v1alpha1.EnvironmentAnnotation,
 	v1alpha1.SourcesAnnotation, v1alpha1.KeysAnnotation, v1alpha1.CleanupAnnotation,
 }
 
-// writtenAnnotation says that `zopp sync k8s` has written a Secret.
+// writtenAnnotation marks a Secret that `zopp sync k8s` has written.
 const writtenAnnotation = v1alpha1.GroupName + "/synced-by"
 
-// secretConditions keep all Secrets away that ask for nothing, and every write that does
-// not change what is asked for. One that names an environment and has forgotten to ask for
-// its sync is let through, for a warning: none that zopp's command line has written, and none
-// whose sync ends. Each field is guarded, because a condition that errs denies.
+// secretConditions skip Secrets that request nothing, and updates that do not change the
+// request. They match a Secret that names an environment without its sync annotation, so that
+// the user gets a warning, unless the zopp command line wrote the Secret or the update ends its
+// sync. Each field is guarded, because an error in a condition denies the request.
 var secretConditions = []admissionregistrationv1.MatchCondition{
 	{
 		Name: "asks-for-a-sync",
@@ -65,16 +65,15 @@ var secretConditions = []admissionregistrationv1.MatchCondition{
 	},
 }
 
-// changedSpec keeps those updates of ZoppSecretSyncs away that no rule has anything to say
-// about.
+// changedSpec skips updates of ZoppSecretSyncs that do not change the spec.
 var changedSpec = admissionregistrationv1.MatchCondition{
 	Name:       "changed",
 	Expression: `request.operation != "UPDATE" || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec`,
 }
 
-// products are the entries for Secrets and ZoppSecretSyncs. Where the system is off they are
-// there and called for nothing: entries never come and go. Where ZoppSecretSyncs alone are
-// off, whoever applies one is told.
+// products returns the webhook entries for Secrets and ZoppSecretSyncs. They exist even where
+// the system is off, so that entries are never added or removed at run time; they
+// then match no resources. Where only ZoppSecretSyncs are off, a user who applies one gets a warning.
 func (a *admitter) products(on bool) []builtin.Product {
 	within := builtin.InNamespaces(a.settings.namespaces, builtin.OfTheirs)
 	secrets := builtin.BuiltIn{
@@ -92,8 +91,8 @@ func (a *admitter) products(on bool) []builtin.Product {
 	return []builtin.Product{secrets.Validating(), syncs.Validating()}
 }
 
-// reviewedSecret finds out what the rules have to know of a Secret under review. Whoever
-// fills it already goes on doing so.
+// reviewedSecret collects the rules' input for a Secret under review. A sync that already fills
+// the Secret keeps it.
 func (a *admitter) reviewedSecret(ctx context.Context, review *admission.Review) (any, error) {
 	secret, err := system.Read[metav1.PartialObjectMetadata](review, review.Object)
 	if err != nil {
@@ -112,7 +111,7 @@ func (a *admitter) reviewedSecret(ctx context.Context, review *admission.Review)
 	return facts, err
 }
 
-// reviewedSync finds out what the rules have to know of a ZoppSecretSync under review.
+// reviewedSync collects the rules' input for a ZoppSecretSync under review.
 func (a *admitter) reviewedSync(ctx context.Context, review *admission.Review) (any, error) {
 	sync, err := system.Read[v1alpha1.ZoppSecretSync](review, review.Object)
 	if err != nil {
@@ -138,8 +137,8 @@ func (a *admitter) reviewedSync(ctx context.Context, review *admission.Review) (
 	return facts, err
 }
 
-// admit asks the rules about a stored object: a Secret, or a ZoppSecretSync. Of two that
-// fill one Secret, the one that was made later is denied.
+// admit evaluates the rules for a stored object: a Secret or a ZoppSecretSync. If two objects
+// fill one Secret, the one that was created later is denied.
 func (a *admitter) admit(ctx context.Context, stored builtin.Object) (builtin.Verdict, error) {
 	namespace, err := a.namespaces.Namespace(ctx, stored.GetNamespace())
 	if err != nil {
@@ -200,7 +199,7 @@ func said(text []byte) (map[string]string, error) {
 	return namespace.Annotations, nil
 }
 
-// serves says whether the cache has what is in a namespace.
+// serves reports whether the cache covers a namespace.
 func (a *admitter) serves(namespace string) bool {
 	return len(a.settings.namespaces) == 0 || slices.Contains(a.settings.namespaces, namespace)
 }
@@ -220,8 +219,8 @@ func (a *admitter) claims(ctx context.Context, sync *v1alpha1.ZoppSecretSync, co
 	return append(claims, annotated...), err
 }
 
-// claimsOfSyncs are ZoppSecretSyncs that fill a Secret, and count: of each namespace the first
-// that is found, since the rules ask no more than where they are.
+// claimsOfSyncs returns the effective claims of ZoppSecretSyncs on a Secret: the first one of
+// each namespace, since the rules only need the namespaces.
 func (a *admitter) claimsOfSyncs(ctx context.Context, secret client.ObjectKey, counts func(*v1alpha1.ZoppSecretSync) bool) ([]rules.Reference, error) {
 	claims := []rules.Reference{}
 	if !a.settings.secretSyncs {
@@ -241,7 +240,8 @@ func (a *admitter) claimsOfSyncs(ctx context.Context, secret client.ObjectKey, c
 	return claims, nil
 }
 
-// claimOfAnnotation is a Secret itself, where its annotations ask for a sync and it counts.
+// claimOfAnnotation returns the claim of the Secret itself, if its annotations request a sync
+// and the claim is effective.
 func (a *admitter) claimOfAnnotation(ctx context.Context, name client.ObjectKey, counts func(*metav1.PartialObjectMetadata) bool) ([]rules.Reference, error) {
 	if !a.serves(name.Namespace) {
 		return nil, nil // the rules refuse that by itself
@@ -268,8 +268,8 @@ func isAnother(sync *v1alpha1.ZoppSecretSync) func(*v1alpha1.ZoppSecretSync) boo
 	}
 }
 
-// isOlderThanSync counts those that were made before a ZoppSecretSync: in the same second,
-// those whose names come first.
+// isOlderThanSync matches ZoppSecretSyncs that were created before the given one. Names break
+// ties within one second.
 func isOlderThanSync(sync *v1alpha1.ZoppSecretSync) func(*v1alpha1.ZoppSecretSync) bool {
 	return func(other *v1alpha1.ZoppSecretSync) bool {
 		at, its := other.CreationTimestamp, sync.CreationTimestamp
@@ -280,8 +280,8 @@ func isOlderThanSync(sync *v1alpha1.ZoppSecretSync) func(*v1alpha1.ZoppSecretSyn
 	}
 }
 
-// isOlderThanSecret counts those that were made before a Secret, and the one that it was made
-// for. In the same second, the Secret's annotations count.
+// isOlderThanSecret matches ZoppSecretSyncs that were created before a Secret, and the one that
+// owns it. Within one second, the Secret's annotations take precedence.
 func isOlderThanSecret(secret client.Object) func(*v1alpha1.ZoppSecretSync) bool {
 	return func(sync *v1alpha1.ZoppSecretSync) bool {
 		at, its := sync.CreationTimestamp, secret.GetCreationTimestamp()

@@ -57,8 +57,8 @@ func (s stored) Namespace(ctx context.Context, name string) ([]byte, error) {
 	return json.Marshal(&namespace)
 }
 
-// newAdmitter asks about objects of a cluster that has these, and the Namespaces shop, which
-// accepts Secrets from ops, and ops.
+// newAdmitter returns an admitter for a cluster with these objects and the Namespaces shop,
+// which accepts Secrets from ops, and ops.
 func newAdmitter(t *testing.T, with ...client.Object) *admitter {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -76,8 +76,8 @@ func newAdmitter(t *testing.T, with ...client.Object) *admitter {
 	}
 }
 
-// TestOfTwoThatFillOneSecretTheLaterIsDenied, whichever kinds they are, and each of the two
-// is told the same.
+// TestOfTwoThatFillOneSecretTheLaterIsDenied covers all combinations of kinds. Both objects get
+// the same message.
 func TestOfTwoThatFillOneSecretTheLaterIsDenied(t *testing.T) {
 	const bySecret = "spec.target.secretName: annotation zopp.dev/sync of the Secret fills Secret shop/app already; take another name, or take that annotation out"
 	const bySync = "metadata.annotations[zopp.dev/sync]: ZoppSecretSync shop/all fills this Secret already; take the annotation out, or delete that one"
@@ -164,7 +164,7 @@ func TestReviewsOfWhoComesLater(t *testing.T) {
 	require.Len(t, says(syncs, created(syncMadeAt("shop", "new", "other", 0), "zoppsecretsyncs")), 1)
 }
 
-// TestOtherNamespaces: what the namespace of a Secret says of those that fill it.
+// TestOtherNamespaces checks which other namespaces the namespace of a Secret accepts.
 func TestOtherNamespaces(t *testing.T) {
 	a := newAdmitter(t)
 	ask := func(namespace, target string) string {
@@ -186,8 +186,7 @@ func TestOtherNamespaces(t *testing.T) {
 	require.Contains(t, ask("ops", ""), `namespace "ops" may not read acme/backend/production`)
 }
 
-// TestNothingIsDecidedWithoutAnAnswer: a cluster that cannot be read says nothing about an
-// object.
+// TestNothingIsDecidedWithoutAnAnswer checks that a read error is not a verdict.
 func TestNothingIsDecidedWithoutAnAnswer(t *testing.T) {
 	a := newAdmitter(t)
 	busy := errors.New("busy")
@@ -203,7 +202,8 @@ func TestNothingIsDecidedWithoutAnAnswer(t *testing.T) {
 	require.EqualError(t, err, "there are no rules of zopp for *v1.Pod")
 }
 
-// TestASwitchThatIsOffIsTold to who applies a ZoppSecretSync, which nobody would carry out.
+// TestASwitchThatIsOffIsTold checks that applying a ZoppSecretSync warns where the controller
+// for it is off.
 func TestASwitchThatIsOffIsTold(t *testing.T) {
 	for on, warned := range map[bool][]string{
 		true:  nil,

@@ -15,7 +15,8 @@ const maxMessage = 2048
 // ourAnnotations are those that are written to Secrets.
 var ourAnnotations = []string{v1alpha1.StatusAnnotation, v1alpha1.MessageAnnotation, v1alpha1.SyncedVersionAnnotation, recordAnnotation}
 
-// outcomeAnnotations say on a Secret what became of it, where before are those that it has.
+// outcomeAnnotations returns the annotations that report the outcome of a Secret. before are its
+// current annotations.
 func outcomeAnnotations(b built, before map[string]string) map[string]string {
 	annotations := map[string]string{
 		v1alpha1.StatusAnnotation:  string(b.outcome.status),
@@ -28,11 +29,11 @@ func outcomeAnnotations(b built, before map[string]string) map[string]string {
 	return annotations
 }
 
-// sinceFormat ends the message of what began some time ago.
+// sinceFormat is the suffix of a message with the time at which a problem began.
 const sinceFormat = " (since %s)"
 
-// messageOf is the message with the time at which it began to be true: as the Secret says it
-// already, since replicas notice at different times.
+// messageOf returns the message with the time at which the problem began. It keeps the time that
+// the Secret already reports, since replicas detect a problem at different times.
 func messageOf(o outcome, before map[string]string) string {
 	message := object.Shorten(o.message, maxMessage)
 	if o.since.IsZero() {
@@ -45,7 +46,7 @@ func messageOf(o outcome, before map[string]string) string {
 	return message + fmt.Sprintf(sinceFormat, o.since.UTC().Format(time.RFC3339))
 }
 
-// eventOf is what people are to hear of a Secret: nil where its outcome is as before.
+// eventOf returns the Event for a Secret: nil if its outcome is unchanged.
 func eventOf(o outcome, before map[string]string) *object.Event {
 	was := v1alpha1.SyncStatus(before[v1alpha1.StatusAnnotation])
 	if was == o.status && (!o.failed() || messageOf(o, before) == before[v1alpha1.MessageAnnotation]) {

@@ -24,9 +24,8 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
 )
 
-// writer has in Secrets what was built for them. A write says which version of the Secret it
-// was built from, so that nobody's later write is undone: neither a user's, nor that of a
-// replica that leads by now.
+// writer applies the built contents to Secrets. Each write names the resourceVersion it was
+// built from, so that it never overwrites a later change by a user or by a newer leader.
 type writer struct {
 	client  client.Client
 	manager string // the field manager
@@ -37,13 +36,13 @@ type writer struct {
 	written map[types.NamespacedName]written
 }
 
-// written is what was last written to a Secret. It stays in memory.
+// written is the last write to a Secret. It stays in memory.
 type written struct {
 	uid types.UID
-	// values is a digest of zopp's: it tells a change in zopp from one that somebody has
-	// made in the Secret.
+	// values is a digest of the values from zopp. It distinguishes a change in zopp from a
+	// manual edit of the Secret.
 	values digest
-	// cleanup says whether they leave the Secret when its sync ends.
+	// cleanup reports whether the values are removed from the Secret when its sync ends.
 	cleanup bool
 	// changed is the record's.
 	changed int64
@@ -55,7 +54,7 @@ func newWriter(c client.Client, manager string, metrics *metrics) *writer {
 	return &writer{client: c, manager: manager, metrics: metrics, now: time.Now, written: map[types.NamespacedName]written{}}
 }
 
-// last is what was last written to a Secret, as far as is known.
+// last returns the last known write to a Secret.
 func (w *writer) last(secret *corev1.Secret) (last written, known bool) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -63,22 +62,22 @@ func (w *writer) last(secret *corev1.Secret) (last written, known bool) {
 	return last, known && last.uid == secret.UID
 }
 
-// know says what is in a Secret now.
+// know records the current contents of a Secret.
 func (w *writer) know(secret *corev1.Secret, p *plan) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.written[client.ObjectKeyFromObject(secret)] = written{secret.UID, p.digest, p.record.Cleanup, p.record.Changed}
 }
 
-// forget drops what is known of a Secret.
+// forget drops the record of a Secret.
 func (w *writer) forget(name types.NamespacedName) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	delete(w.written, name)
 }
 
-// extras are what a Secret has beside its values and its outcome, where it was made for an
-// object.
+// extras is the metadata of a Secret in addition to its values and its outcome, if it was
+// created for an object.
 type extras struct {
 	labels, annotations map[string]string
 	owners              []metav1.OwnerReference
@@ -89,16 +88,16 @@ type plan struct {
 	built
 	annotations map[string]string
 	extras      extras
-	// changes says that zopp's values in it become others, and is not set where a user's
-	// change is taken back.
+	// changes reports that the values from zopp differ. It is not set where a manual edit is
+	// reverted.
 	changes bool
 	// noticed is when the event of that change came: zero where none did.
 	noticed time.Time
 	digest  digest
 }
 
-// plan compares what is wanted of a Secret with what it holds. isNew is false where nothing
-// is to be written.
+// plan compares the desired and the actual Secret. isNew is false where nothing needs to be
+// written.
 func (w *writer) plan(secret *corev1.Secret, have held, b built, more extras, noticed time.Time) (p *plan, isNew bool) {
 	p = &plan{built: b, extras: more, digest: digestOfData(b.data)}
 	last, known := w.last(secret)
@@ -106,7 +105,7 @@ func (w *writer) plan(secret *corev1.Secret, have held, b built, more extras, no
 		p.digest = last.values // zopp has said nothing new
 	}
 	if known && p.digest == last.values {
-		// Whoever may edit the Secret may have written another time.
+		// A user who may edit the Secret may have written a different time.
 		p.record.Changed, have.record.Changed = last.changed, last.changed
 	}
 	differs := !holds(secret, have, b.data)
@@ -124,7 +123,7 @@ func (w *writer) plan(secret *corev1.Secret, have held, b built, more extras, no
 	return p, differs || !sameData(b.data, have.ours) || !has(secret, p.annotations, more)
 }
 
-// holds says whether a Secret has these values, and no others that are ours.
+// holds reports whether a Secret has these values, and no other values of ours.
 func holds(secret *corev1.Secret, have held, data map[string][]byte) bool {
 	for key, value := range data {
 		if is, found := secret.Data[key]; !found || !bytes.Equal(is, value) {
@@ -139,7 +138,7 @@ func holds(secret *corev1.Secret, have held, data map[string][]byte) bool {
 	return true
 }
 
-// has says whether a Secret has all metadata that is wanted, and none of ours beside.
+// has reports whether a Secret has all desired metadata, and no other metadata of ours.
 func has(secret *corev1.Secret, annotations map[string]string, more extras) bool {
 	for _, name := range ourAnnotations {
 		if _, wanted := annotations[name]; !wanted && secret.Annotations[name] != "" {
@@ -176,7 +175,7 @@ func (w *writer) apply(ctx context.Context, secret *corev1.Secret, p *plan) erro
 	return nil
 }
 
-// create makes a Secret. One that is there by now is an error that passes.
+// create creates a Secret. If it already exists, the error is temporary.
 func (w *writer) create(ctx context.Context, name client.ObjectKey, kind corev1.SecretType, p *plan) (*corev1.Secret, error) {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
@@ -192,7 +191,8 @@ func (w *writer) create(ctx context.Context, name client.ObjectKey, kind corev1.
 	return secret, w.takeOver(ctx, secret)
 }
 
-// allAnnotations are those of a write; nobody has others in place of the outcome.
+// allAnnotations returns the annotations of a write, including the outcome, which extras cannot
+// override.
 func (p *plan) allAnnotations() map[string]string {
 	annotations := maps.Clone(p.extras.annotations)
 	if annotations == nil {
@@ -214,7 +214,7 @@ func (w *writer) count(secret *corev1.Secret, p *plan) {
 	}
 }
 
-// gone is an error that passes: what was read is there no more, or is another by now.
+// gone returns a temporary error: the object was deleted or replaced since it was read.
 func gone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return apierrors.NewConflict(corev1.Resource("secrets"), "", err)
@@ -227,7 +227,8 @@ func ownerConfiguration(owner metav1.OwnerReference) *metav1ac.OwnerReferenceApp
 		WithController(true).WithBlockOwnerDeletion(true)
 }
 
-// takeOver has what the original operator has written be ours, as if it had been applied.
+// takeOver transfers the fields of the original operator to our field manager, as if we had
+// applied them.
 func (w *writer) takeOver(ctx context.Context, secret *corev1.Secret) error {
 	patch, err := csaupgrade.UpgradeManagedFieldsPatch(secret, sets.New(legacyManager, w.manager), w.manager)
 	if err != nil || patch == nil {
@@ -251,7 +252,7 @@ func (w *writer) empty(ctx context.Context, secret *corev1.Secret) error {
 	return nil
 }
 
-// release leaves our keys in a Secret, and they are nobody's from then on.
+// release leaves our keys in a Secret and gives up their ownership.
 func (w *writer) release(ctx context.Context, secret *corev1.Secret) error {
 	next := secret.DeepCopy()
 	for _, name := range ourAnnotations {
@@ -260,7 +261,7 @@ func (w *writer) release(ctx context.Context, secret *corev1.Secret) error {
 	next.ManagedFields = slices.DeleteFunc(next.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Manager == w.manager && entry.Operation == metav1.ManagedFieldsOperationApply
 	})
-	if len(next.ManagedFields) == 0 { // an empty list means to leave it as it is
+	if len(next.ManagedFields) == 0 { // an empty list leaves the field unchanged
 		next.ManagedFields = []metav1.ManagedFieldsEntry{{}}
 	}
 	patch, err := json.Marshal([]any{
@@ -279,7 +280,7 @@ func (w *writer) release(ctx context.Context, secret *corev1.Secret) error {
 	return nil
 }
 
-// digestOfData tells values apart.
+// digestOfData returns a digest of the values.
 func digestOfData(data map[string][]byte) (sum digest) {
 	hash := sha256.New()
 	for _, key := range slices.Sorted(maps.Keys(data)) {

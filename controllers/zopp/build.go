@@ -16,7 +16,7 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
 )
 
-// Reasons of outcomes, beside those of store.Error and those of ZoppSecretSyncs.
+// Reasons of outcomes, in addition to those of store.Error and of ZoppSecretSyncs.
 const (
 	reasonIncomplete = "Incomplete"
 	reasonTooLarge   = "TooLarge"
@@ -27,30 +27,30 @@ const (
 // maxNamed is how many keys a message names.
 const maxNamed = 10
 
-// outcome is what became of a Secret, for people.
+// outcome is the result of a sync, for users.
 type outcome struct {
 	status          v1alpha1.SyncStatus
 	reason, message string
-	// since is when what is wrong began, where that is known.
+	// since is when the problem began, if known.
 	since time.Time
 	// keys are how many are zopp's.
 	keys int
 }
 
-// failed says whether something is wrong.
+// failed reports whether the outcome is a problem.
 func (o outcome) failed() bool { return o.status != v1alpha1.StatusSynced }
 
-// built is what a Secret is to hold of zopp.
+// built is the desired state of a Secret.
 type built struct {
 	data    map[string][]byte
 	record  record
 	outcome outcome
-	// kept says that data is what the Secret holds already, since nothing better is known.
+	// kept reports that data is the actual data of the Secret, since no newer data is known.
 	kept bool
 }
 
-// build says what a Secret is to hold, from what it holds and from what is known of each
-// source that it asks for.
+// build returns the desired contents of a Secret, from its actual contents and the snapshots of
+// the requested sources.
 func build(request rules.Request, snapshots []*snapshot, have held) (b built) {
 	if broken, at := failing(snapshots); broken != nil {
 		b = keep(request, have)
@@ -59,7 +59,7 @@ func build(request rules.Request, snapshots []*snapshot, have held) (b built) {
 			message: fmt.Sprintf("%s cannot be read: %s", environmentOf(request.Sources[at]), strings.TrimSuffix(broken.message, ".")),
 		}
 		if known(snapshots) && have.record.Request == digestOf(request) {
-			// What was read before is in the Secret already, or was on its way.
+			// Values that were read before are already in the Secret, or were being written.
 			data, _ := choose(request, snapshots, have)
 			b.data, b.kept, b.record = data, false, have.record.of(request, snapshots)
 		}
@@ -70,8 +70,8 @@ func build(request rules.Request, snapshots []*snapshot, have held) (b built) {
 	return check(b, have)
 }
 
-// keep is for a Secret whose sources say nothing: it stays as it is. But the keys of another
-// request leave at once where it asks for that.
+// keep leaves a Secret unchanged while its sources cannot be read. Only keys of a previous
+// request are removed immediately, if the request asks for removal.
 func keep(request rules.Request, have held) built {
 	if have.isOf(request) || !request.Cleanup && !have.record.Cleanup {
 		return built{data: maps.Clone(have.ours), record: have.record, kept: true}
@@ -89,7 +89,7 @@ func failing(snapshots []*snapshot) (*failure, int) {
 	return nil, 0
 }
 
-// known says whether every source was read once.
+// known reports whether every source was read at least once.
 func known(snapshots []*snapshot) bool {
 	return !slices.ContainsFunc(snapshots, func(s *snapshot) bool { return s.contents == nil })
 }
@@ -112,7 +112,7 @@ func whole(request rules.Request, snapshots []*snapshot, have held) built {
 	return b
 }
 
-// problems are the keys of which not all is well, by what is not.
+// problems groups the keys with problems by kind of problem.
 type problems struct {
 	undecryptable, unnamable, notText, missing []string
 }
@@ -124,7 +124,7 @@ func (p *problems) reason() string {
 	return reasonIncomplete
 }
 
-// String names them, and says what is done about each.
+// String names the keys and the next step for each.
 func (p *problems) String() string {
 	var all []string
 	for _, kind := range []struct {
@@ -167,8 +167,8 @@ func quoted(keys []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// choose takes the values that are asked for, each from the last source that has its key. One
-// that cannot be used stays as it was last, if it was there.
+// choose selects the requested values, each from the last source that has its key. An unusable
+// value keeps its previous contents, if any.
 func choose(request rules.Request, snapshots []*snapshot, have held) (map[string][]byte, *problems) {
 	values := map[string]store.Value{}
 	for _, s := range snapshots {
@@ -199,7 +199,7 @@ func choose(request rules.Request, snapshots []*snapshot, have held) (map[string
 	return data, p
 }
 
-// check keeps what the API server does not take from being sent.
+// check rejects contents that the API server would not accept.
 func check(b built, have held) built {
 	reason, message := "", ""
 	switch size := sizeOf(b.data, have); {

@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// asking is a request of a Secret.
+// asking returns a request with the annotations.
 func asking(annotations ...string) rules.Request {
 	all := map[string]string{v1alpha1.SyncAnnotation: "true", v1alpha1.SourcesAnnotation: "acme/backend/production"}
 	for _, annotation := range annotations {
@@ -26,8 +26,7 @@ func asking(annotations ...string) rules.Request {
 	return rules.Read(all)
 }
 
-// having is an environment that was read, with values as KEY=value; one without = cannot be
-// decrypted.
+// having returns a snapshot with values as KEY=value; one without = cannot be decrypted.
 func having(id string, version int64, values ...string) *snapshot {
 	contents := &store.Contents{ID: id, Version: version}
 	for _, one := range values {
@@ -211,8 +210,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// Defect D16: a version says nothing alone, since that of an environment that was made anew
-// begins at 0.
+// Defect D16: a version alone is not enough, since the versions of a re-created environment
+// start at 0 again.
 func TestRecordTellsWhatIsAhead(t *testing.T) {
 	request := asking()
 	written := record{}.of(request, []*snapshot{having("a", 5)})
@@ -248,7 +247,7 @@ func TestMessagesNameNotTooManyKeys(t *testing.T) {
 	require.Less(t, len(b.outcome.message), 500)
 }
 
-// Replicas notice an outage at different times: what the Secret says already stays.
+// Replicas detect an outage at different times: the time that the Secret already reports stays.
 func TestMessageKeepsSince(t *testing.T) {
 	o := outcome{status: "Failed", reason: "Unreachable", message: "the server is away", since: noon}
 	first := messageOf(o, nil)

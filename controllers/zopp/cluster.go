@@ -20,8 +20,8 @@ import (
 // targetIndex finds ZoppSecretSyncs by the Secret that they fill.
 const targetIndex = "zopp.target"
 
-// newCluster has its own cache: the metadata of Secrets, ZoppSecretSyncs where they are
-// carried out, and Namespaces. A manager without this system watches none of it.
+// newCluster returns a cluster with its own cache: the metadata of Secrets, ZoppSecretSyncs if
+// they are enabled, and Namespaces. A manager without this system watches none of these.
 func newCluster(ctx context.Context, config *rest.Config, s settings) (cluster.Cluster, error) {
 	c, err := object.NewCluster(config, v1alpha1.AddToScheme, func(o *cluster.Options) {
 		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
@@ -56,9 +56,9 @@ func targets(of client.Object) []string {
 	return []string{targetOf(of.(*v1alpha1.ZoppSecretSync)).String()}
 }
 
-// trimmed is a cache's transform that keeps of a Secret's metadata what tells versions
-// apart, and of one with annotations of zopp's those, too: others may be large, and what
-// kubectl notes of applied Secrets has their values.
+// trimmed is a cache transform. It keeps the metadata of a Secret that identifies its version,
+// and the annotations of a Secret that has zopp annotations. Other annotations may be large, and
+// kubectl's last-applied annotation contains the values.
 func trimmed(of any) (any, error) {
 	metadata, ok := of.(*metav1.PartialObjectMetadata)
 	if !ok {

@@ -93,7 +93,7 @@ func newLab(t *testing.T) *lab {
 	return l
 }
 
-// start starts a manager that carries the system out, and gives what ends it.
+// start starts a manager that runs the system, and returns a function that stops it.
 func (l *lab) start(t *testing.T, args ...string) (stop func()) {
 	t.Helper()
 	credentials := filepath.Join(t.TempDir(), "credentials.json")
@@ -138,7 +138,7 @@ type place struct {
 	environment *zopp.Environment
 }
 
-// in makes a namespace and an environment backend/production in a workspace of its name.
+// in creates a namespace, and an environment backend/production in a workspace of the same name.
 func (l *lab) in(t *testing.T, namespace string) *place {
 	t.Helper()
 	require.NoError(t, l.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
@@ -169,7 +169,7 @@ func (p *place) set(key, value string) {
 	p.until("the server to take "+key, func() bool { return p.environment.Set(p.Context(), key, value) == nil })
 }
 
-// create makes a Secret that asks for the environment, with further annotations of zopp's as
+// create creates a Secret that names the environment, with further zopp annotations as
 // name=value.
 func (p *place) create(name string, annotations ...string) {
 	p.Helper()
@@ -226,7 +226,7 @@ func (p *place) holds(name string, data values) {
 	})
 }
 
-// says waits until a Secret has an outcome with a message that has a part.
+// says waits until a Secret has an outcome whose message contains a text.
 func (p *place) says(name string, status v1alpha1.SyncStatus, part string) {
 	p.Helper()
 	p.until(fmt.Sprint(name, " says ", status, " ", part), func() bool {
@@ -235,7 +235,7 @@ func (p *place) says(name string, status v1alpha1.SyncStatus, part string) {
 	})
 }
 
-// rests says that a Secret is not written for two polls.
+// rests checks that a Secret is not written for two polls.
 func (p *place) rests(name string) {
 	p.Helper()
 	before := p.secret(name).ResourceVersion
@@ -244,8 +244,8 @@ func (p *place) rests(name string) {
 	require.Equal(p, before, p.secret(name).ResourceVersion, "writes at rest")
 }
 
-// TestAgainstAnAPIServer runs the system beside a real API server, with a double of zopp that
-// is made faulty.
+// TestAgainstAnAPIServer runs the system against a real API server, with a double of zopp that
+// injects faults.
 func TestAgainstAnAPIServer(t *testing.T) {
 	l := newLab(t)
 	first := l.in(t, "first")
@@ -457,7 +457,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 			return p.client.Get(t.Context(), client.ObjectKey{Namespace: "syncs", Name: "own"}, &corev1.Secret{}) == nil
 		})
 		p.holds("own", values{"KEY": "two"})
-		// It is made by one write, and taken over by another.
+		// One write creates the Secret, and another adopts it.
 		p.until("it is ours", func() bool { return isOurs(p.secret("own"), syncManager) })
 		p.rests("own")
 		sync := p.sync("own")
@@ -594,7 +594,7 @@ func (p *place) syncSays(name, reason string) {
 	})
 }
 
-// deploy makes a Deployment that is to be rolled.
+// deploy creates a Deployment that opts in to restarts.
 func (p *place) deploy(name string) {
 	p.Helper()
 	deployment := deploymentOf(name, corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app", EnvFrom: fromAll[1:]}}}, reloading)

@@ -1,12 +1,12 @@
-// Package zopp has the contents of zopp's environments in Secrets: in those that ask for it
-// by annotations, and in those that a ZoppSecretSync names.
+// Package zopp syncs the contents of zopp environments into Secrets: into those that request it
+// by annotations, and into those that a ZoppSecretSync names.
 //
-// A hub follows each environment that is in use, once for all who use it. The rules of
-// admission say who may read what, before anything is read. What a Secret is to hold is
-// built by pure functions, and written by server-side apply, whose record of fields tells
+// A hub follows each environment that is in use, once for all its users. The admission rules
+// decide who may read which environment before anything is read. Pure functions build the
+// desired contents of a Secret, and server-side apply writes them: its field ownership separates
 // our keys from those of others.
 //
-// Invariants: a key is never taken out of a Secret because something could not be read; an
-// older state of an environment never replaces a newer one; nothing is written where nothing
-// has changed; no value is part of an error, an Event, an annotation, a log or a metric.
+// Invariants: a read error never removes a key from a Secret; an older state of an environment
+// never replaces a newer one; nothing is written where nothing has changed; no error, Event,
+// annotation, log or metric contains a value.
 package zopp

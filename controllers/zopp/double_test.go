@@ -89,7 +89,7 @@ func (f *following) has(value string) {
 	})
 }
 
-// fails waits until an environment cannot be read for a reason, and is what is known still.
+// fails waits until reads of an environment fail for a reason, and returns the current snapshot.
 func (f *following) fails(reason store.Reason) *snapshot {
 	f.Helper()
 	f.until("failure "+string(reason), func() bool {

@@ -16,10 +16,10 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
 )
 
-// staleDelay is how long to wait before what could not be read afresh is tried again.
+// staleDelay is the delay before sources that could not be read again are retried.
 const staleDelay = time.Second
 
-// filler fills Secrets, whoever asks for it.
+// filler fills Secrets for both controllers.
 type filler struct {
 	*writer
 	live    client.Reader
@@ -28,18 +28,18 @@ type filler struct {
 	events  events.EventRecorder
 }
 
-// found is what a Secret is to hold by what is known.
+// found is the desired state of a Secret according to the known snapshots.
 type found struct {
 	built
 	// noticed is when the latest event came that led to it: zero where none did.
 	noticed time.Time
-	// ready is false where nothing can be said yet, and again is when to look then: 0 where
-	// the user of the environments is woken.
+	// ready is false where the state is not known yet, and again is the delay before the next
+	// attempt: 0 where a change of a snapshot enqueues the object.
 	ready bool
 	again time.Duration
 }
 
-// look builds what a Secret is to hold, which holds something already.
+// look builds the desired state of a Secret from its actual state and the snapshots.
 func (f *filler) look(ctx context.Context, u user, interval time.Duration, request rules.Request, have held) (is found, err error) {
 	snapshots, err := f.hub.Use(ctx, u, interval, environmentsOf(request)...)
 	if err != nil || slices.Contains(snapshots, nil) {
@@ -60,8 +60,8 @@ func (f *filler) look(ctx context.Context, u user, interval time.Duration, reque
 	return is, nil
 }
 
-// fresh are the sources of a request as they are now, where a Secret has what may be newer
-// than what was read before: of one that cannot be read now, nothing but why is known.
+// fresh reads the sources of a request again, where the Secret may contain newer values than the
+// snapshots. A source that cannot be read now has only an error in its snapshot.
 func (f *filler) fresh(ctx context.Context, request rules.Request) []*snapshot {
 	asked := time.Now()
 	snapshots := make([]*snapshot, len(request.Sources))
@@ -77,20 +77,20 @@ func (f *filler) fresh(ctx context.Context, request rules.Request) []*snapshot {
 	return snapshots
 }
 
-// refusedDelay is how long to wait before what the API server has refused is tried again.
+// refusedDelay is the delay before a write that the API server has rejected is retried.
 const refusedDelay = time.Minute
 
-// effect is what a write has come to.
+// effect is the result of a write.
 type effect struct {
 	outcome outcome
-	// changed says that zopp's values in the Secret are others now.
+	// changed reports that the values from zopp in the Secret have changed.
 	changed bool
 	// again is when to try again: 0 where there is no reason to.
 	again time.Duration
 }
 
-// write has a Secret hold what was built for it, where it does not. What others wrote since it
-// was read is a conflict. What the API server does not take leaves the values as they are.
+// write applies the built contents to a Secret if they differ. A concurrent write by another
+// client is a conflict. If the API server rejects the write, the values stay as they are.
 func (f *filler) write(ctx context.Context, secret *corev1.Secret, have held, b built, more extras, noticed time.Time) (effect, error) {
 	e := effect{outcome: b.outcome}
 	changed, err := f.send(ctx, secret, have, b, more, noticed)
@@ -107,13 +107,13 @@ func (f *filler) write(ctx context.Context, secret *corev1.Secret, have held, b 
 	return e, nil
 }
 
-// isRefused says whether trying again alone does not help: the Secret is against the rules of
-// its type, a quota, or somebody's policy.
+// isRefused reports whether a retry alone does not help: the Secret violates the rules of its
+// type, a quota, or an admission policy.
 func isRefused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
-// deniedOutcome is that of a Secret whose values are followed no more, which keeps its keys.
+// deniedOutcome is the outcome of a Secret that is no longer synced and keeps its keys.
 func deniedOutcome(message string, keys int) outcome {
 	return outcome{status: v1alpha1.StatusDenied, reason: v1alpha1.ReasonDenied, message: message, keys: keys}
 }
@@ -122,7 +122,7 @@ func refusedOutcome(err error) outcome {
 	return outcome{status: v1alpha1.StatusFailed, reason: reasonRefused, message: "the API server does not take the Secret: " + err.Error()}
 }
 
-// send writes what differs.
+// send writes the differences.
 func (f *filler) send(ctx context.Context, secret *corev1.Secret, have held, b built, more extras, noticed time.Time) (changed bool, err error) {
 	p, isNew := f.plan(secret, have, b, more, noticed)
 	if !isNew {
@@ -145,7 +145,7 @@ func (f *filler) send(ctx context.Context, secret *corev1.Secret, have held, b b
 	return p.changes, nil
 }
 
-// make makes a Secret that is not there.
+// make creates a missing Secret.
 func (f *filler) make(ctx context.Context, name client.ObjectKey, kind corev1.SecretType, b built, more extras, noticed time.Time) (effect, error) {
 	none := &corev1.Secret{}
 	p, _ := f.plan(none, holding(none, f.manager), b, more, noticed)
@@ -164,7 +164,7 @@ func (f *filler) make(ctx context.Context, name client.ObjectKey, kind corev1.Se
 	return effect{outcome: b.outcome, changed: true}, err
 }
 
-// forget drops what is known of a Secret.
+// forget drops the record of a Secret.
 func (f *filler) forget(name client.ObjectKey) {
 	f.writer.forget(name)
 	f.reloads.forget(name)

@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// spacing is the least time between the beginnings of two lists of an environment: the
-	// events of a burst lead to one list, and the first of them to one at once.
+	// spacing is the shortest time between the starts of two lists of an environment: a burst of
+	// events leads to one list, and its first event to an immediate one.
 	spacing = 75 * time.Millisecond
-	// pollJitter is the share by which polls come early, so that they do not come together.
+	// pollJitter is the share by which polls are early, so that they are spread over time.
 	pollJitter = 0.2
-	// settled is how long a stream has lasted that was none of a series of failures.
+	// settled is how long a stream must last to end a series of failures.
 	settled = 10 * time.Second
-	// soon is the longest before a stream that has lasted is opened anew.
+	// soon is the longest delay before a stream that has lasted is reopened.
 	soon = 100 * time.Millisecond
 )
 
-// identityInterval is the longest between two comparisons of an environment's ID: the server
-// reports to nobody that an environment was deleted and created again.
+// identityInterval is the longest time between two comparisons of an environment's ID: the
+// server does not report that an environment was deleted and re-created.
 const identityInterval = 4 * time.Second
 
 var (
@@ -37,9 +37,9 @@ var (
 	awayRetry = attempt.Backoff{First: time.Second, Longest: time.Second, Jitter: 0.5}
 )
 
-// follower keeps up with one environment: it subscribes, then lists, and lists again after
-// each event, since events carry no values and may be lost. Streams that end are opened
-// anew, with a list after each, because the server replays nothing.
+// follower keeps up with one environment: it subscribes, then lists, and lists again after each
+// event, since events carry no values and may be lost. It reopens streams that end, with a list
+// after each, because the server does not replay events.
 type follower struct {
 	hub         *hub
 	environment store.Environment
@@ -47,14 +47,14 @@ type follower struct {
 	cancel      context.CancelFunc
 	users       map[user]time.Duration // by how often they want polls; the hub's mutex is over it
 	interval    atomic.Int64           // between polls
-	sooner      chan struct{}          // says that the interval is another
+	sooner      chan struct{}          // signals a changed interval
 	recovered   chan struct{}          // has an element after the server's return
 	latest      atomic.Pointer[snapshot]
 	streaming   atomic.Bool
-	away        atomic.Bool  // says that the last list has not come as far as a server
+	away        atomic.Bool  // reports that the last list did not reach a server
 	failed      atomic.Int32 // how many lists have failed since one has not
 
-	refused bool // says that the server answered, and ended or refused the last stream; of run
+	refused bool // reports that the server ended or refused the last stream; used by run only
 
 	listing sync.Mutex // held by the list that runs
 	began   time.Time  // of the last list
@@ -84,8 +84,8 @@ func (f *follower) setInterval() {
 	}
 }
 
-// pause is how long to wait for the next poll. After a list that has failed it is not long: no
-// event says what that would have read.
+// pause returns the delay before the next poll. It is short after a list that failed, since no
+// event reports the missed changes.
 func (f *follower) pause() time.Duration {
 	next := attempt.Jitter(time.Duration(f.interval.Load()), pollJitter)
 	if failed := f.failed.Load(); failed > 0 {
@@ -94,7 +94,7 @@ func (f *follower) pause() time.Duration {
 	return next
 }
 
-// run follows the environment until nobody uses it.
+// run follows the environment until its last user drops it.
 func (f *follower) run(ctx context.Context) {
 	defer f.hub.server.Forget(f.environment)
 	poll, connect := time.NewTimer(f.pause()), time.NewTimer(0)
@@ -165,8 +165,8 @@ var (
 	errDeleted  = errors.New("the environment is not there any more")
 )
 
-// check leaves a stream that tells nothing any more: that of an environment which was deleted,
-// or which is another of the same name by now. Servers leave such a stream open.
+// check closes a stream that no longer reports changes: that of an environment which was
+// deleted, or replaced by another of the same name. Servers leave such a stream open.
 func (f *follower) check(open *subscription) {
 	latest := f.latest.Load()
 	switch {
@@ -189,8 +189,8 @@ func (f *follower) isOver(ended subscription, err error) bool {
 	return !f.refused && ended.recoveries != f.hub.outage.recoveries.Load()
 }
 
-// isAnother reports whether the environment is another than the one that was listed, is
-// missing, or is there again. What cannot be read otherwise is left to the next list.
+// isAnother reports whether the environment was replaced since it was listed, is missing, or
+// exists again. Other read errors are left to the next list.
 func (f *follower) isAnother(ctx context.Context) bool {
 	latest := f.latest.Load()
 	if latest == nil || latest.contents == nil {
@@ -211,8 +211,8 @@ func (f *follower) isAnother(ctx context.Context) bool {
 	return err == nil && (missing || id != latest.contents.ID)
 }
 
-// again is how long to wait before a stream is opened anew: hardly, if the last one was no
-// failure, and not long while there is no server.
+// again returns the backoff before a stream is reopened: minimal if the last stream did not
+// fail, and short while the server is down.
 func (f *follower) again(failures int) time.Duration {
 	if failures == 0 {
 		return attempt.Jitter(soon, 1)
@@ -233,13 +233,13 @@ type subscription struct {
 	began time.Time
 	// recoveries is how often the server had returned before.
 	recoveries uint64
-	// id is the environment's, as it was known before: "" where it was not.
+	// id is the ID of the environment before the subscription: "" if unknown.
 	id string
-	// changes has the time of the first event that was not dealt with, and ended why there
-	// are no more.
+	// changes receives the time of the first pending event, and ended is the reason why the
+	// stream has ended.
 	changes chan time.Time
 	ended   chan error
-	// close closes the stream, and returns when it is not read any more: nil for none.
+	// close closes the stream, and returns when the reader has stopped: nil for none.
 	close func()
 	// left is why it was closed: nil where it was not, or ended by itself.
 	left error
@@ -257,8 +257,8 @@ func (s *subscription) end() {
 	}
 }
 
-// subscribe opens a stream, and reads it without ever waiting for those who list: a server
-// drops the events of one who is slow. One that cannot be opened has ended.
+// subscribe opens a stream, and reads it without waiting for lists: a server drops events of
+// slow readers. A stream that cannot be opened is returned as ended.
 func (f *follower) subscribe(ctx context.Context) subscription {
 	s := subscription{began: time.Now(), recoveries: f.hub.outage.recoveries.Load(), changes: make(chan time.Time, 1), ended: make(chan error, 1)}
 	if known := f.latest.Load(); known != nil && known.contents != nil && known.failure == nil {
@@ -298,8 +298,8 @@ func (s *subscription) read(from stream) error {
 	}
 }
 
-// list reads the environment, and wakes its users where that changes what is known. Two of
-// one environment never run at a time, nor begin shortly after one another.
+// list reads the environment, and notifies its users if the snapshot changes. Two lists of one
+// environment never run concurrently, nor start shortly after one another.
 func (f *follower) list(ctx context.Context, noticed time.Time) {
 	f.listing.Lock()
 	defer f.listing.Unlock()
@@ -326,8 +326,8 @@ func (f *follower) list(ctx context.Context, noticed time.Time) {
 	}
 }
 
-// next is what is known after a list, and notes since when lists fail. recoveries is how often
-// the server had returned before the list. f.listing is locked.
+// next returns the snapshot after a list, and records since when lists fail. recoveries is the
+// number of recoveries of the server before the list. f.listing is locked.
 func (f *follower) next(was *snapshot, contents *store.Contents, err error, noticed time.Time, recoveries uint64) *snapshot {
 	if err == nil {
 		f.failing = time.Time{}

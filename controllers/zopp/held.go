@@ -11,24 +11,24 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
 )
 
-// legacyManager owns what the original operator has written.
+// legacyManager is the field manager of the original operator.
 const legacyManager = "zopp-operator"
 
-// held is what a Secret holds before it is written.
+// held is the actual state of a Secret before a write.
 type held struct {
 	// ours are the keys that were written for zopp, with their values.
 	ours map[string][]byte
 	// others are how many bytes the values of other keys have, by key.
 	others map[string]int
-	// record is what ours were last written from.
+	// record describes the sources of the last write.
 	record record
-	// immutable says that nothing of the data can be changed.
+	// immutable reports that the data cannot be changed.
 	immutable bool
-	// legacy says that the original operator owns keys, which become ours.
+	// legacy reports that the original operator owns keys, which this controller adopts.
 	legacy bool
 }
 
-// holding reads what a Secret holds, whose keys of a field manager are ours.
+// holding reads the actual state of a Secret. Keys of the given field manager are ours.
 func holding(secret *corev1.Secret, manager string) held {
 	h := held{
 		ours: map[string][]byte{}, others: map[string]int{}, record: readRecord(secret.Annotations),
@@ -54,7 +54,7 @@ func holding(secret *corev1.Secret, manager string) held {
 	return h
 }
 
-// isOf says whether ours are of a request, as far as anybody knows.
+// isOf reports whether our keys are those of a request, as far as known.
 func (h held) isOf(request rules.Request) bool {
 	return h.record.Request == "" || h.record.Request == digestOf(request)
 }
@@ -76,7 +76,7 @@ func dataKeys(entry *metav1.ManagedFieldsEntry) map[string]bool {
 	return keys
 }
 
-// isOurs says whether anything in a Secret is a field manager's.
+// isOurs reports whether a field manager owns any field of a Secret.
 func isOurs(secret *corev1.Secret, manager string) bool {
 	for i := range secret.ManagedFields {
 		if entry := &secret.ManagedFields[i]; entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply {

@@ -10,7 +10,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/zopp/store"
 )
 
-// server is what the hub asks: a *store.Store.
+// server is the interface of the hub to a zopp server: a *store.Store.
 type server interface {
 	List(context.Context, store.Environment) (*store.Contents, error)
 	Watch(context.Context, store.Environment) (stream, error)
@@ -20,7 +20,7 @@ type server interface {
 	Check(context.Context) error
 	// Reconnect returns nil once the server answers, and replaces connections on which it does not.
 	Reconnect(context.Context) error
-	// Forget drops the keys of an environment that nobody uses any more.
+	// Forget drops the keys of an environment that is no longer in use.
 	Forget(store.Environment)
 }
 
@@ -39,13 +39,13 @@ type user struct {
 	types.NamespacedName
 }
 
-// hub follows the environments that are in use, each once, whatever the number of its
-// users, and no longer than it has any. It is a manager's Runnable, of the leader.
+// hub follows each environment that is in use, once for all its users, and only while it has
+// users. It is a Runnable of the manager that runs on the leader.
 type hub struct {
 	server   server
 	interval time.Duration // between polls, where no user wants them more often
 	metrics  *metrics
-	// wake has an object looked at whose environment has changed.
+	// wake enqueues an object whose environment has changed.
 	wake func(context.Context, user)
 
 	lists   chan struct{} // one for each list that runs
@@ -69,7 +69,7 @@ func newHub(server server, interval time.Duration, metrics *metrics, wake func(c
 	return h
 }
 
-// recover wakes the followers after an outage.
+// recover retries all followers immediately after an outage.
 func (h *hub) recover() {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -87,23 +87,23 @@ func (h *hub) inUse() bool {
 	return len(h.followers) > 0
 }
 
-// Start implements manager.Runnable: it returns when no environment is followed any more.
+// Start implements manager.Runnable. It returns when all followers have stopped.
 func (h *hub) Start(ctx context.Context) error {
 	h.mutex.Lock()
 	h.ctx = ctx
 	close(h.started)
 	h.mutex.Unlock()
 	h.outage.watch(ctx, h.inUse)
-	h.mutex.Lock() // who has it after this begins to follow nothing
+	h.mutex.Lock() // later callers start no followers
 	clear(h.followers)
 	h.mutex.Unlock()
 	h.running.Wait()
 	return nil
 }
 
-// Use says which environments an object uses from now on, and gives what is known of each:
-// nil for one that was not read yet. The object is woken when that changes. interval is the
-// longest between polls that it wants: 0 for the hub's own.
+// Use sets the environments that an object uses, and returns the snapshot of each: nil for one
+// that was not read yet. A change of a snapshot enqueues the object. interval is the longest
+// polling interval that the object accepts: 0 for the hub's default.
 func (h *hub) Use(ctx context.Context, u user, interval time.Duration, environments ...store.Environment) ([]*snapshot, error) {
 	select {
 	case <-h.started:
@@ -127,7 +127,7 @@ func (h *hub) Use(ctx context.Context, u user, interval time.Duration, environme
 	return snapshots, nil
 }
 
-// Forget says that an object uses no environment any more.
+// Forget records that an object no longer uses any environment.
 func (h *hub) Forget(u user) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -176,7 +176,7 @@ func (h *hub) leave(u user, environment store.Environment) {
 	delete(h.followers, environment)
 }
 
-// usersOf are those who use what a follower follows.
+// usersOf returns the users of a follower's environment.
 func (h *hub) usersOf(f *follower) (users []user) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -186,8 +186,8 @@ func (h *hub) usersOf(f *follower) (users []user) {
 	return users
 }
 
-// Fresh reads an environment that is in use, and is what was read after it was called: nil
-// where the environment is not in use.
+// Fresh reads an environment that is in use, and returns a snapshot that was read after the
+// call: nil where the environment is not in use.
 func (h *hub) Fresh(ctx context.Context, environment store.Environment) *snapshot {
 	h.mutex.Lock()
 	f := h.followers[environment]
@@ -199,7 +199,7 @@ func (h *hub) Fresh(ctx context.Context, environment store.Environment) *snapsho
 	return f.latest.Load()
 }
 
-// sum adds up what of says of each environment.
+// sum returns the sum of a number of each environment.
 func (h *hub) sum(of func(*follower) int) (n int) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// scripted is a server that does as it is told, at once.
+// scripted is a server with scripted, immediate answers.
 type scripted struct {
 	mutex    sync.Mutex
 	values   map[store.Environment]map[string]string
@@ -154,7 +154,7 @@ func (s *scripted) set(environment store.Environment, key, value string) {
 	s.versions[environment]++
 }
 
-// remake has an environment be another of the same name, without values.
+// remake replaces an environment by another of the same name, without values.
 func (s *scripted) remake(environment store.Environment, id string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -193,7 +193,7 @@ func (s *scripted) counts() (lists, watches, open int) {
 	return s.lists, s.watches, len(s.open)
 }
 
-// watched is a hub with those whom it has woken.
+// watched is a hub that records the enqueued users.
 type watched struct {
 	*hub
 	*scripted
@@ -233,7 +233,7 @@ func (w *watched) use(t *testing.T, u user, environments ...store.Environment) [
 	return snapshots
 }
 
-// value is one of an environment as it is known.
+// value returns the value in an environment's current snapshot.
 func (w *watched) value(t *testing.T, u user, environment store.Environment, key string) string {
 	t.Helper()
 	known := w.use(t, u, environment)[0]
@@ -287,7 +287,7 @@ func TestHubReadsAgainAfterAnEvent(t *testing.T) {
 }
 
 // Defect D4: a change between the list and the subscription is never lost, because the list
-// comes after.
+// happens after the subscription.
 func TestHubListsAfterItHasSubscribed(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.listing = func() {
@@ -300,7 +300,7 @@ func TestHubListsAfterItHasSubscribed(t *testing.T) {
 	})
 }
 
-// An event that comes while a list runs, which may have read before it, leads to another.
+// An event during a list, which may have read older values, leads to another list.
 func TestHubReadsAgainAfterAnEventDuringAList(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		once := sync.OnceFunc(func() {
@@ -334,7 +334,7 @@ func TestHubCoalescesABurst(t *testing.T) {
 	})
 }
 
-// A server may drop events: the poll finds what they would have told.
+// A server may drop events: the poll finds the missed changes.
 func TestHubPolls(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.set(backend, "KEY", "one")
@@ -380,8 +380,8 @@ func TestHubPollsAsOftenAsTheUserWithTheShortestIntervalWants(t *testing.T) {
 	})
 }
 
-// Defects D1 and D2: what changed while a stream was down is read when it is open again,
-// and there is one stream again, and not two.
+// Defects D1 and D2: changes while a stream was down are read when it is open again, and there
+// is again exactly one stream.
 func TestHubReadsAgainWhenAStreamIsOpenedAnew(t *testing.T) {
 	for name, end := range map[string]error{
 		"ended":    &store.Error{Reason: store.ReasonEnded, Message: "the stream has ended"},
@@ -461,7 +461,7 @@ func TestHubTellsOfFailuresAndKeepsWhatWasRead(t *testing.T) {
 	})
 }
 
-// A server that is restarted need not be told of; one that stays away must.
+// The restart of a server is not reported, but a longer outage is.
 func TestHubTellsOfAnOutageAfterAWhile(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.set(backend, "KEY", "one")
@@ -481,7 +481,7 @@ func TestHubTellsOfAnOutageAfterAWhile(t *testing.T) {
 	})
 }
 
-// Defect D2: with the last who uses it, an environment is not followed any more.
+// Defect D2: an environment without users is no longer followed.
 func TestHubLeavesWhatNobodyUses(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.use(t, appSecrets, backend, shared)
@@ -532,7 +532,7 @@ func TestHubNoticesAnEnvironmentThatWasMadeAgain(t *testing.T) {
 	})
 }
 
-// A stream of an environment that was deleted tells nothing of the one which is made again.
+// The stream of a deleted environment does not report the changes of the one that replaces it.
 func TestHubLooksForAnEnvironmentThatWasDeleted(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.ids[backend] = "first"
@@ -589,7 +589,8 @@ func TestHubReadsAgainAfterAListThatHasFailed(t *testing.T) {
 	}
 }
 
-// Keys that are mended are read soon, however long they were wrong: that asks no server.
+// Fixed credentials are used soon, however long they were invalid: checking them needs no
+// request.
 func TestHubLooksAtCredentialsEachSecond(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.set(backend, "KEY", "one")
@@ -640,7 +641,7 @@ func sortValues(values []store.Value) {
 	slices.SortFunc(values, func(a, b store.Value) int { return strings.Compare(a.Key, b.Key) })
 }
 
-// Where streams are kept from being opened, but lists are not, polls do.
+// Polls still work where opening streams fails, but lists succeed.
 func TestHubWithoutStreams(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.set(backend, "KEY", "one")

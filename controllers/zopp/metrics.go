@@ -33,7 +33,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	}
 }
 
-// follow adds those that tell of what the hub follows.
+// follow registers the metrics about the hub.
 func (m *metrics) follow(registry prometheus.Registerer, h *hub) {
 	r := promauto.With(registry)
 	of := func(name, help string, of func(*follower) int) {

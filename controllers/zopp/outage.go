@@ -21,8 +21,8 @@ const (
 	recoverySpacing = time.Second
 )
 
-// outage is what is known of whether the server answers. Its recovery ends the backoff of all
-// followers: each of them alone would wait for its own next attempt.
+// outage tracks whether the server answers. Its recovery ends the backoff of all followers,
+// which would otherwise each wait for their own next attempt.
 type outage struct {
 	server server
 	// recovered is called when a server answers again that did not.
@@ -40,8 +40,8 @@ func newOutage(server server, recovered func()) *outage {
 	return &outage{server: server, recovered: recovered, noticed: make(chan struct{}, 1)}
 }
 
-// begin notes that the server has not answered a call. recoveries is their number before the
-// call: one that failed with a connection that was replaced says nothing about the new one.
+// begin records that the server has not answered a call. recoveries is their number before the
+// call: a failure on a connection that was replaced says nothing about the new one.
 func (o *outage) begin(recoveries uint64) {
 	if o.recoveries.Load() != recoveries {
 		return

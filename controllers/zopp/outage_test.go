@@ -61,7 +61,7 @@ func (r *relay) listen() (err error) {
 	return nil
 }
 
-// refuse closes what is open and accepts nothing.
+// refuse closes all connections and accepts no new ones.
 func (r *relay) refuse() {
 	r.mutex.Lock()
 	_ = r.listener.Close()
@@ -185,7 +185,7 @@ func (o *outages) until(what string, limit time.Duration, is func() bool) time.D
 	return time.Since(began)
 }
 
-// streams and failing are what the metrics report.
+// streams and failing return the values of the metrics.
 func (o *outages) streams() int {
 	return o.hub.sum(func(f *follower) int { return count(f.streaming.Load()) })
 }
@@ -204,7 +204,7 @@ func (o *outages) healthy() bool {
 	return o.streams() == outageEnvironments && o.failing() == 0 && !o.hub.outage.away.Load()
 }
 
-// told reports whether a change of each environment was listed.
+// told reports whether the latest list of each environment has the value.
 func (o *outages) told(value string) bool {
 	return o.hub.sum(func(f *follower) int {
 		s := f.latest.Load()
@@ -212,8 +212,8 @@ func (o *outages) told(value string) bool {
 	}) == outageEnvironments
 }
 
-// TestOutages: all streams are open soon after the server's return, and failures are reported
-// meanwhile. LINTEL_ZOPP_OUTAGES is how many outages of each kind there are.
+// TestOutages checks that all streams are open soon after the server's return, and that failures
+// are reported meanwhile. LINTEL_ZOPP_OUTAGES is the number of outages of each kind.
 func TestOutages(t *testing.T) {
 	outagesEach, limit := 1, 30*time.Second
 	if wanted, err := strconv.Atoi(os.Getenv("LINTEL_ZOPP_OUTAGES")); err == nil {

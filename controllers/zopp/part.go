@@ -44,7 +44,7 @@ func (s *settings) addTo(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.reload, "zopp-reload", false, "roll workloads that have zopp.dev/reload, when a Secret that they use has changed; needs config/rbac/zopp-reload")
 }
 
-// check says what is wrong with the flags. It is asked whether the system is on or off.
+// check validates the flags, whether the system is on or off.
 func (s *settings) check() error {
 	if len(s.namespaces) == 0 {
 		for name := range strings.SplitSeq(os.Getenv("ZOPP_NAMESPACE"), ",") {
@@ -56,7 +56,7 @@ func (s *settings) check() error {
 	return system.CheckNamespaces("zopp-namespaces", s.namespaces)
 }
 
-// complete takes from the environment what no flag says, and checks it.
+// complete adds the settings from environment variables, and validates them.
 func (s settings) complete() (settings, rules.Mapping, error) {
 	for variable, value := range map[string]*string{
 		"ZOPP_SERVER": &s.server, "ZOPP_TLS_CA_CERT": &s.caFile, "ZOPP_CREDENTIALS": &s.credentials,
@@ -75,7 +75,7 @@ func (s settings) complete() (settings, rules.Mapping, error) {
 	return s, mapping, nil
 }
 
-// open opens the store that the settings name. Its credentials may come later.
+// open opens the store. The credentials may be added later.
 func (s settings) open() (*store.Store, error) {
 	credentials, err := store.FindCredentials(s.credentials, os.LookupEnv)
 	if err != nil {
@@ -116,7 +116,7 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) (prod
 	return a.products(true), a.addControllers(mgr, c, values)
 }
 
-// warn says at the start what an administrator may have overlooked.
+// warn logs settings at startup that an administrator may have overlooked.
 func (a *admitter) warn(mgr system.Manager, values *store.Store) {
 	logger := mgr.GetLogger().WithName("zopp")
 	if a.mapping == rules.Open {

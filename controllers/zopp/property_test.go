@@ -13,7 +13,8 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
 )
 
-// randomSnapshot is of an environment that was read, was not, or is not any more.
+// randomSnapshot returns a snapshot of an environment that was read, was not read yet, or was
+// deleted.
 func randomSnapshot(r *rand.Rand, id string) *snapshot {
 	var all []string
 	for i := range 6 {
@@ -87,7 +88,7 @@ func TestNoKeyLeavesForWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// FuzzAnnotations reads what users may write in place of what controllers note.
+// FuzzAnnotations reads annotations that users may write instead of the controllers.
 func FuzzAnnotations(f *testing.F) {
 	for _, seed := range []string{"", "{}", `{"environments":["a"],"versions":[1]}`, `{"app":1}`, "[", `{"versions":[1e99]}`} {
 		f.Add(seed)

@@ -13,26 +13,26 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
 )
 
-// recordAnnotation is what controllers note for one another on a Secret, as JSON.
+// recordAnnotation is the controllers' own record on a Secret, as JSON.
 const recordAnnotation = v1alpha1.GroupName + "/record"
 
-// record says what a Secret was last filled from. Its zero value is that of a Secret which
-// never was.
+// record describes the sources of the last write to a Secret. Its zero value is that of a Secret
+// which was never written.
 type record struct {
-	// Request tells apart which environments and keys were asked for.
+	// Request is a digest of the requested environments and keys.
 	Request string `json:"request,omitempty"`
 	// Environments are the ids of the environments, and Versions are theirs.
 	Environments []string `json:"environments,omitempty"`
 	Versions     []int64  `json:"versions,omitempty"`
-	// Cleanup says whether the keys go with the sync: the annotation that asked for it may
-	// be gone by then.
+	// Cleanup reports whether the keys are removed when the sync ends: the annotation that
+	// requested it may already be gone.
 	Cleanup bool `json:"cleanup,omitempty"`
-	// Changed is when zopp's values in it became others, in nanoseconds since 1970. It tells
-	// workloads whether theirs are older, and says nothing of the values.
+	// Changed is when the values from zopp last changed, in nanoseconds since 1970. Workloads
+	// compare it with the time of their own values. It reveals nothing about the values.
 	Changed int64 `json:"changed,omitempty"`
 }
 
-// readRecord reads the annotations of a Secret. One that somebody has spoilt says nothing.
+// readRecord reads the annotations of a Secret. An invalid record counts as none.
 func readRecord(annotations map[string]string) (r record) {
 	if json.Unmarshal([]byte(annotations[recordAnnotation]), &r) != nil || len(r.Environments) != len(r.Versions) {
 		return record{}
@@ -48,7 +48,7 @@ func (r record) String() string {
 	return string(text)
 }
 
-// version is what people read of it.
+// version returns the versions for users.
 func (r record) version() string {
 	texts := make([]string, len(r.Versions))
 	for i, version := range r.Versions {
@@ -57,8 +57,8 @@ func (r record) version() string {
 	return strings.Join(texts, ",")
 }
 
-// of is the record of what snapshots have, as it was where nothing but versions differs:
-// those move with what they describe.
+// of returns the record of the snapshots. It keeps the old record where only versions differ,
+// since those change together with the values.
 func (r record) of(request rules.Request, snapshots []*snapshot) record {
 	next := record{Request: digestOf(request), Cleanup: request.Cleanup, Changed: r.Changed}
 	for _, s := range snapshots {
@@ -68,14 +68,14 @@ func (r record) of(request rules.Request, snapshots []*snapshot) record {
 	return next
 }
 
-// sameButVersions says whether two records are of the same environments.
+// sameButVersions reports whether two records have the same environments.
 func (r record) sameButVersions(other record) bool {
 	return r.Request == other.Request && r.Cleanup == other.Cleanup && slices.Equal(r.Environments, other.Environments)
 }
 
-// isAhead says whether a Secret may have what is newer than snapshots of what it asks for: a
-// later version, or that of an environment which was made anew. Another replica may have
-// written it, which leads by now.
+// isAhead reports whether a Secret may be newer than the snapshots of its sources: its record
+// has a later version, or that of a re-created environment. A replica that has become the leader
+// may have written it.
 func (r record) isAhead(request rules.Request, snapshots []*snapshot) bool {
 	if r.Request != digestOf(request) || len(r.Environments) != len(snapshots) {
 		return false
@@ -88,7 +88,7 @@ func (r record) isAhead(request rules.Request, snapshots []*snapshot) bool {
 	return false
 }
 
-// digestOf tells apart what is asked for: sources and keys.
+// digestOf returns a digest of the requested sources and keys.
 func digestOf(request rules.Request) string {
 	text, err := json.Marshal([]any{request.Sources, request.Keys})
 	if err != nil {

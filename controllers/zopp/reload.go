@@ -24,24 +24,25 @@ import (
 )
 
 const (
-	// reloadManager owns what is written to workloads.
+	// reloadManager is the field manager for workloads.
 	reloadManager = "lintel-zopp-reload"
-	// marksAnnotation says on a workload, as JSON, which change of each Secret its Pods
-	// have: the record's Changed by the name of the Secret.
+	// marksAnnotation records on a workload, as JSON, which change of each Secret its Pods have:
+	// the record's Changed by the name of the Secret.
 	marksAnnotation = v1alpha1.GroupName + "/reloaded-for"
 )
 
-// reloads rolls the workloads that ask for it once for each change of zopp's values in a
-// Secret that their Pods use. A workload carries which change it was rolled for, written
-// with the roll: nothing that ends in between loses a roll, or repeats it.
+// reloads restarts the workloads that opt in, once for each change of the values from zopp in a
+// Secret that their Pods use. An annotation of the workload records the change that it was
+// restarted for, written together with the restart: a crash in between neither loses nor repeats
+// a restart.
 //
-// Which change a Secret has is told by who fills it: whoever may edit the Secret may write the
-// record, and need not be one who may roll workloads.
+// The caller that fills the Secret passes the change. The record on the Secret is not trusted: a
+// user who may edit the Secret may write it, but need not have permission to restart workloads.
 //
-// Workloads are not watched. They are listed, by their metadata, in the namespace of a
-// Secret that changes: before it does, so that those without a mark get that of the values
-// which their Pods have, and after. So they cost no memory, and nothing at all where no
-// Secret is synced. nil rolls nothing.
+// Workloads are not watched. Their metadata is listed in the namespace of a Secret that changes:
+// before the change, so that workloads without a record get that of the values which their Pods
+// have, and after it. So they use no memory, and cost nothing where no Secret is synced. A nil
+// reloads does nothing.
 type reloads struct {
 	client  client.Client
 	live    client.Reader
@@ -56,7 +57,7 @@ type reloads struct {
 	changed map[types.NamespacedName]int64 // the record's Changed of Secrets, as they were filled
 }
 
-// filled says which change a Secret has.
+// filled records which change a Secret has.
 func (r *reloads) filled(ctx context.Context, secret types.NamespacedName, changed int64) {
 	if r == nil || !r.learn(secret, changed) {
 		return
@@ -64,7 +65,7 @@ func (r *reloads) filled(ctx context.Context, secret types.NamespacedName, chang
 	r.look(ctx, secret.Namespace)
 }
 
-// learn says whether that is news.
+// learn reports whether the change is new.
 func (r *reloads) learn(secret types.NamespacedName, changed int64) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -76,7 +77,7 @@ func (r *reloads) learn(secret types.NamespacedName, changed int64) bool {
 	return !known || was != changed
 }
 
-// forget drops a Secret that is gone.
+// forget drops the record of a deleted Secret.
 func (r *reloads) forget(secret types.NamespacedName) {
 	if r == nil {
 		return
@@ -125,8 +126,8 @@ func (r *reloads) changes(namespace string) marks {
 	return changes
 }
 
-// due are the marks that a workload is to have, and the Secrets that it is rolled for. One
-// that it has no mark of is no reason to: it was not seen with another value.
+// due returns the marks that a workload should have, and the Secrets that it is restarted for. A
+// Secret without a mark causes no restart: the workload was not seen with another value.
 func due(has, changes marks, uses func(secret string) bool) (next marks, rolls []string) {
 	next = marks{}
 	for secret, mark := range has {
@@ -147,8 +148,8 @@ func due(has, changes marks, uses func(secret string) bool) (next marks, rolls [
 	return next, rolls
 }
 
-// note marks, before a Secret is changed, the workloads that have no mark of it: their Pods
-// have what it holds now.
+// note marks the workloads without a mark of the Secret before the Secret is changed: their Pods
+// have its current values.
 func (r *reloads) note(ctx context.Context, namespace, secret string, changed int64) error {
 	if r == nil {
 		return nil
@@ -163,7 +164,7 @@ func (r *reloads) note(ctx context.Context, namespace, secret string, changed in
 	})
 }
 
-// each does something for all workloads of a namespace that ask to be rolled.
+// each calls a function for all workloads of a namespace that opt in.
 func (r *reloads) each(ctx context.Context, namespace string, do func(workload, client.Object) error) error {
 	for _, kind := range workloads {
 		names, err := r.asking(ctx, kind, namespace)
@@ -185,8 +186,7 @@ func (r *reloads) each(ctx context.Context, namespace string, do func(workload, 
 	return nil
 }
 
-// asking are the workloads of a kind that ask to be rolled. Where they may not be listed,
-// there are none.
+// asking returns the workloads of a kind that opt in: none without permission to list them.
 func (r *reloads) asking(ctx context.Context, kind workload, namespace string) (names []types.NamespacedName, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.kind)
@@ -208,8 +208,8 @@ func (r *reloads) asking(ctx context.Context, kind workload, namespace string) (
 	return names, nil
 }
 
-// mark writes the marks of a workload, and with them what rolls it. One that somebody has
-// written since it was read is a conflict: two replicas never roll it for one change.
+// mark writes the marks of a workload together with the restart. A write by another client since
+// the workload was read is a conflict, so that two replicas never restart it for one change.
 func (r *reloads) mark(ctx context.Context, kind workload, o client.Object, next marks, rolls []string) error {
 	if maps.Equal(next, marksOf(o)) {
 		return nil

@@ -99,7 +99,7 @@ func (d *desk) rolls() float64 {
 	return testutil.ToFloat64(d.metrics.reloads.WithLabelValues("Deployment"))
 }
 
-// Defect D5: the stream and the poll have one count of changes, and roll once for each.
+// Defect D5: the stream and the poll share one count of changes, and restart once for each.
 func TestReloadRollsOnceForEachChange(t *testing.T) {
 	d := newDesk(t, appSecret(), deploymentOf("app", using["envFrom"], reloading),
 		deploymentOf("unasked", using["envFrom"], nil), deploymentOf("unconcerned", corev1.PodSpec{}, reloading))
@@ -122,7 +122,7 @@ func TestReloadRollsOnceForEachChange(t *testing.T) {
 	require.Empty(t, d.rolled("unconcerned"))
 }
 
-// What happens in between neither loses a roll nor repeats it.
+// A crash neither loses nor repeats a restart.
 func TestReloadAfterACrash(t *testing.T) {
 	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
@@ -167,8 +167,8 @@ func TestReloadIsNotForWhatAUserChanges(t *testing.T) {
 	require.Equal(t, 1.0, d.rolls())
 }
 
-// Whoever may edit a Secret rolls nothing by what the controllers have noted on it, nor by
-// writing such a note on a Secret that is not synced.
+// A user who may edit a Secret cannot restart workloads by changing the controllers' record on
+// it, nor by writing such a record on a Secret that is not synced.
 func TestReloadIsNotForARecordThatAUserWrites(t *testing.T) {
 	d := newDesk(t, appSecret(), deploymentOf("app", using["env"], reloading))
 	d.server.set(backend, "KEY", "one")
@@ -209,7 +209,7 @@ func TestReloadByTwoReplicas(t *testing.T) {
 	d.sync()
 	other := d.replica()
 	other.reloads.filled(t.Context(), appSecretsKey, readRecord(d.secret().Annotations).Changed)
-	d.before = func() { // the other one comes first
+	d.before = func() { // the other replica is first
 		_, err := other.reloads.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Name: "default"}})
 		require.NoError(t, err)
 	}

@@ -18,12 +18,12 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
 )
 
-// secretManager owns what is written to annotated Secrets.
+// secretManager is the field manager for annotated Secrets.
 const secretManager = "lintel-zopp-secret"
 
-// secretReconciler fills the Secrets whose annotations ask for it. It reads a Secret itself
-// before it decides anything, and remembers nothing that is needed: what it writes is
-// compared with what is there.
+// secretReconciler fills the Secrets that request it by annotations. It reads a Secret before
+// each decision and relies on no state in memory: it compares the desired with the actual
+// Secret.
 type secretReconciler struct {
 	filler
 	admit builtin.Admitter
@@ -48,8 +48,8 @@ func (r *secretReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 	return object.Result(r.carryOut(ctx, secret))
 }
 
-// carryOut brings a Secret to what its annotations ask for. again is when it is looked at
-// again without a reason.
+// carryOut reconciles a Secret with its annotations. again is the delay before the next
+// reconciliation without an event.
 func (r *secretReconciler) carryOut(ctx context.Context, secret *corev1.Secret) (again time.Duration, err error) {
 	u, request := secretUser(client.ObjectKeyFromObject(secret)), rules.Read(secret.Annotations)
 	if !secret.DeletionTimestamp.IsZero() {
@@ -76,8 +76,9 @@ func withoutValues(secret *corev1.Secret) *corev1.Secret {
 	return &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: secret.ObjectMeta, Type: secret.Type, Immutable: secret.Immutable}
 }
 
-// deny says why nothing is synced any more. What a Secret says that was made for a
-// ZoppSecretSync is for that one to write, or each would write over the other for ever.
+// deny reports why the Secret is no longer synced. The status of a Secret that was created for a
+// ZoppSecretSync is written by that controller only, or the two would overwrite each other
+// forever.
 func (r *secretReconciler) deny(ctx context.Context, secret *corev1.Secret, request rules.Request, message string) error {
 	if secret.Labels[ownerLabel] != "" && !isOurs(secret, secretManager) {
 		return nil
@@ -89,7 +90,7 @@ func (r *secretReconciler) deny(ctx context.Context, secret *corev1.Secret, requ
 	return err
 }
 
-// fill has a Secret hold what its sources have.
+// fill writes the contents of the sources to a Secret.
 func (r *secretReconciler) fill(ctx context.Context, u user, secret *corev1.Secret, request rules.Request) (again time.Duration, err error) {
 	have := holding(secret, secretManager)
 	if have.legacy {
@@ -111,8 +112,7 @@ func (r *secretReconciler) fill(ctx context.Context, u user, secret *corev1.Secr
 	return is.again, nil
 }
 
-// end leaves a Secret that is to be synced no more, without the keys that were zopp's where
-// it has asked for that.
+// end ends the sync of a Secret. It removes the keys from zopp if the Secret requested that.
 func (r *secretReconciler) end(ctx context.Context, secret *corev1.Secret, request rules.Request) error {
 	if !isOurs(secret, secretManager) {
 		r.forget(client.ObjectKeyFromObject(secret))

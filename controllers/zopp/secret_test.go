@@ -27,7 +27,7 @@ import (
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
-// desk is a reconciler with a server that does as it is told, and what was written.
+// desk is a reconciler with a scripted server, and records the writes.
 type desk struct {
 	*secretReconciler
 	t       *testing.T
@@ -54,7 +54,7 @@ func newDesk(t *testing.T, objects ...client.Object) *desk {
 		return err
 	}
 	scheme := runtime.NewScheme()
-	// Not all of clientgoscheme: the client goes through the scheme at each write.
+	// Not all of clientgoscheme: the client iterates over the scheme at each write.
 	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme} {
 		require.NoError(t, add(scheme))
 	}
@@ -95,7 +95,7 @@ func (d *desk) replica() *secretReconciler {
 	return &secretReconciler{filler{newWriter(d.client, secretManager, counted), d.client, h, reloads, d.sent}, d.verdict}
 }
 
-// verdict is what the rules say.
+// verdict returns the scripted verdict of the rules.
 func (d *desk) verdict(_ context.Context, object builtin.Object) (builtin.Verdict, error) {
 	if secret, is := object.(*corev1.Secret); is {
 		require.Empty(d.t, secret.Data, "rules see no values")
@@ -129,7 +129,7 @@ func (d *desk) sync() {
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// readAll reads all environments in use afresh, and is who uses them.
+// readAll reads all environments in use again, and returns their users.
 func (d *desk) readAll() map[user][]store.Environment {
 	uses := d.hub.usesNow()
 	for _, used := range uses {
@@ -197,8 +197,8 @@ func TestSecretIsFilled(t *testing.T) {
 	require.Empty(t, d.told(), "no Event for a change")
 }
 
-// Defects D3 and D8: what has not changed is not written, by replicas that know nothing
-// either.
+// Defects D3 and D8: an unchanged Secret is not written, even by a replica without a record of
+// it.
 func TestSecretIsWrittenOnce(t *testing.T) {
 	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
@@ -219,7 +219,7 @@ func TestSecretLosesWhatZoppHasNoMoreAndKeepsTheUsersKeys(t *testing.T) {
 	d.sync()
 	d.edit(func(s *corev1.Secret) { s.Data["USERS"] = []byte("own") })
 	d.server.unset(backend, "OLD")
-	d.secretReconciler = d.replica() // it happened while nobody looked
+	d.secretReconciler = d.replica() // it happened while no replica ran
 	d.sync()
 	require.Equal(t, values{"KEY": "one", "USERS": "own"}, d.data())
 }
@@ -329,7 +329,8 @@ func TestSecretIsDenied(t *testing.T) {
 	require.Equal(t, values{"KEY": "two"}, d.data())
 }
 
-// What was made for a ZoppSecretSync has its outcome: two that write theirs would never end.
+// A Secret that was created for a ZoppSecretSync has the outcome of that: two controllers that
+// write theirs would never stop.
 func TestSecretOfAZoppSecretSyncIsDenied(t *testing.T) {
 	secret := appSecret()
 	secret.Labels = values{ownerLabel: "uid"}
@@ -421,8 +422,7 @@ func TestSecretKeepsWhatANewerLeaderHasWritten(t *testing.T) {
 	require.Equal(t, values{"KEY": "four"}, d.data())
 }
 
-// Defects D6 and D16: an environment that was made anew is read as it is, whatever its
-// version.
+// Defects D6 and D16: a re-created environment is read as it is, with any version.
 func TestSecretOfAnEnvironmentThatWasMadeAnew(t *testing.T) {
 	d := newDesk(t, appSecret())
 	d.server.remake(backend, "a")
@@ -464,7 +464,7 @@ func TestSecretThatSomebodyElseWritesMeanwhile(t *testing.T) {
 	require.Equal(t, 2.0, testutil.ToFloat64(d.metrics.writes))
 }
 
-// Values stand nowhere but in data.
+// Only the data of a Secret contains values.
 func TestSecretTellsNoValue(t *testing.T) {
 	d := newDesk(t, appSecret())
 	const value = "hunter2-hunter2"
@@ -481,7 +481,7 @@ func TestSecretTellsNoValue(t *testing.T) {
 	require.Equal(t, values{"KEY": value}, d.data())
 }
 
-// What the API server does not take is said on the Secret, which keeps its values.
+// A rejection by the API server is reported on the Secret, which keeps its values.
 func TestSecretThatTheAPIServerRefuses(t *testing.T) {
 	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")

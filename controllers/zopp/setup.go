@@ -25,22 +25,22 @@ import (
 // workers is how many objects of a kind are carried at a time.
 const workers = 8
 
-// options are what the controllers of this package need.
+// options are the dependencies of the controllers in this package.
 type options struct {
 	// store is where values are read.
 	store *store.Store
-	// pollInterval is how often an environment is read that says nothing.
+	// pollInterval is how often an environment without events is read.
 	pollInterval time.Duration
-	// admit is asked before anything is read for an object.
+	// admit evaluates the rules before anything is read for an object.
 	admit rules.Admitter
-	// events receives what changes about objects.
+	// events records Events about objects.
 	events events.EventRecorder
-	// secretSyncs says whether ZoppSecretSyncs are carried out, and reload whether workloads
-	// are rolled. Where they are not, their kinds and permissions may be missing.
+	// secretSyncs enables the controller of ZoppSecretSyncs, and reload the restart of
+	// workloads. Where they are disabled, their kinds and permissions may be missing.
 	secretSyncs, reload bool
 }
 
-// reader is a store as the hub asks it.
+// reader adapts a store to the hub.
 type reader struct{ *store.Store }
 
 // Watch implements server.
@@ -48,7 +48,7 @@ func (r reader) Watch(ctx context.Context, environment store.Environment) (strea
 	return r.Store.Watch(ctx, environment)
 }
 
-// woken are the objects of one controller that are to be looked at.
+// woken receives the objects of one controller that must be reconciled.
 type woken chan event.TypedGenericEvent[user]
 
 func (w woken) source() source.Source {
@@ -57,7 +57,7 @@ func (w woken) source() source.Source {
 	}))
 }
 
-// wake has an object looked at by the controller of its kind.
+// wake enqueues an object at the controller of its kind.
 func wake(kinds map[string]woken) func(context.Context, user) {
 	return func(ctx context.Context, u user) {
 		select {
@@ -103,7 +103,7 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 	return errors.Join(errs...)
 }
 
-// setup is what each controller is added with.
+// setup holds the shared dependencies of the controllers.
 type setup struct {
 	mgr     system.Manager
 	cluster cluster.Cluster
@@ -114,12 +114,12 @@ type setup struct {
 func (s setup) addSecrets(r *secretReconciler, woken woken) error {
 	sources := []source.Source{
 		object.Mapped(s.cluster, object.MetadataOf(object.SecretKind), itself, annotated()),
-		// A permission that is given or withdrawn.
+		// A permission that is granted or withdrawn.
 		object.Mapped(s.cluster, &corev1.Namespace{}, s.watches.secretsIn, permissionChanged()),
 		woken.source(),
 	}
 	if s.options.secretSyncs {
-		// One that fills the Secret, or does no more.
+		// A ZoppSecretSync that fills the Secret, or no longer does.
 		sources = append(sources, object.Mapped(s.cluster, &v1alpha1.ZoppSecretSync{}, secretOf, object.Updates(askedAnew)))
 	}
 	return object.Control(s.mgr, secretManager, workers, r, sources...)
@@ -128,9 +128,9 @@ func (s setup) addSecrets(r *secretReconciler, woken woken) error {
 func (s setup) addSyncs(r *syncReconciler, woken woken) error {
 	return object.Control(s.mgr, syncManager, workers, r,
 		object.Self(s.cluster, &v1alpha1.ZoppSecretSync{}, object.Updates(askedAnew)),
-		// Another that names the same Secret, or does no more.
+		// Another ZoppSecretSync that names the same Secret, or no longer does.
 		object.Mapped(s.cluster, &v1alpha1.ZoppSecretSync{}, s.watches.syncsBeside, object.Updates(askedAnew)),
-		// The Secret itself, or somebody else's of its name.
+		// The Secret itself, or a foreign one with its name.
 		object.Mapped(s.cluster, object.MetadataOf(object.SecretKind), s.watches.syncsOf),
 		object.Mapped(s.cluster, &corev1.Namespace{}, s.watches.syncsIn, permissionChanged()),
 		woken.source())

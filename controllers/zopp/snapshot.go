@@ -10,15 +10,15 @@ import (
 	"github.com/lintel-policy/lintel/controllers/zopp/store"
 )
 
-// outageGrace is how long a server may be away before it is told of: one that is restarted
-// need not be written into every Secret, and taken out again.
+// outageGrace is how long a server may be unreachable before the outage is reported: a restart
+// of the server is not worth two writes to every Secret.
 const outageGrace = 10 * time.Second
 
-// snapshot is what is known of an environment at one time. It is never changed.
+// snapshot is the immutable known state of an environment at one time.
 type snapshot struct {
 	// contents are those that were read last: nil where none were yet.
 	contents *store.Contents
-	// began is when they were asked for.
+	// began is when the read started.
 	began time.Time
 	// noticed is when the event came that led to them: zero where none did.
 	noticed time.Time
@@ -53,8 +53,8 @@ func (s *snapshot) read(contents *store.Contents, began, noticed time.Time) *sna
 	return &snapshot{contents: contents, began: began, noticed: noticed}
 }
 
-// failed is the snapshot after an attempt that has failed, as all have since found began. An
-// outage that has just begun is not told of yet, where there are contents.
+// failed returns the snapshot after a failed attempt, where all attempts have failed since found
+// began. An outage that has just begun is not reported yet where there are contents.
 func (s *snapshot) failed(found *failure, now time.Time) *snapshot {
 	next := snapshot{}
 	if s != nil {
@@ -69,10 +69,10 @@ func (s *snapshot) failed(found *failure, now time.Time) *snapshot {
 	return &next
 }
 
-// isOutage says whether it passes with the server's return.
+// isOutage reports whether the failure ends with the server's return.
 func (f *failure) isOutage() bool { return f.reason == string(store.ReasonUnreachable) }
 
-// changed says whether those who use an environment are to look.
+// changed reports whether the users of an environment must be enqueued.
 func changed(was, is *snapshot) bool {
 	switch {
 	case was == nil || is == nil:
@@ -85,7 +85,7 @@ func changed(was, is *snapshot) bool {
 	return !sameContents(was.contents, is.contents)
 }
 
-// sameContents compares what a Secret is made of: not the versions.
+// sameContents compares the values for a Secret, without versions.
 func sameContents(a, b *store.Contents) bool {
 	if a == nil || b == nil {
 		return a == b

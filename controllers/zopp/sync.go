@@ -21,18 +21,17 @@ import (
 )
 
 const (
-	// syncManager owns what is written for ZoppSecretSyncs.
+	// syncManager is the field manager for ZoppSecretSyncs.
 	syncManager = "lintel-zopp-secretsync"
-	// ownerLabel is on a Secret the uid of the ZoppSecretSync that it was made for, and
-	// ownerAnnotation is its name, for people: owner references do not reach other
-	// namespaces.
+	// ownerLabel holds the uid of the ZoppSecretSync that a Secret was created for, and
+	// ownerAnnotation its name, for users: owner references do not work across namespaces.
 	ownerLabel      = v1alpha1.GroupName + "/secretsync-uid"
 	ownerAnnotation = v1alpha1.GroupName + "/secretsync"
 	// managedByLabel is on such a Secret as the original operator sets it.
 	managedByLabel = "app.kubernetes.io/managed-by"
 )
 
-// syncReconciler fills the Secrets that ZoppSecretSyncs name, which it makes.
+// syncReconciler creates and fills the Secrets that ZoppSecretSyncs name.
 type syncReconciler struct {
 	filler
 	client client.Client
@@ -107,12 +106,12 @@ func (r *syncReconciler) carry(ctx context.Context, u user, sync *v1alpha1.ZoppS
 	return facts, err
 }
 
-// deny says on the Secret, where it was made before, why its values are followed no more.
+// deny reports on the Secret, if it exists, why its values are no longer synced.
 func (r *syncReconciler) deny(ctx context.Context, sync *v1alpha1.ZoppSecretSync, message string) error {
 	name, secret := targetOf(sync), &corev1.Secret{}
 	err := r.live.Get(ctx, name, secret)
 	switch {
-	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err): // in a namespace without permissions nothing was made
+	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err): // in a namespace without permissions nothing was created
 		return nil
 	case err != nil:
 		return fmt.Errorf("reading Secret %s: %w", name, err)
@@ -128,7 +127,7 @@ func (r *syncReconciler) deny(ctx context.Context, sync *v1alpha1.ZoppSecretSync
 	return err
 }
 
-// as has a Secret keep what it has of what is wanted, and get nothing that was denied.
+// as keeps the existing keys that are still desired, and adds none that was denied.
 func as(has, wanted map[string]string) {
 	maps.DeleteFunc(wanted, func(name, _ string) bool { _, there := has[name]; return !there })
 	for name := range wanted {
@@ -136,22 +135,23 @@ func as(has, wanted map[string]string) {
 	}
 }
 
-// isMadeFor says whether a Secret is that of a ZoppSecretSync, which may write and delete it.
+// isMadeFor reports whether a Secret was created for a ZoppSecretSync, which may then write and
+// delete it.
 func isMadeFor(sync *v1alpha1.ZoppSecretSync) object.Ours {
 	return func(secret client.Object) bool {
 		return metav1.IsControlledBy(secret, sync) || secret.GetLabels()[ownerLabel] == string(sync.UID)
 	}
 }
 
-// isLegacyOf says whether the original operator has made a Secret, which nobody else controls,
-// in the namespace of the ZoppSecretSync that names it.
+// isLegacyOf reports whether a Secret was created by the original operator and has no other
+// controller, in the namespace of the ZoppSecretSync that names it.
 func isLegacyOf(sync *v1alpha1.ZoppSecretSync, secret *corev1.Secret) bool {
 	return secret.Namespace == sync.Namespace && metav1.GetControllerOf(secret) == nil && secret.Labels[ownerLabel] == "" &&
 		secret.Annotations[v1alpha1.ManagedAnnotation] == "true" && secret.Labels[managedByLabel] == legacyManager
 }
 
-// fill reads the Secret, and has it hold what the sources have. One that is somebody else's
-// is an *object.Foreign.
+// fill reads the Secret and writes the contents of the sources to it. A Secret with another
+// owner is an *object.Foreign error.
 func (r *syncReconciler) fill(ctx context.Context, u user, sync *v1alpha1.ZoppSecretSync, facts *syncFacts) error {
 	name, secret := targetOf(sync), &corev1.Secret{}
 	err := r.live.Get(ctx, name, secret)
@@ -164,7 +164,7 @@ func (r *syncReconciler) fill(ctx context.Context, u user, sync *v1alpha1.ZoppSe
 	case !isMadeFor(sync)(secret) && !isLegacyOf(sync, secret):
 		return &object.Foreign{Kind: "Secret", NamespacedName: name}
 	case !secret.DeletionTimestamp.IsZero():
-		return nil // it is made again when it is gone
+		return nil // it is created again after its deletion
 	}
 	have := holding(secret, syncManager)
 	if have.legacy {
@@ -180,7 +180,7 @@ func (r *syncReconciler) fill(ctx context.Context, u user, sync *v1alpha1.ZoppSe
 	case err != nil || !is.ready:
 		return err
 	case absent && is.kept:
-		return nil // there is nothing to make it of
+		return nil // no values are known yet
 	}
 	var e effect
 	if absent {
@@ -193,7 +193,7 @@ func (r *syncReconciler) fill(ctx context.Context, u user, sync *v1alpha1.ZoppSe
 	return err
 }
 
-// extrasOf are what a Secret has for a ZoppSecretSync beside its values.
+// extrasOf returns the metadata of a Secret that was created for a ZoppSecretSync.
 func extrasOf(sync *v1alpha1.ZoppSecretSync) extras {
 	more := extras{labels: map[string]string{}, annotations: map[string]string{}}
 	maps.Copy(more.labels, sync.Spec.Target.Labels)
@@ -220,7 +220,7 @@ func (r *syncReconciler) leave(ctx context.Context, sync *v1alpha1.ZoppSecretSyn
 	return r.delete(ctx, sync, name)
 }
 
-// remove deletes the Secrets of a ZoppSecretSync that is deleted, and lets it go.
+// remove deletes the Secrets of a deleted ZoppSecretSync, and removes its finalizer.
 func (r *syncReconciler) remove(ctx context.Context, sync *v1alpha1.ZoppSecretSync) error {
 	if !controllerutil.ContainsFinalizer(sync, v1alpha1.Finalizer) {
 		return nil // the garbage collector does the rest
@@ -234,7 +234,7 @@ func (r *syncReconciler) remove(ctx context.Context, sync *v1alpha1.ZoppSecretSy
 	return r.reporter().SetFinalizer(ctx, sync, controllerutil.RemoveFinalizer)
 }
 
-// delete deletes a Secret, if it was made for a ZoppSecretSync.
+// delete deletes a Secret if it was created for a ZoppSecretSync.
 func (r *syncReconciler) delete(ctx context.Context, sync *v1alpha1.ZoppSecretSync, name client.ObjectKey) error {
 	secret := &corev1.Secret{}
 	err := r.live.Get(ctx, name, secret)

@@ -51,7 +51,7 @@ func newOffice(t *testing.T, objects ...client.Object) *office {
 	return o
 }
 
-// restart has another replica go on.
+// restart replaces the replica.
 func (o *office) restart() {
 	r := o.desk.replica()
 	r.manager = syncManager
@@ -70,7 +70,7 @@ func (o *office) reconcile() *v1alpha1.ZoppSecretSync {
 	return o.stored()
 }
 
-// stored is the ZoppSecretSync: nil where it is gone.
+// stored returns the ZoppSecretSync: nil after its deletion.
 func (o *office) stored() *v1alpha1.ZoppSecretSync {
 	o.t.Helper()
 	sync := &v1alpha1.ZoppSecretSync{}
@@ -123,8 +123,8 @@ func TestSyncMakesItsSecret(t *testing.T) {
 	require.Equal(t, values{"OTHER": "two"}, texts(o.secretIn("default").Data))
 }
 
-// Defects D8 and D9: what has not changed is not written, and nothing is rolled for it;
-// transition times move with transitions only.
+// Defects D8 and D9: nothing is written and no workload is restarted if nothing has changed;
+// transition times change with transitions only.
 func TestSyncWritesNothingAtRest(t *testing.T) {
 	o := newOffice(t, syncInto(""), deploymentOf("app", using["envFrom"], reloading))
 	o.server.set(backend, "KEY", "one")
@@ -147,7 +147,7 @@ func TestSyncWritesNothingAtRest(t *testing.T) {
 	require.EqualValues(t, 2, after.Status.LastSyncVersion)
 }
 
-// Defect D10: a Secret that is deleted or edited is as it was, at once.
+// Defect D10: a Secret that is deleted or edited is restored immediately.
 func TestSyncHasItsSecretBack(t *testing.T) {
 	o := newOffice(t, syncInto(""))
 	o.server.set(backend, "KEY", "one")
@@ -164,7 +164,7 @@ func TestSyncHasItsSecretBack(t *testing.T) {
 	require.Equal(t, "web", o.secretIn("default").Labels["team"])
 }
 
-// Defect D12: somebody else's Secret is left alone, and the status says so.
+// Defect D12: a foreign Secret is left alone, and the status reports it.
 func TestSyncLeavesAForeignSecretAlone(t *testing.T) {
 	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "app-secrets", Labels: values{ownerLabel: "another"}}, Data: bytesOf(values{"KEY": "own"})}
 	o := newOffice(t, syncInto(""), foreign)
@@ -192,8 +192,8 @@ func TestSyncTakesOverWhatTheOriginalOperatorMade(t *testing.T) {
 	require.True(t, metav1.IsControlledBy(o.secretIn("default"), o.stored()))
 }
 
-// Defect D13: what is in another namespace goes with a finalizer, since owner references do
-// not reach it.
+// Defect D13: a finalizer deletes the Secret in another namespace, since owner references do not
+// work across namespaces.
 func TestSyncIntoAnotherNamespace(t *testing.T) {
 	o := newOffice(t, syncInto("shop"))
 	o.server.set(backend, "KEY", "one")
@@ -215,7 +215,7 @@ func TestSyncThatIsDeletedLeavesAForeignSecret(t *testing.T) {
 	o.server.set(backend, "KEY", "one")
 	sync := o.reconcile()
 	secret := o.secretIn("shop")
-	delete(secret.Labels, ownerLabel) // somebody has made it theirs
+	delete(secret.Labels, ownerLabel) // another owner has adopted it
 	require.NoError(t, o.desk.client.Update(t.Context(), secret))
 	require.NoError(t, o.desk.client.Delete(t.Context(), sync))
 	require.Nil(t, o.reconcile())
@@ -260,7 +260,7 @@ func TestSyncIsDenied(t *testing.T) {
 	require.False(t, meta.IsStatusConditionTrue(sync.Status.Conditions, v1alpha1.ConditionStalled))
 }
 
-// A Secret whose permission is withdrawn says so where people look, and keeps its values.
+// A Secret whose permission is withdrawn reports it in its annotations, and keeps its values.
 func TestSyncThatIsDeniedLater(t *testing.T) {
 	for _, namespace := range []string{"default", "shop"} {
 		t.Run(namespace, func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestSyncThatIsDeniedLater(t *testing.T) {
 	}
 }
 
-// Somebody else's Secret is not told of a denial.
+// A denial is not written to a foreign Secret.
 func TestSyncThatIsDeniedLeavesAForeignSecretAlone(t *testing.T) {
 	o := newOffice(t, syncInto(""), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "app-secrets"}})
 	o.denied = "no"
@@ -298,7 +298,7 @@ func TestSyncThatIsDeniedLeavesAForeignSecretAlone(t *testing.T) {
 	require.Equal(t, before, o.secretIn("default").ResourceVersion)
 }
 
-// Nothing is made of an environment that cannot be read.
+// No Secret is created from an environment that cannot be read.
 func TestSyncOfWhatCannotBeRead(t *testing.T) {
 	for reason, is := range map[store.Reason]string{
 		store.ReasonUnreachable: "ConnectionFailed", store.ReasonServerFailed: "ConnectionFailed",

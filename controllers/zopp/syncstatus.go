@@ -12,26 +12,26 @@ import (
 	"github.com/lintel-policy/lintel/controllers/zopp/store"
 )
 
-// Reasons of conditions, beside those of the API.
+// Reasons of conditions, in addition to those of the API.
 const (
 	reasonAdmitted = "Admitted"
 	reasonPending  = "Pending"
 	reasonNotOwned = "NotOwned"
 )
 
-// syncFacts are what the status of a ZoppSecretSync is computed from.
+// syncFacts is the input for the status of a ZoppSecretSync.
 type syncFacts struct {
-	// denied is what the rules say against it.
+	// denied is the denial of the rules, if any.
 	denied string
-	// foreign is somebody else's Secret, where its own would stand.
+	// foreign is a Secret of another owner with the name of the desired one.
 	foreign *object.Foreign
-	// found is what the Secret is to hold. exists says that there is one, and written that
-	// its values were changed.
+	// found is the desired state of the Secret. exists reports that the Secret exists, and
+	// written that its values were changed.
 	found
 	exists, written bool
 }
 
-// syncStatus is what a ZoppSecretSync says next. Nothing in it changes by itself.
+// syncStatus returns the next status of a ZoppSecretSync. It changes only with its input.
 func syncStatus(sync *v1alpha1.ZoppSecretSync, f syncFacts, now time.Time) v1alpha1.ZoppSecretSyncStatus {
 	next := *sync.Status.DeepCopy()
 	next.ObservedGeneration = sync.Generation
@@ -58,8 +58,8 @@ func syncStatus(sync *v1alpha1.ZoppSecretSync, f syncFacts, now time.Time) v1alp
 	return next
 }
 
-// failed says why the Secret is not as it is to be. stalled says that somebody has to change
-// something.
+// failed reports why the Secret differs from the desired state. stalled means that a user has to
+// change something.
 func failed(c object.Conditions, reason, message string, stalled bool) {
 	c.Set(v1alpha1.ConditionReady, false, reason, message)
 	if stalled {
@@ -69,7 +69,7 @@ func failed(c object.Conditions, reason, message string, stalled bool) {
 	}
 }
 
-// filled says what became of the Secret.
+// filled reports the result of a sync.
 func filled(next *v1alpha1.ZoppSecretSyncStatus, c object.Conditions, sync *v1alpha1.ZoppSecretSync, f syncFacts, now time.Time) {
 	if f.exists {
 		name := targetOf(sync)

@@ -11,12 +11,12 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 )
 
-// askedAnew passes changes of what a ZoppSecretSync asks for, and not its status.
+// askedAnew passes changes of a ZoppSecretSync's request, and drops those of its status.
 func askedAnew(was, is *v1alpha1.ZoppSecretSync) bool {
 	return was.Generation != is.Generation || was.UID != is.UID || was.DeletionTimestamp.IsZero() != is.DeletionTimestamp.IsZero()
 }
 
-// secretOf is the Secret that a ZoppSecretSync fills, whose annotations may ask for the same.
+// secretOf returns the Secret that a ZoppSecretSync fills. Its annotations may request the same.
 func secretOf(_ context.Context, sync *v1alpha1.ZoppSecretSync) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: targetOf(sync)}}
 }

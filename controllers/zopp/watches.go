@@ -19,14 +19,14 @@ import (
 // metadata is that of an object, as caches have it.
 type metadata = metav1.PartialObjectMetadata
 
-// watches say whom a change concerns.
+// watches map a change to the affected objects.
 type watches struct{ cached client.Reader }
 
 func itself(_ context.Context, object *metadata) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(object)}}
 }
 
-// concernsZopp says whether an object has an annotation of zopp's.
+// concernsZopp reports whether an object has a zopp annotation.
 func concernsZopp(object *metadata) bool {
 	for name := range object.Annotations {
 		if strings.HasPrefix(name, v1alpha1.GroupName+"/") {
@@ -36,8 +36,8 @@ func concernsZopp(object *metadata) bool {
 	return false
 }
 
-// annotated passes what happens to objects with annotations of zopp's, up to the loss of the
-// last.
+// annotated passes events of objects with zopp annotations, including the removal of the last
+// one.
 func annotated() predicate.TypedPredicate[*metadata] {
 	return predicate.TypedFuncs[*metadata]{
 		CreateFunc: func(e event.TypedCreateEvent[*metadata]) bool { return concernsZopp(e.Object) },
@@ -49,8 +49,8 @@ func annotated() predicate.TypedPredicate[*metadata] {
 	}
 }
 
-// permissionChanged passes Namespaces whose annotations of zopp's change. What is there at
-// the start is looked at anyway.
+// permissionChanged passes Namespaces whose zopp annotations change. Namespaces that exist at
+// startup are evaluated anyway.
 func permissionChanged() predicate.TypedPredicate[*corev1.Namespace] {
 	return predicate.TypedFuncs[*corev1.Namespace]{
 		CreateFunc: func(event.TypedCreateEvent[*corev1.Namespace]) bool { return false },
@@ -61,7 +61,7 @@ func permissionChanged() predicate.TypedPredicate[*corev1.Namespace] {
 	}
 }
 
-// permissions are what a Namespace says of zopp.
+// permissions returns the zopp annotations of a Namespace.
 func permissions(namespace *corev1.Namespace) map[string]string {
 	said := map[string]string{}
 	for _, name := range []string{v1alpha1.AllowedSourcesAnnotation, v1alpha1.AcceptFromNamespacesAnnotation} {
@@ -72,7 +72,7 @@ func permissions(namespace *corev1.Namespace) map[string]string {
 	return said
 }
 
-// secretsIn are the Secrets of a Namespace that ask for something, or did.
+// secretsIn returns the Secrets of a Namespace that request a sync, or did.
 func (w watches) secretsIn(ctx context.Context, namespace *corev1.Namespace) []reconcile.Request {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(object.SecretKind)

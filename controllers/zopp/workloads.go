@@ -8,7 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// workload is a kind whose Pods come from a template, and are replaced when that changes.
+// workload is a kind whose Pods are created from a template, and replaced when the template
+// changes.
 type workload struct {
 	kind schema.GroupVersionKind
 	// empty is an object of the kind, and template that of one.
@@ -33,8 +34,8 @@ func workloadOf[T any, P interface {
 	}
 }
 
-// secretsOf are the names of the Secrets that Pods of a template use, in every way but by
-// asking the API server.
+// secretsOf returns the names of the Secrets that Pods of a template reference. It does not
+// cover reads through the API server.
 func secretsOf(template *corev1.PodTemplateSpec) sets.Set[string] {
 	names := sets.New[string]()
 	for _, pull := range template.Spec.ImagePullSecrets {

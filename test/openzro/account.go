@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Account is a tenant of the server: what one has, no other sees.
+// Account is a tenant of the server, isolated from all others.
 type Account struct {
 	// Name is unique at the server, and what calls are counted by.
 	Name string
@@ -46,8 +46,8 @@ func (s *Server) AddAccount(name string) *Account {
 	return a
 }
 
-// AddToken adds a user, and is a token of theirs. A service reads everything, whatever its
-// role; a person with the role user reads nothing.
+// AddToken adds a user, and returns their token. A service reads everything, with any role; a
+// person with the role user reads nothing.
 func (a *Account) AddToken(role Role, service bool) string {
 	a.server.mu.Lock()
 	defer a.server.mu.Unlock()
@@ -68,7 +68,7 @@ func (a *Account) Revoke(token string) {
 	}
 }
 
-// AddGroup adds a group, whoever issued it: api, jwt or integration.
+// AddGroup adds a group with an issuer: api, jwt or integration.
 func (a *Account) AddGroup(name, issued string) (id string) {
 	return inspect(a, func() string {
 		added := &group{id: newID(), name: name, issued: issued}

@@ -170,8 +170,8 @@ type Onboarding struct {
 	SignupFormPending     bool `json:"signup_form_pending"`
 }
 
-// Settings are those of an account. A write replaces all of them: what it leaves out is
-// reset, but for the two about MFA and the filter of ports. Times are in seconds.
+// Settings are the settings of an account. A write replaces all of them: omitted settings are
+// reset, except for the two about MFA and the filter of ports. Times are in seconds.
 type Settings struct {
 	PeerLoginExpirationEnabled      bool           `json:"peer_login_expiration_enabled"`
 	PeerLoginExpiration             int            `json:"peer_login_expiration"`

@@ -42,14 +42,14 @@ func write(w http.ResponseWriter, answer any, err error) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// request is a call of somebody who may make it.
+// request is an authorized call.
 type request struct {
 	*http.Request
 	account *Account
 	user    *user
 }
 
-// decode reads the body, strictly in types only: what it does not know it ignores.
+// decode reads the body with strict types, but ignores unknown fields.
 func (r *request) decode(into any) error {
 	if json.NewDecoder(r.Body).Decode(into) != nil {
 		return refuse(http.StatusBadRequest, "the body is not the JSON that is expected")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Call is what somebody asked. As a pattern, its empty fields stand for anything.
+// Call is a request to the server. As a pattern, its empty fields match anything.
 type Call struct {
 	// Account is the name of the account whose token was used, if it was a good one.
 	Account string
@@ -34,7 +34,7 @@ func (s *Server) callOf(r *http.Request) Call {
 	return call
 }
 
-// Calls are all calls so far, and how often each was made.
+// Calls returns all calls so far, with the number of each.
 func (s *Server) Calls() map[Call]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *Server) Writes(pattern Call) (count int) {
 	return count
 }
 
-// ForgetCalls begins to count anew.
+// ForgetCalls resets the counts.
 func (s *Server) ForgetCalls() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,7 +36,7 @@ func TestAGroupIsRenamed(t *testing.T) {
 	require.Equal(t, renamed, get[Group](t, "groups/"+group.ID))
 }
 
-// TestAPutOfAGroupEmptiesIt of what it does not name: defect Z1 of the original.
+// TestAPutOfAGroupEmptiesIt checks that omitted fields are emptied: defect Z1 of the original.
 func TestAPutOfAGroupEmptiesIt(t *testing.T) {
 	group, network := makeGroup(t), makeNetwork(t)
 	resource := makeResource(t, network, group.ID)
@@ -51,7 +51,7 @@ func TestAPutOfAGroupEmptiesIt(t *testing.T) {
 	require.Empty(t, get[Resource](t, "networks/"+network.ID+"/resources/"+resource.ID).Groups)
 }
 
-// TestAGroupTakesAnyResource: nobody asks whether there is one.
+// TestAGroupTakesAnyResource checks that the server does not check whether the resource exists.
 func TestAGroupTakesAnyResource(t *testing.T) {
 	group := create[Group](t, "groups", fields{"name": unique("group"), "resources": []Link{{unknown, "host"}}})
 	require.Equal(t, []Link{{unknown, "host"}}, group.Resources)

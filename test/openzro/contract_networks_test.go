@@ -116,8 +116,8 @@ func TestResources(t *testing.T) {
 	require.Equal(t, []Link{{resource.ID, "host"}}, get[Group](t, "groups/"+second.ID).Resources)
 }
 
-// TestAnotherNetwork: what is asked for in the wrong one is a fault of the server's, and a
-// write moves it there.
+// TestAnotherNetwork checks that reading an item through the wrong network is an internal error
+// of the server, and that a write moves it there.
 func TestAnotherNetwork(t *testing.T) {
 	network, other := makeNetwork(t), makeNetwork(t)
 	resource := makeResource(t, network)

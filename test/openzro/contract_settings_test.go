@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// keepSettings is the account, whose settings are after the test what they are now.
+// keepSettings returns the account, and restores its current settings after the test.
 func keepSettings(t *testing.T) AccountAnswer {
 	t.Helper()
 	whole := get[[]fields](t, "accounts")[0] // a real server has more settings than the double

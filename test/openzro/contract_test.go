@@ -119,7 +119,7 @@ func remove(t *testing.T, path string) {
 	})
 }
 
-// unique is a name that nobody else has at the server.
+// unique returns a name that is unique at the server.
 func unique(name string) string { return "contract-" + strings.ToLower(rand.Text()[:8]) + "-" + name }
 
 // unknown is an ID that nothing has.
@@ -161,7 +161,7 @@ func zoneOf(groups ...string) fields {
 	return fields{"name": name, "domain": name + ".example", "distribution_groups": groups}
 }
 
-// TestBodies: what is no JSON, or has wrong types, is refused before anything else.
+// TestBodies checks that invalid JSON and wrong types are rejected before anything else.
 func TestBodies(t *testing.T) {
 	group, network := makeGroup(t), makeNetwork(t)
 	zone := create[Zone](t, "dns/zones", zoneOf(group.ID))
@@ -210,7 +210,8 @@ func TestWhatIsMissing(t *testing.T) {
 	refused(t, http.StatusNotFound, http.MethodGet, "dns/zones/"+unknown+"/records", nil)
 }
 
-// TestDeletionsAnswerAnEmptyObject of JSON, and what is deleted is gone.
+// TestDeletionsAnswerAnEmptyObject checks that a deletion returns an empty JSON object, and that
+// the item is deleted.
 func TestDeletionsAnswerAnEmptyObject(t *testing.T) {
 	group, network := makeGroup(t), makeNetwork(t)
 	zone := create[Zone](t, "dns/zones", zoneOf(group.ID))

@@ -32,7 +32,8 @@ func TestTokensAndSchemes(t *testing.T) {
 	message(t, http.StatusUnauthorized, sendAs(t, "", http.MethodGet, "groups", nil), "no token")
 }
 
-// TestWhatTheServerDoesNotHave is no JSON, and nobody asks who is calling.
+// TestWhatTheServerDoesNotHave checks that the response for an unknown path is not JSON, and
+// does not depend on the caller.
 func TestWhatTheServerDoesNotHave(t *testing.T) {
 	for _, token := range []string{"", management.Token} {
 		for _, path := range []string{"services", "services/" + unknown, "reverse-proxies"} {

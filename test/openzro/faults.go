@@ -85,7 +85,7 @@ func Hang() Misbehaviour {
 	}
 }
 
-// LoseAnswer does what was asked and breaks the connection in place of an answer.
+// LoseAnswer processes the request and closes the connection without a response.
 func LoseAnswer() Misbehaviour {
 	return func(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 		next.ServeHTTP(httptest.NewRecorder(), r)

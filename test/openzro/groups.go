@@ -56,7 +56,7 @@ func (a *Account) groupNamed(name string) (found *group, ok bool) {
 // groupNamed is the one that the path names.
 func (r *request) groupNamed() (*group, error) { return named(r, r.account.groups, "group", "id") }
 
-// groupBody is what a group is made of. What it leaves out is emptied.
+// groupBody is the body of a write to a group. Omitted fields are emptied.
 type groupBody struct {
 	Name      string   `json:"name"`
 	Peers     []string `json:"peers"`
@@ -73,7 +73,7 @@ func (r *request) groupBody() (body groupBody, err error) {
 	return body, nil
 }
 
-// knowsPeers refuses peers that the account does not have. Nobody asks about resources.
+// knowsPeers rejects peers that the account does not have. The server does not check resources.
 func (a *Account) knowsPeers(ids []string) error {
 	for _, id := range ids {
 		if _, ok := find(a.peers, id); !ok {

@@ -138,7 +138,7 @@ func updateKey(r *request) (any, error) {
 	return found.masked(), nil
 }
 
-// ErrKeyRefused is why nobody enrols with a key.
+// ErrKeyRefused is the error of an enrolment with an unknown or invalid key.
 var ErrKeyRefused = errors.New("the setup key is not known or not valid")
 
 // Enrol lets a machine enrol with the text of a key, as a client does by another protocol.

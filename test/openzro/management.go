@@ -71,8 +71,8 @@ func (a Answer) Into(into any) error {
 	return nil
 }
 
-// Send calls the server as whoever has a token. The path is what follows /api/. A body
-// that is a string is sent as it is, and any other as JSON.
+// Send sends a request to the server with a token. The path is relative to /api/. A body that is
+// a string is sent unchanged, and any other as JSON.
 func (m *Management) Send(ctx context.Context, token, method, path string, body any) (Answer, error) {
 	content, err := encoded(body)
 	if err != nil {

@@ -48,7 +48,7 @@ func listResources(r *request) (any, error) {
 	return shown, nil
 }
 
-// resourceNamed is the one that the path names, in whatever network.
+// resourceNamed returns the resource that the path names, in any network.
 func (r *request) resourceNamed() (*resource, error) {
 	return named(r, r.account.resources, "resource", "id")
 }

@@ -34,7 +34,7 @@ func listRouters(r *request) (any, error) {
 	return shown, nil
 }
 
-// routerNamed is the one that the path names, in whatever network.
+// routerNamed returns the router that the path names, in any network.
 func (r *request) routerNamed() (*router, error) {
 	return named(r, r.account.routers, "router", "id")
 }
@@ -50,8 +50,8 @@ func getRouter(r *request) (any, error) {
 	return found.Router, nil
 }
 
-// routerBody is a router as it is asked for. Nobody asks whether its peer and groups exist,
-// whether it has both, or whether its metric is from 1 to 9999.
+// routerBody returns the router of a request. The server does not check whether its peer and
+// groups exist, whether it has both, or whether its metric is from 1 to 9999.
 func (r *request) routerBody() (*router, error) {
 	asked := &router{network: r.PathValue("network")}
 	if err := r.decode(&asked.Router); err != nil {
@@ -61,7 +61,7 @@ func (r *request) routerBody() (*router, error) {
 	return asked, err
 }
 
-// createRouter enables it, whatever it is asked.
+// createRouter always enables the router, even if the request does not.
 func createRouter(r *request) (any, error) {
 	added, err := r.routerBody()
 	if err != nil {

@@ -10,8 +10,8 @@ const prefix = "/api/"
 // handler answers a call. The lock is held.
 type handler func(*request) (any, error)
 
-// newRoutes are the paths that the server knows. For the others there is a 404 that is
-// no JSON, before anybody asks who is calling.
+// newRoutes returns the paths that the server knows. Other paths return a 404 that is not JSON,
+// before the caller is authenticated.
 func (s *Server) newRoutes() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, collection := range []map[string]handler{

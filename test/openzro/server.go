@@ -1,10 +1,10 @@
-// Package openzro is a double of openZro's management server for tests: as much of its
-// HTTP API as matters to those who manage groups, policies, setup keys, networks and DNS
-// zones through it, with several accounts, faults on demand, and a count of all calls.
+// Package openzro is a double of openZro's management server for tests. It implements the part
+// of the HTTP API that manages groups, policies, setup keys, networks and DNS zones, with
+// several accounts, injected faults, and a count of all calls.
 //
-// What it answers, a real server answers too: each rule is a case of the contract, which
-// is this package's tests. With OPENZRO_URL and OPENZRO_TOKEN, the address of a server and
-// the token of an administrator, they run against that one.
+// A real server gives the same responses: each rule is a case of the contract, which is this
+// package's tests. With OPENZRO_URL and OPENZRO_TOKEN, the address of a server and the token of
+// an administrator, they run against that server.
 package openzro
 
 import (
@@ -59,7 +59,7 @@ func New() *Server {
 	return s
 }
 
-// Stop ends it at once, with all that is under way. Its accounts stay.
+// Stop stops the server immediately, and closes all open connections. Its accounts stay.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	current := s.serving

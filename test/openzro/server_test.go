@@ -96,7 +96,8 @@ func TestAServerThatHangs(t *testing.T) {
 	require.Len(t, account.Groups(), 1)
 }
 
-// TestAStoppedServer comes back on its port, with what it had, and breaks what is under way.
+// TestAStoppedServer checks that a stopped server closes its connections, and can be started
+// again on its port with its former contents.
 func TestAStoppedServer(t *testing.T) {
 	m, account := double(t)
 	m.Double.Fault(Call{Route: "networks"}, 0, Hang())
@@ -132,8 +133,8 @@ func TestSomethingBehindOnesBack(t *testing.T) {
 	require.Equal(t, 1, account.Groups()[0].PeersCount)
 }
 
-// TestEnrolling is by another protocol, so it is no part of the contract: the keys of a
-// real server are used up by its clients.
+// TestEnrolling uses another protocol, so it is not part of the contract: the clients of a real
+// server use up its keys.
 func TestEnrolling(t *testing.T) {
 	m, account := double(t)
 	var group Group
@@ -156,9 +157,9 @@ func TestEnrolling(t *testing.T) {
 	require.Zero(t, account.Groups()[1].PeersCount, "a write without peers empties it")
 }
 
-// TestSettingsWithoutExtra break the connection: a real server fails in the midst of its
-// transaction, and answers nobody until it is started again. So no case of the contract
-// asks it.
+// TestSettingsWithoutExtra checks that the connection is closed: a real server fails inside its
+// transaction, and does not respond to any client until it is restarted. So the contract has no
+// such case.
 func TestSettingsWithoutExtra(t *testing.T) {
 	m, account := double(t)
 	_, err := m.Send(t.Context(), m.Token, http.MethodPut, "accounts/"+account.ID, fields{"settings": fields{"peer_login_expiration": 7200}})

@@ -43,7 +43,7 @@ func updateAccount(r *request) (any, error) {
 		return nil, err
 	}
 	if body.Settings.Extra == nil {
-		panic(http.ErrAbortHandler) // so the real one does, and with SQLite it answers nobody from then on
+		panic(http.ErrAbortHandler) // as the real server does; with SQLite, it then stops responding to all clients
 	}
 	if body.Settings.MFAEnforceLocal == nil {
 		body.Settings.MFAEnforceLocal = r.account.settings.MFAEnforceLocal

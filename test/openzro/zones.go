@@ -31,7 +31,8 @@ func (r *request) zoneNamed() (*zone, error) {
 	return named(r, r.account.zones, "zone", "zone")
 }
 
-// zoneBody is a zone as it is asked for, without records: enabled unless it says no.
+// zoneBody returns the zone of a request, without records: enabled unless the request disables
+// it.
 func (r *request) zoneBody() (*zone, error) {
 	asked := &zone{Zone{Enabled: true}}
 	if err := r.decode(&asked.Zone); err != nil {

@@ -27,7 +27,8 @@ const (
 	maxAhead = 30
 )
 
-// hashOf is what of a request is signed, as the server makes it: of what it has understood.
+// hashOf returns the signed digest of a request, as the server computes it: from the decoded
+// request.
 func hashOf(method string, request proto.Message) ([]byte, error) {
 	known := proto.Clone(request)
 	known.ProtoReflect().SetUnknown(nil)
@@ -125,7 +126,7 @@ func isOpen(request any) bool {
 	return is && !(register.GetIsService() && register.WorkspaceName != nil)
 }
 
-// asker is the key of who asks, in a context.
+// asker is the context key of the caller.
 type asker struct{}
 
 func askerOf(ctx context.Context) *principal {

@@ -8,15 +8,15 @@ import (
 	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
 )
 
-// Capacity is how many events are kept for a subscriber that does not read them. Servers
-// ask for 100, and get the next power of two.
+// Capacity is the number of events that are buffered for a slow subscriber. Servers configure
+// 100, and get the next power of two.
 const Capacity = 128
 
 // buffered is how many more are on their way to one.
 const buffered = 32
 
-// bus hands events to who watches an environment. It replays nothing, and tells nobody
-// what was lost.
+// bus sends events to the subscribers of an environment. It does not replay events, and does not
+// report lost ones.
 type bus struct {
 	mutex       sync.Mutex
 	subscribers map[*subscriber]struct{}
@@ -49,7 +49,7 @@ func (b *bus) unsubscribe(s *subscriber) {
 	delete(b.subscribers, s)
 }
 
-// forsake has nobody told anything who subscribed before.
+// forsake drops all existing subscribers.
 func (b *bus) forsake() {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

@@ -59,8 +59,8 @@ func makeSite(t *testing.T) *site {
 	return s
 }
 
-// patience is how long is waited for what a server does of itself, and silence for what
-// it should not do.
+// patience is how long tests wait for an expected event of a server, and silence for an
+// unexpected one.
 const (
 	patience = 20 * time.Second
 	silence  = 300 * time.Millisecond
@@ -189,8 +189,8 @@ func TestAStreamIsSignedToo(t *testing.T) {
 	require.Equal(t, codes.Unauthenticated, status.Code(err))
 }
 
-// TestOnlyWhatAServerKnowsIsSigned: it encodes a request again, without what it does not
-// know.
+// TestOnlyWhatAServerKnowsIsSigned checks that the server encodes a request again, without
+// unknown fields.
 func TestOnlyWhatAServerKnowsIsSigned(t *testing.T) {
 	s := makeSite(t)
 	request := s.listRequest()
@@ -279,7 +279,7 @@ func TestWhatAServiceMayNotDo(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestWhatIsMissing: whatever it is.
+// TestWhatIsMissing checks requests for each kind of missing item.
 func TestWhatIsMissing(t *testing.T) {
 	s := makeSite(t)
 	for name, request := range map[string]*wire.ListSecretsRequest{
@@ -367,7 +367,7 @@ func (s *site) watchRequest() *wire.WatchSecretsRequest {
 	return &wire.WatchSecretsRequest{WorkspaceName: s.Workspace, ProjectName: s.Project, EnvironmentName: s.Name}
 }
 
-// watching is a stream that is open, with what it has brought.
+// watching is an open stream with its events so far.
 type watching struct {
 	t      *testing.T
 	events chan *wire.WatchSecretsResponse
@@ -436,7 +436,7 @@ func TestEvents(t *testing.T) {
 	request := s.watchRequest()
 	request.SinceVersion = proto.Int64(0)
 	w := s.watch(s.reader, request)
-	w.quiet() // nothing is replayed, whatever version is named
+	w.quiet() // nothing is replayed, for any version
 	require.NoError(t, other.Set(t.Context(), "ELSEWHERE", "1"))
 	s.set("NEW", "1")
 	s.set("NEW", "2")
@@ -469,7 +469,8 @@ func TestAWithdrawnPermissionEndsAStream(t *testing.T) {
 	require.Empty(t, w.events)
 }
 
-// TestAnEnvironmentThatIsMadeAgain: is another, and who watches the old one is not told.
+// TestAnEnvironmentThatIsMadeAgain checks that a re-created environment is a different one, and
+// that streams of the old one receive nothing.
 func TestAnEnvironmentThatIsMadeAgain(t *testing.T) {
 	s := makeSite(t)
 	s.set("OLD", "1")
@@ -494,8 +495,8 @@ func TestAnEnvironmentThatIsMadeAgain(t *testing.T) {
 	w.quiet()
 }
 
-// TestWhoLagsLosesEvents: without a word, and the older ones. Long keys fill what lies
-// between the server and who does not read.
+// TestWhoLagsLosesEvents checks that the server silently drops the oldest events of a slow
+// reader. Long keys fill the buffers between the server and the reader.
 func TestWhoLagsLosesEvents(t *testing.T) {
 	s := makeSite(t)
 	stream, err := as(t, s.reader, "WatchSecrets", s.watchRequest(), unsigned(t).WatchSecrets)
@@ -522,7 +523,8 @@ func TestWhoLagsLosesEvents(t *testing.T) {
 	}
 }
 
-// TestAChangeDuringAListIsNotLost: a stream that is open first tells it.
+// TestAChangeDuringAListIsNotLost checks that a stream which was opened before the list reports
+// the change.
 func TestAChangeDuringAListIsNotLost(t *testing.T) {
 	s := makeSite(t)
 	opened := s.store(s.reader)

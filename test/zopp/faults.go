@@ -18,7 +18,7 @@ import (
 type Fault struct {
 	// Method is which calls, as ListSecrets; all where it is empty.
 	Method string
-	// Delay is how long they are kept back before they are looked at.
+	// Delay is how long requests are delayed before they are processed.
 	Delay time.Duration
 	// Hang keeps them until the fault is removed or the caller gives up.
 	Hang bool
@@ -108,7 +108,7 @@ func (d *Double) alter(method string, answer proto.Message) proto.Message {
 	return answer
 }
 
-// date tells the server's time, as real ones do.
+// date returns the server's time in the metadata, as real servers do.
 func (d *Double) date() metadata.MD {
 	return metadata.Pairs("date", d.Now().UTC().Format(http.TimeFormat))
 }
@@ -127,8 +127,8 @@ func (d *Double) Lag() (resume func()) { return d.bus.pause() }
 // EndStreams ends all streams: with an error, or without one where it is nil.
 func (d *Double) EndStreams(err error) { d.bus.end(err) }
 
-// RequireResync tells all who watch an environment to list it again, which current
-// servers never do.
+// RequireResync asks all subscribers of an environment to list it again, which current servers
+// never do.
 func (d *Double) RequireResync(e store.Environment) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -139,8 +139,8 @@ func (d *Double) RequireResync(e store.Environment) {
 	}
 }
 
-// EmitCreated makes the double tell what is created from what is updated, which current
-// servers do not.
+// EmitCreated makes the double distinguish created from updated secrets, which current servers
+// do not.
 func (d *Double) EmitCreated() {
 	d.bus.mutex.Lock()
 	defer d.bus.mutex.Unlock()

@@ -39,7 +39,8 @@ func TestDroppedEvents(t *testing.T) {
 	require.EqualValues(t, 3, w.next().GetVersion())
 }
 
-// TestALaggingSubscriber: is left with the latest, and is told nothing.
+// TestALaggingSubscriber checks that a slow subscriber receives only the latest events, without
+// a notice.
 func TestALaggingSubscriber(t *testing.T) {
 	s := makeFaulty(t)
 	w := s.watch(s.reader, s.watchRequest())
@@ -93,7 +94,7 @@ func TestCallsThatFail(t *testing.T) {
 	remove()
 }
 
-// TestADoubleThatComesBack: at the same place, with what it had.
+// TestADoubleThatComesBack checks a restart at the same address, with the former contents.
 func TestADoubleThatComesBack(t *testing.T) {
 	peer, err := StartDouble(t.Context(), NewDouble())
 	require.NoError(t, err)

@@ -18,9 +18,9 @@ import (
 	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
 )
 
-// Peer is a zopp server to test against: the real one that ZOPP_SERVER names, where the
-// person of ZOPP_CREDENTIALS may make workspaces, or a Double. What is made in a real one
-// stays there.
+// Peer is a zopp server to test against: the real one that ZOPP_SERVER names, where the person
+// of ZOPP_CREDENTIALS may create workspaces, or a Double. Items that are created in a real one
+// stay there.
 type Peer struct {
 	// URL is the server's address.
 	URL string

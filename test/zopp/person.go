@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Principal is somebody with keys: a person, or a service.
+// Principal is an identity with keys: a person, or a service.
 type Principal struct {
 	ID, Name string
 

@@ -102,7 +102,7 @@ func (d *Double) WatchSecrets(request *wire.WatchSecretsRequest, stream grpc.Ser
 	return d.pass(who, found, s, stream, events)
 }
 
-// forward moves what is waiting to what is on its way, until the stream ends.
+// forward sends the buffered events to the stream, until the stream ends.
 func (d *Double) forward(ctx context.Context, s *subscriber, events chan<- *wire.WatchSecretsResponse) {
 	for {
 		if paused := d.bus.pausing(); paused != nil {

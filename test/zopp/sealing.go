@@ -20,7 +20,7 @@ func seal(key, text []byte, place string) (nonce, ciphertext []byte, err error) 
 	return nonce, aead.Seal(nil, nonce, text, []byte(place)), nil
 }
 
-// wrap encrypts the key of a workspace for who has a public key.
+// wrap encrypts the key of a workspace for the owner of a public key.
 func wrap(to *ecdh.PublicKey, workspaceID string, key []byte) (wrapped, error) {
 	ephemeral, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {

@@ -92,9 +92,9 @@ func (d *Double) reach(who *principal, request named, least wire.Role) (place, e
 	return place{w, e}, nil
 }
 
-// may says whether a principal has a role: as who owns the workspace, or by the stronger
-// of what it is permitted in the workspace and in the environment. Of roles, the stronger
-// has the smaller number.
+// may reports whether a principal has a role: as the owner of the workspace, or by the stronger
+// of its roles in the workspace and in the environment. The stronger role has the smaller
+// number.
 func may(who *principal, w *workspace, e *environment, least wire.Role) bool {
 	if who.user != "" {
 		return w.owner == who.user

@@ -174,7 +174,7 @@ func (e *Environment) Set(ctx context.Context, key, value string) error {
 	return e.SetSealed(ctx, key, nonce, ciphertext)
 }
 
-// SetSealed gives a key what may not be decryptable.
+// SetSealed sets a key to a ciphertext, which may be invalid.
 func (e *Environment) SetSealed(ctx context.Context, key string, nonce, ciphertext []byte) error {
 	_, err := e.client().UpsertSecret(ctx, &wire.UpsertSecretRequest{
 		WorkspaceName: e.Workspace, ProjectName: e.Project, EnvironmentName: e.Name, Key: key, Nonce: nonce, Ciphertext: ciphertext,

@@ -11,8 +11,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
 )
 
-// Register makes a person, whom nobody has to vouch for, or a service, which who owns a
-// workspace makes and gives access to it.
+// Register creates a person, without an approval, or a service, which the owner of a workspace
+// creates and gives access to it.
 func (d *Double) Register(ctx context.Context, request *wire.RegisterRequest) (*wire.RegisterResponse, error) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -113,7 +113,7 @@ func (d *Double) CreateEnvironment(ctx context.Context, request *wire.CreateEnvi
 	return e.message(), nil
 }
 
-// DeleteEnvironment tells nobody who watches it.
+// DeleteEnvironment sends no event to subscribers of the environment.
 func (d *Double) DeleteEnvironment(ctx context.Context, request *wire.DeleteEnvironmentRequest) (*wire.Empty, error) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()

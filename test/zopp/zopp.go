@@ -1,9 +1,9 @@
-// Package zopp stands in for a zopp server in tests: a Double, and what makes it faulty.
-// It also writes to a server, the double or a real one, as an administrator does.
+// Package zopp replaces a zopp server in tests: a Double, and the faults that it injects. It
+// also writes to a server, the double or a real one, as an administrator does.
 //
-// The double knows no key, and holds no more than a real one: what is encrypted is
-// encrypted by who writes. It is held against a real server by the tests of this package,
-// which run against the one that ZOPP_SERVER and ZOPP_CREDENTIALS name.
+// The double knows no keys, and stores no more than a real server: the writer encrypts the
+// values. The tests of this package compare it with a real server: they run against the one that
+// ZOPP_SERVER and ZOPP_CREDENTIALS name.
 package zopp
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
 )
 
-// Double is a zopp server in memory. What it has stays when it goes away and comes back.
+// Double is a zopp server in memory. Its contents survive a stop and a start.
 type Double struct {
 	wire.UnimplementedZoppServiceServer
 
@@ -52,8 +52,8 @@ type Double struct {
 	connections atomic.Int64
 }
 
-// StreamsEach is how much may go on at once on a connection. Servers know no limit, but
-// this is one of proxies before them.
+// StreamsEach is the maximum number of concurrent streams on a connection. Servers have no
+// limit, but this is a usual one of proxies.
 const StreamsEach = 100
 
 // NewDouble is an empty one that does not serve yet.
@@ -122,9 +122,9 @@ func (d *Double) Stop() {
 	d.server = nil
 }
 
-// Drain does what a server does that is told to end: it takes no connection any more, says
-// so on those that it has, and leaves their streams open, without ever a change on them. The
-// double is then one that Start serves at the same place.
+// Drain does what a server does during a graceful shutdown: it refuses new connections, sends
+// GOAWAY on the open ones, and leaves their streams open without any further changes. Start can
+// then serve a new server with the double's contents at the same address.
 func (d *Double) Drain() {
 	d.bus.forsake()
 	old, served := d.server, d.served
@@ -133,7 +133,7 @@ func (d *Double) Drain() {
 	<-served
 }
 
-// Drained waits until nobody has a stream any more on a server that was drained.
+// Drained waits until all streams of a drained server have ended.
 func (d *Double) Drained() { d.draining.Wait() }
 
 // URL is where it serves, once it has been started.
@@ -144,7 +144,8 @@ func (d *Double) URL() string {
 	return "http://" + d.address
 }
 
-// Calls is how often a method was called, as ListSecrets, since the double was made.
+// Calls returns the number of calls of a method, such as ListSecrets, since the double was
+// created.
 func (d *Double) Calls(method string) int {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()

@@ -28,7 +28,7 @@ const (
 	maxValues = 1 << 18
 	// maxKey is how long a key may be, in bytes.
 	maxKey = 1024
-	// maxConnections is how many are kept open to a server.
+	// maxConnections is the number of idle connections to a server.
 	maxConnections = perTenant
 	// maxRedirects within one host are followed.
 	maxRedirects = 3
@@ -37,23 +37,23 @@ const (
 	streamTimeouts = 6
 )
 
-// Credentials are what a Tenant is reached with.
+// Credentials are the address and the key of a Tenant.
 type Credentials struct {
 	// URL is that of the server, with or without /api.
 	URL string
 	Key string
 	// CA is PEM: certificates that are trusted in place of those of the system.
 	CA string
-	// Name is what people call the tenant: credentials with another one are the same.
+	// Name is the tenant's name in messages. It is not part of the identity of credentials.
 	Name string
-	// Elsewhere says that the server is not on this machine, whatever its name leads to.
+	// Elsewhere reports that the server is not on this machine, wherever its name resolves to.
 	Elsewhere bool
 	// Quoted is whether errors quote answers of the server. A tenant names a server in a
 	// Secret, which may be any that the manager reaches, and reads the errors.
 	Quoted bool
 }
 
-// client asks one server with one key.
+// client sends requests to one server with one key.
 type client struct {
 	base    string
 	key     string
@@ -95,7 +95,7 @@ func newClient(c Credentials, observe Observe) (*client, error) {
 	}, nil
 }
 
-// IsLocal says whether an address is plainly one of this machine.
+// IsLocal reports whether an address is a literal name or IP of this machine.
 func IsLocal(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -117,7 +117,7 @@ func baseOf(text string) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), "/api") + "/api", nil
 }
 
-// SameServer says whether two addresses are those of one server, with or without /api.
+// SameServer reports whether two addresses belong to one server, with or without /api.
 func SameServer(one, other string) bool {
 	a, err := baseOf(one)
 	if err != nil {
@@ -139,8 +139,8 @@ func sameServer(next *http.Request, via []*http.Request) error {
 
 var comma = []byte{','}
 
-// do asks, and reads the answer into out, unless that is nil. of is the collection, for
-// whoever counts.
+// do sends a request, and decodes the response into out, unless that is nil. of is the
+// collection, for metrics.
 func (c *client) do(ctx context.Context, method, of, path string, body, out any) error {
 	timeout := c.timeout
 	if _, is := out.(stream); is {
@@ -222,7 +222,7 @@ func isLocalError(err error) bool {
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// unanswered is a request of which nobody knows what became.
+// unanswered returns the error of a request with an unknown outcome.
 func (c *client) unanswered(asked, method string, err error) *Error {
 	if of := (*url.Error)(nil); errors.As(err, &of) {
 		err = of.Err // it begins with the whole address

@@ -241,8 +241,8 @@ func TestCertificatesOfATenant(t *testing.T) {
 	require.ErrorContains(t, err, "ca.crt holds no certificate in PEM")
 }
 
-// TestSettingsChangeByOneField is Z25: what is not known here stays, and what others write
-// meanwhile is not lost.
+// TestSettingsChangeByOneField is Z25: unknown settings stay, and concurrent writes are not
+// lost.
 func TestSettingsChangeByOneField(t *testing.T) {
 	settings := `{"admission_exempt_groups":["a"],"extra":null,"of_tomorrow":{"x":[1]},"peer_login_expiration":7}`
 	var others, puts int
@@ -289,7 +289,8 @@ func TestSettingsChangeByOneField(t *testing.T) {
 	require.ErrorContains(t, err, "not one with settings")
 }
 
-// TestThisMachineIsNotAsked where the server is elsewhere, by whatever name.
+// TestThisMachineIsNotAsked checks that no name leads to this machine where the server is
+// elsewhere.
 func TestThisMachineIsNotAsked(t *testing.T) {
 	for _, host := range []string{"127.0.0.1:9", "127.1.2.3:9", "[::1]:9", "[::ffff:127.0.0.1]:9", "localhost:9"} {
 		tenant, err := newTenant(Credentials{URL: "http://" + host, Key: key, Elsewhere: true}, nil, time.Now)

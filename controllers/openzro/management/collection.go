@@ -16,16 +16,16 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Collection is what a server has at one path, as far as is known. What it gives is
-// shared, and nobody changes it.
+// Collection is the known contents of one path of a server. The returned items are shared and
+// must not be changed.
 type Collection[T any] struct {
 	tenant *Tenant
-	// path is below the base, and label names it for whoever counts.
+	// path is below the base, and label names it in metrics.
 	path, label string
 	id, name    func(T) string
-	// matters is what of an item makes it another one.
+	// matters returns the fields of an item whose change counts.
 	matters func(T) any
-	// forget is an item without what nobody is to remember: nil for all of it.
+	// forget returns an item without the fields that are not cached: nil to cache all of it.
 	forget func(T) T
 
 	// decode reads the list as a stream: nil to read all of it at a time.
@@ -33,21 +33,20 @@ type Collection[T any] struct {
 
 	flight singleflight.Group
 
-	mutex  sync.Mutex // over what is below
+	mutex  sync.Mutex // guards the fields below
 	listed bool
-	// asked is when the list was asked for that is known.
+	// asked is when the current list was requested.
 	asked time.Time
-	// read is when the last list arrived that was taken.
+	// read is when the last accepted list arrived.
 	read time.Time
-	// news says that something has changed behind our back, which Refresh tells.
+	// news reports that the items have changed without a write of ours. Refresh returns it.
 	news  bool
 	items map[string]T
 	names map[string][]string // IDs, sorted
-	// writes count what was written here. touched says of items when they were, and
-	// forgotten when it was last known that others have written.
+	// writes counts our writes. touched is the count at the last write of each item, and
+	// forgotten the count when others were last known to have written.
 	writes uint64
-	// shrunk is when a list first came that lacks most of what is known: zero if the last
-	// one did not.
+	// shrunk is when a list first lacked most of the known items: zero if the last one did not.
 	shrunk time.Time
 	// missed are names and IDs that a fresh list did not have, and pending those that wait for
 	// the next one. missedAt is when the last lists were asked for because of one.
@@ -76,10 +75,10 @@ func (c *Collection[T]) Load(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil // others write all the time: what is known is as good as it gets
+	return nil // others write all the time: a newer list would not be better
 }
 
-// maxLists is how often a collection is listed that changes meanwhile.
+// maxLists limits how often a collection that changes meanwhile is listed.
 const maxLists = 3
 
 func (c *Collection[T]) isListed() bool {
@@ -88,8 +87,8 @@ func (c *Collection[T]) isListed() bool {
 	return c.listed
 }
 
-// Refresh lists the collection again, and says whether it has changed behind our back. It
-// asks even a server that others leave alone.
+// Refresh lists the collection again, and reports whether it has changed without a write of
+// ours. It sends the request even during an outage.
 func (c *Collection[T]) Refresh(ctx context.Context) (changed bool, err error) {
 	if err := c.list(ctx, true); err != nil {
 		return false, err
@@ -100,9 +99,9 @@ func (c *Collection[T]) Refresh(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// list is shared by all who want one at a time.
+// list shares one request among concurrent callers.
 func (c *Collection[T]) list(ctx context.Context, probe bool) error {
-	ctx = context.WithoutCancel(ctx) // whoever is first asks for all
+	ctx = context.WithoutCancel(ctx) // the first caller lists for all
 	_, err, _ := c.flight.Do("", func() (any, error) {
 		c.mutex.Lock()
 		began, asked := c.writes, c.tenant.now()
@@ -131,7 +130,7 @@ func (c *Collection[T]) list(ctx context.Context, probe bool) error {
 	return err
 }
 
-// fetch asks for the list.
+// fetch requests the list.
 func (c *Collection[T]) fetch(ctx context.Context, probe bool) (items []T, w weight, err error) {
 	if c.decode == nil {
 		answer := weighed{out: &items}
@@ -147,11 +146,11 @@ func (c *Collection[T]) fetch(ctx context.Context, probe bool) (items []T, w wei
 }
 
 const (
-	// confirmPause is how long after a list that lacks most of what is known another one
+	// confirmPause is how long after a list that lacks most of the known items another one
 	// confirms it.
 	confirmPause = 10 * time.Second
-	// confirmFrom is how many items are few enough for most of them to be deleted at once,
-	// unless all are.
+	// confirmFrom is the number of items below which a single list may remove most of them,
+	// unless it removes all.
 	confirmFrom = 4
 )
 
@@ -184,8 +183,8 @@ func (c *Collection[T]) confirm(list []T) error {
 		"the list has %d of the %d items that the server had before; nothing is changed until another list, %s later, confirms it", left, known, confirmPause)}
 }
 
-// Confirm finds the item of an ID. An item that the list lacks is read by its ID, before
-// anything is created in its place.
+// Confirm returns the item of an ID. An item that the list lacks is read by its ID, before a
+// replacement is created.
 func (c *Collection[T]) Confirm(ctx context.Context, id string) (item T, found bool, err error) {
 	if item, found = c.Get(id); found || id == "" {
 		return item, found, nil
@@ -286,16 +285,16 @@ func (c *Collection[T]) Absent(ctx context.Context, key string, matches func(T) 
 	return false, nil
 }
 
-// IsUnsure reports whether a creation was sent within confirmPause whose outcome is not known.
-// What it creates may be missing in every list so far.
+// IsUnsure reports whether a creation with an unknown outcome was sent within confirmPause. Its
+// item may be missing in every list so far.
 func (c *Collection[T]) IsUnsure() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return !c.unsure.IsZero() && c.tenant.now().Sub(c.unsure) < confirmPause
 }
 
-// AbsentIfUnsure is Absent if the outcome of a creation in the collection is not known. Else,
-// what is known lacks the item, and nothing is asked.
+// AbsentIfUnsure is Absent if the outcome of a creation in the collection is unknown. Otherwise
+// the known items lack the item, and no request is sent.
 func (c *Collection[T]) AbsentIfUnsure(ctx context.Context, key string, matches func(T) bool) (bool, error) {
 	unsure := c.IsUnsure()
 	c.mutex.Lock()
@@ -307,7 +306,8 @@ func (c *Collection[T]) AbsentIfUnsure(ctx context.Context, key string, matches 
 	return c.Absent(ctx, key, matches)
 }
 
-// take has a list be what is known, but for what was written since it was asked for.
+// take replaces the known items by a list, except for items that were written after the list was
+// requested.
 func (c *Collection[T]) take(list []T, began uint64) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -337,7 +337,7 @@ func (c *Collection[T]) take(list []T, began uint64) {
 	}
 }
 
-// isUsed says whether the collection was listed ever.
+// isUsed reports whether the collection was ever listed.
 func (c *Collection[T]) isUsed() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -351,8 +351,8 @@ func (c *Collection[T]) lastRead() time.Time {
 	return c.read
 }
 
-// Forget has the collection listed again before it is next used: somebody else has written
-// to it, or nobody knows what became of a write.
+// Forget forces a list before the next use of the collection: another client has written to it,
+// or the outcome of a write is unknown.
 func (c *Collection[T]) Forget() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -360,7 +360,7 @@ func (c *Collection[T]) Forget() {
 	c.listed, c.forgotten = false, c.writes
 }
 
-// forgetUntil has the collection be listed again unless it was listed after a time.
+// forgetUntil forces a list of the collection unless it was listed after a time.
 func (c *Collection[T]) forgetUntil(at time.Time) {
 	c.mutex.Lock()
 	known := c.asked.After(at)
@@ -398,14 +398,14 @@ func (c *Collection[T]) All() (items []T) {
 	return items
 }
 
-// Read asks for one item as it is now.
+// Read reads one item from the server.
 func (c *Collection[T]) Read(ctx context.Context, id string) (item T, err error) {
 	answer := weighed{out: &item}
 	err = c.tenant.ask(ctx, false, http.MethodGet, c.label, c.at(id), nil, &answer)
 	return item, c.wrote(id, &item, answer.weight, err)
 }
 
-// Create makes an item.
+// Create creates an item.
 func (c *Collection[T]) Create(ctx context.Context, request any) (item T, err error) {
 	answer := weighed{out: &item}
 	err = c.tenant.ask(ctx, false, http.MethodPost, c.label, c.path, request, &answer)
@@ -427,15 +427,14 @@ func (c *Collection[T]) Update(ctx context.Context, id string, request any) (ite
 	return item, c.wrote(id, &item, answer.weight, err)
 }
 
-// Delete takes an item away. The error of one that the server does not have is not always
-// NotFound: see Gone.
+// Delete deletes an item. The error for a missing item is not always NotFound: see Gone.
 func (c *Collection[T]) Delete(ctx context.Context, id string) error {
 	err := c.tenant.ask(ctx, false, http.MethodDelete, c.label, c.at(id), nil, nil)
 	return c.wrote(id, nil, weight{}, err)
 }
 
-// Remove is Delete for what may be gone already. Some collections answer to that as if the
-// request were wrong: whether the item is there is asked then.
+// Remove is Delete for an item that may already be gone. Some collections respond to that with a
+// generic error: Remove then checks whether the item exists.
 func (c *Collection[T]) Remove(ctx context.Context, id string) error {
 	err := c.Delete(ctx, id)
 	if Is(err, Invalid) || Is(err, ServerError) {
@@ -451,7 +450,7 @@ func (c *Collection[T]) Remove(ctx context.Context, id string) error {
 
 func (c *Collection[T]) at(id string) string { return c.path + "/" + url.PathEscape(id) }
 
-// wrote notes what became of an item: nil for one that is gone.
+// wrote records the result of a write to an item: nil for a deleted one.
 func (c *Collection[T]) wrote(id string, item *T, w weight, err error) error {
 	switch {
 	case Is(err, NotFound) && id != "":
@@ -512,7 +511,7 @@ func IDs(references []Reference) (ids []string) {
 	return ids
 }
 
-// SameIDs says whether references are to these IDs, in whatever order.
+// SameIDs reports whether references have these IDs, in any order.
 func SameIDs(references []Reference, ids []string) bool {
 	return slices.Equal(IDs(references), slices.Sorted(slices.Values(ids)))
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// store is a server with groups, which says what was asked.
+// store is a server with groups that records its requests.
 type store struct {
 	mutex  sync.Mutex
 	groups map[string]Group
 	asked  []string
-	// before is called, without the mutex, before a request is answered with what was
-	// there when it came, and code is another answer.
+	// before is called, without the mutex, before a request is answered with the state at its
+	// arrival, and code overrides the status code.
 	before func(r *http.Request)
 	code   int
 }
@@ -93,7 +93,7 @@ func (s *store) drain() []string {
 	return asked
 }
 
-// TestListedOnceForAll: what is written here is known without asking again.
+// TestListedOnceForAll checks that our own writes are known without another request.
 func TestListedOnceForAll(t *testing.T) {
 	s := newStore("a", "b")
 	tenant := tenantOf(t, s.ServeHTTP)
@@ -146,7 +146,7 @@ func TestALateListUndoesNothing(t *testing.T) {
 	_, err := tenant.Groups.Create(t.Context(), GroupRequest{Name: "c"})
 	require.NoError(t, err)
 	require.NoError(t, tenant.Groups.Delete(t.Context(), "id-a"))
-	tenant.Groups.Forget() // and nobody knows what else
+	tenant.Groups.Forget() // other changes are unknown
 	close(written)
 	all.Wait()
 	require.Len(t, tenant.Groups.Named("c"), 1)
@@ -202,7 +202,7 @@ func TestWhatIsGone(t *testing.T) {
 	require.True(t, Is(err, NotFound))
 }
 
-// TestAnOutage: one asks for all, and what is not known any more is asked again.
+// TestAnOutage checks that one caller lists for all, and that forgotten items are listed again.
 func TestAnOutage(t *testing.T) {
 	var now atomic.Int64
 	s := newStore("a")
@@ -269,7 +269,7 @@ func TestTenantsShareNothing(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestReplacedKeysAreForgotten, once nobody is carried out with them.
+// TestReplacedKeysAreForgotten checks that a tenant is dropped once no object uses its key.
 func TestReplacedKeysAreForgotten(t *testing.T) {
 	now := time.Unix(0, 0)
 	tenants := NewTenants(nil, func() time.Time { return now })

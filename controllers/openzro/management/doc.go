@@ -1,8 +1,8 @@
-// Package management talks to an openZro management server, one Tenant for each address
-// and key, and remembers what its collections hold.
+// Package management is the client of openZro management servers. It has one Tenant for each
+// address and key, and caches the server's collections.
 //
-// Invariants: a Tenant knows nothing of another, and a key goes to no address but its own.
-// A key is in no error. A collection is listed once for all who ask, and what was written
-// here since a list began is not undone by it. While a server cannot be used, nobody asks
-// it but the one who waits for it.
+// Invariants: Tenants share nothing, and a key is sent to its own address only. No error
+// contains a key. A collection is listed once for all callers, and a list never undoes a write
+// that happened since it began. While a server is unusable, only one caller at a time sends
+// requests to it.
 package management

@@ -12,42 +12,42 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 )
 
-// Cause tells errors of the server apart, as far as somebody decides on them.
+// Cause classifies the errors of the server that callers distinguish.
 type Cause string
 
 const (
 	// Unauthorized is a key that the server does not take.
 	Unauthorized Cause = "Unauthorized"
-	// Forbidden is a key whose user may not do what was asked.
+	// Forbidden is a key whose user lacks the permission for the request.
 	Forbidden Cause = "Forbidden"
 	// NotFound is an object that the server does not have.
 	NotFound Cause = "NotFound"
 	// NotServed is an address at which this server has nothing at all.
 	NotServed Cause = "NotServed"
-	// AlreadyExists is a name that is taken.
+	// AlreadyExists is a name that is already in use.
 	AlreadyExists Cause = "AlreadyExists"
-	// Invalid is what the server refuses as it is.
+	// Invalid is a request that the server rejects.
 	Invalid Cause = "Invalid"
-	// RateLimited is a server that asks to wait.
+	// RateLimited is a server that requests a delay.
 	RateLimited Cause = "RateLimited"
-	// ServerError is a server that answers, and could not do what was asked.
+	// ServerError is a server that responds, but could not process the request.
 	ServerError Cause = "ServerError"
 	// Unavailable is a server that does not answer, or not as a management server does.
 	Unavailable Cause = "Unavailable"
 )
 
-// Error is what came of a request that did not succeed.
+// Error is the error of a failed request.
 type Error struct {
 	Cause Cause
-	// Asked is the method and the path.
+	// Asked is the method and the path of the request.
 	Asked string
 	// Code is that of HTTP: 0 where there was no answer.
 	Code int
 	// Message is in the server's words where it has any.
 	Message string
-	// RetryAfter is how long the server asks to wait, if it does.
+	// RetryAfter is the delay that the server requests, if any.
 	RetryAfter time.Duration
-	// Unsure says that the request may have been carried out.
+	// Unsure reports that the server may have processed the request.
 	Unsure bool
 }
 
@@ -58,18 +58,18 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %d: %s", e.Asked, e.Code, e.Message)
 }
 
-// ofTenant says that the next request would fare no better, whatever it asks.
+// ofTenant reports that any next request would fail in the same way.
 func (e *Error) ofTenant() bool {
 	return e.Cause == Unauthorized || e.Cause == RateLimited || e.Cause == Unavailable
 }
 
-// Is says whether an error has a cause.
+// Is reports whether an error has a cause.
 func Is(err error, cause Cause) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Cause == cause
 }
 
-// Unsure says whether a request that failed may have been carried out.
+// Unsure reports whether the server may have processed a failed request.
 func Unsure(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Unsure
@@ -83,13 +83,13 @@ func IsNameTaken(err error) bool {
 }
 
 const (
-	// maxMessage is how much of a server's words is kept, in bytes.
+	// maxMessage limits how much of a server's message is stored, in bytes.
 	maxMessage = 500
-	// maxRetryAfter bounds how long a server is left alone because it asks for it.
+	// maxRetryAfter limits the delay that a server can request.
 	maxRetryAfter = 5 * time.Minute
 )
 
-// failure reads an answer that is none of success. key is left out of it.
+// failure converts a response without success to an error. It removes key from the message.
 func failure(asked string, answer *http.Response, body []byte, key string, quoted bool) *Error {
 	message, told := wordsOf(body)
 	e := &Error{Asked: asked, Code: answer.StatusCode}
@@ -125,8 +125,8 @@ func failure(asked string, answer *http.Response, body []byte, key string, quote
 	return e
 }
 
-// wordsOf are those of the server's errors. told says that it is a management server that
-// speaks.
+// wordsOf returns the message of a server's error. told reports that the response is from a
+// management server.
 func wordsOf(body []byte) (message string, told bool) {
 	var said struct {
 		Message *string `json:"message"`
@@ -151,8 +151,8 @@ func notJSON(answer *http.Response, quoted bool) string {
 	return fmt.Sprintf("the answer (%s) is not that of a management server; check managementURL", kind)
 }
 
-// without is a text with no key in it, shortened after: what is cut off a key leaves the
-// rest. The server may have changed its case.
+// without removes the key from a text, and shortens the text afterwards: shortening first could
+// leave a part of the key. The server may have changed its case.
 func without(text, key string) string {
 	if key != "" {
 		text = regexp.MustCompile("(?i)"+regexp.QuoteMeta(key)).ReplaceAllLiteralString(text, "<key>")

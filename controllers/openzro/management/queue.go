@@ -6,24 +6,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Object is one that is carried out with a tenant's key.
+// Object is an object that is reconciled with a tenant's key.
 type Object struct {
 	Kind string
 	types.NamespacedName
 }
 
-// queue lets a few objects of a tenant be carried out at a time. Those that came too early
-// are woken in turn, and wait nowhere meanwhile.
+// queue limits the number of a tenant's objects that are reconciled concurrently. The others are
+// enqueued in turn, and block no worker meanwhile.
 type queue struct {
-	lock    sync.Mutex // over what is below
+	lock    sync.Mutex // guards the fields below
 	busy    int
 	waiting []Object
 	waits   map[Object]bool
 	members map[Object]bool
 }
 
-// Enter says whether an object may be carried out now: Leave is called then. One that may
-// not is woken when it is its turn.
+// Enter reports whether an object may be reconciled now; the caller then calls Leave. Otherwise
+// the object is enqueued when it is its turn.
 func (q *queue) Enter(object Object) bool {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -42,7 +42,7 @@ func (q *queue) Enter(object Object) bool {
 	return false
 }
 
-// Leave gives the turn to another object, if one waits: it is to be woken.
+// Leave passes the turn to a waiting object, if any, which the caller must enqueue.
 func (q *queue) Leave() (next Object, waits bool) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -55,14 +55,14 @@ func (q *queue) Leave() (next Object, waits bool) {
 	return next, true
 }
 
-// Drop says that an object is none of the tenant's any more.
+// Drop removes an object from the tenant.
 func (q *queue) Drop(object Object) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	delete(q.members, object)
 }
 
-// Members are the objects that are carried out with the tenant's key.
+// Members are the objects that are reconciled with the tenant's key.
 func (q *queue) Members() (all []Object) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -72,7 +72,7 @@ func (q *queue) Members() (all []Object) {
 	return all
 }
 
-// isUsed says whether there are any.
+// isUsed reports whether the tenant has objects.
 func (q *queue) isUsed() bool {
 	q.lock.Lock()
 	defer q.lock.Unlock()

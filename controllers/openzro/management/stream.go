@@ -69,8 +69,8 @@ func (r *limitReader) Read(into []byte) (int, error) {
 // groupDecoder reads a list of groups without their members.
 type groupDecoder struct{ *json.Decoder }
 
-// decodeGroups reads a list of groups, and counts members instead of keeping them. What it
-// keeps of an answer is bounded like any other.
+// decodeGroups reads a list of groups, and counts members instead of storing them. It limits the
+// memory for the result like that of any other response.
 func decodeGroups(body io.Reader) (groups []Group, w weight, err error) {
 	limited := &limitReader{from: body}
 	d := groupDecoder{json.NewDecoder(limited)}
@@ -101,7 +101,7 @@ func decodeGroups(body io.Reader) (groups []Group, w weight, err error) {
 	return groups, w, nil
 }
 
-// groupValues is how many values are kept of a group.
+// groupValues is the number of values that are stored for a group.
 const groupValues = 3
 
 // unexpected turns the end of an answer within a value into an error that is not io.EOF.

@@ -88,8 +88,8 @@ func TestListsOfGroupsThatAreRefused(t *testing.T) {
 	require.NoError(t, empty.Groups.Load(t.Context()))
 }
 
-// TestAListThatShrinks to nothing or by most of its items is confirmed by another one, a
-// while later. Until then what is known stays, and no read is noted.
+// TestAListThatShrinks checks that a list which lacks all or most items is confirmed by another
+// one, a while later. Until then the known items stay, and no read is recorded.
 func TestAListThatShrinks(t *testing.T) {
 	for left := range 2 {
 		s := newStore("a", "b", "c", "d")

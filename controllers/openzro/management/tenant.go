@@ -15,18 +15,18 @@ import (
 	"github.com/lintel-policy/lintel/controllers/attempt"
 )
 
-// perTenant is how many objects of a tenant are carried out at a time: one whose server
-// hangs holds up no more of those who carry out objects of all.
+// perTenant is how many objects of a tenant are reconciled concurrently: a tenant whose server
+// hangs blocks no more of the shared workers.
 const perTenant = 8
 
 // pauses are how long a server is left alone that cannot be used.
 var pauses = attempt.Backoff{First: time.Second, Longest: 30 * time.Second, Jitter: 0.3}
 
-// calm is how long after one outage the next is no continuation of it: a server may answer
-// lists, and hang on all else.
+// calm is the time after one outage during which the next continues it: a server may respond to
+// lists, and hang on everything else.
 const calm = time.Minute
 
-// Tenant is what is known of an account at a management server, by whoever has one key.
+// Tenant is the known state of an account at a management server, for one key.
 type Tenant struct {
 	client *client
 	name   string
@@ -43,14 +43,14 @@ type Tenant struct {
 	Accounts  *Collection[Account]
 	Zones     *Collection[Zone]
 
-	mutex     sync.Mutex // over what is below
+	mutex     sync.Mutex // guards the fields below
 	resources map[string]*Collection[Resource]
 	routers   map[string]*Collection[Router]
 	records   map[string]*Collection[Record]
 	outage    *Error
 	failures  int
 	until     time.Time
-	// suffered says that there was an outage of which Refresh has not told the end.
+	// suffered reports an outage whose end Refresh has not returned yet.
 	suffered  bool
 	refreshed time.Time
 	// soon is when the tenant is refreshed before its interval is over, if that is not zero.
@@ -65,7 +65,7 @@ type Tenant struct {
 	queue
 }
 
-// newTenant makes a Tenant with a clock.
+// newTenant returns a Tenant with a clock.
 func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, error) {
 	client, err := newClient(c, observe)
 	if err != nil {
@@ -74,7 +74,7 @@ func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, e
 	t := &Tenant{client: client, name: cmp.Or(c.Name, "default"), now: now, began: now(), resources: map[string]*Collection[Resource]{}, routers: map[string]*Collection[Router]{}, records: map[string]*Collection[Record]{}, served: map[string]served{}, held: map[place]weight{}}
 	t.Groups = newCollection(t, "/groups", "groups",
 		func(g Group) string { return g.ID }, func(g Group) string { return g.Name },
-		func(g Group) any { return g.Name }) // who is in a group changes all the time, and is nobody's here
+		func(g Group) any { return g.Name }) // members change all the time, and are not used here
 	t.Groups.decode, t.Groups.forget = decodeGroups, withoutMembers
 	t.Policies = newCollection(t, "/policies", "policies", func(p Policy) string { return p.ID }, func(p Policy) string { return p.Name }, identity)
 	t.SetupKeys = newCollection(t, "/setup-keys", "setup-keys",
@@ -139,10 +139,10 @@ func (t *Tenant) RemoveNetwork(ctx context.Context, id string) error {
 	return nil
 }
 
-// servesInterval is how long it is remembered what a server has.
+// servesInterval is how long the result of Serves is cached.
 const servesInterval = time.Hour
 
-// Serves says whether the server has anything at a path. It is asked once an hour.
+// Serves reports whether the server supports a path. It sends at most one request an hour.
 func (t *Tenant) Serves(ctx context.Context, path string) (bool, error) {
 	t.mutex.Lock()
 	known, has := t.served[path]
@@ -160,13 +160,13 @@ func (t *Tenant) Serves(ctx context.Context, path string) (bool, error) {
 	return false, err
 }
 
-// served says whether there was anything.
+// served is the cached result of Serves.
 type served struct {
 	there bool
 	at    time.Time
 }
 
-// ask sends a request, unless the server cannot be used now. A probe is sent even then.
+// ask sends a request, unless the server is unusable. A probe is sent even then.
 func (t *Tenant) ask(ctx context.Context, probe bool, method, of, path string, body, out any) error {
 	if outage := t.Outage(); outage != nil && !probe {
 		return &Error{Cause: outage.Cause, Asked: outage.Asked, Code: outage.Code, Message: outage.Message}
@@ -178,14 +178,14 @@ func (t *Tenant) ask(ctx context.Context, probe bool, method, of, path string, b
 		t.mutex.Unlock()
 	}
 	if ctx.Err() != nil {
-		return errors.Join(ctx.Err(), err) // it says nothing of the server
+		return errors.Join(ctx.Err(), err) // not an error of the server
 	}
 	t.note(err)
 	return err
 }
 
-// note has a server that cannot be used be left alone for a while. One that answers is
-// used again.
+// note starts an outage after an error that makes the server unusable, and ends it after a
+// response.
 func (t *Tenant) note(err error) {
 	e, failed := errors.AsType[*Error](err)
 	t.mutex.Lock()
@@ -200,14 +200,14 @@ func (t *Tenant) note(err error) {
 	}
 }
 
-// refused has a server be left alone that does not even tell what it has.
+// refused stops requests to a server that does not even list its items.
 func (t *Tenant) refused(e *Error) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.leaveAlone(e)
 }
 
-// leaveAlone begins an outage, or goes on with it. t.mutex is locked.
+// leaveAlone begins or extends an outage. t.mutex is locked.
 func (t *Tenant) leaveAlone(e *Error) {
 	if t.now().Sub(t.until) > calm {
 		t.failures = 0
@@ -274,7 +274,7 @@ func (t *Tenant) Outage() *Error {
 	return t.outage
 }
 
-// Name is what people call the tenant.
+// Name is the tenant's name in messages.
 func (t *Tenant) Name() string { return t.name }
 
 // Refreshed is when all that is in use was last listed.
@@ -314,7 +314,7 @@ func (t *Tenant) refreshSoon(pause time.Duration) {
 	}
 }
 
-// refresher is a Collection of whatever items.
+// refresher is a Collection of any type of item.
 type refresher interface {
 	isUsed() bool
 	lastRead() time.Time
@@ -322,8 +322,8 @@ type refresher interface {
 	Refresh(context.Context) (bool, error)
 }
 
-// Refresh lists again what was listed before, and says whether anything has changed behind
-// our back, or the server can be used again.
+// Refresh lists all collections that were listed before, and reports whether items have changed
+// without a write of ours, or the server has become usable again.
 func (t *Tenant) Refresh(ctx context.Context) (changed bool, err error) {
 	t.mutex.Lock()
 	t.soon = time.Time{}
@@ -369,8 +369,8 @@ func (t *Tenant) inUse() (all []refresher) {
 	return slices.DeleteFunc(every, func(c refresher) bool { return !c.isUsed() })
 }
 
-// Follow has the tenant know what was written with another key, which may be one to the same
-// account: what it has listed before is listed again.
+// Follow invalidates the collections of a tenant after writes with another key, which may be one
+// of the same account.
 func (t *Tenant) Follow(other *Tenant) {
 	other.mutex.Lock()
 	wrote := other.wrote
@@ -383,7 +383,7 @@ func (t *Tenant) Follow(other *Tenant) {
 	}
 }
 
-// sweep forgets what is in networks and zones: one of them is gone.
+// sweep drops the collections of a deleted network or zone.
 func (t *Tenant) sweep() {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -401,7 +401,8 @@ func (t *Tenant) sweep() {
 	clear(t.records)
 }
 
-// account is what is read and written of an account: all its settings, whatever they are.
+// account is the state of an account that is read and written: all its settings, including
+// unknown ones.
 type account struct {
 	ID         string                     `json:"id"`
 	Settings   map[string]json.RawMessage `json:"settings"`
@@ -413,7 +414,7 @@ const (
 	extraSettings = "extra"
 )
 
-// isExempt says whether a group is known to be exempt from admission.
+// isExempt reports whether a group is known to be exempt from admission.
 func (t *Tenant) isExempt(group string) bool {
 	for _, a := range t.Accounts.All() {
 		if slices.Contains(a.Settings.AdmissionExemptGroups, group) {
@@ -423,8 +424,8 @@ func (t *Tenant) isExempt(group string) bool {
 	return false
 }
 
-// Exempt has the peers of a group be exempt from admission, or not. It changes no other
-// setting: what is written is what was read just before, and is read again after.
+// Exempt adds or removes a group's exemption from admission. It changes no other setting: it
+// reads the settings just before it writes them, and reads them again afterwards.
 func (t *Tenant) Exempt(ctx context.Context, group string, exempt bool) (changed bool, err error) {
 	if err := t.Accounts.Load(ctx); err != nil || t.isExempt(group) == exempt {
 		return false, err
@@ -446,7 +447,7 @@ func (t *Tenant) Exempt(ctx context.Context, group string, exempt bool) (changed
 		}
 		request := account{ID: now.ID, Settings: now.Settings}
 		if extra := now.Settings[extraSettings]; len(extra) == 0 || string(extra) == "null" {
-			// Without them the server breaks, and answers nobody from then on.
+			// Without them the server breaks, and no longer responds to any client.
 			now.Settings[extraSettings] = json.RawMessage("{}")
 		}
 		if err := t.ask(ctx, false, http.MethodPut, "accounts", "/accounts/"+url.PathEscape(now.ID), request, nil); err != nil {
@@ -477,7 +478,7 @@ func (t *Tenant) exempted(ctx context.Context) (account, []string, error) {
 	return all[0], groups, nil
 }
 
-// Close ends the connections that are kept.
+// Close closes the idle connections.
 func (t *Tenant) Close() { t.client.http.CloseIdleConnections() }
 
 // SharesAccount reports whether two tenants are known to have one account at one server.

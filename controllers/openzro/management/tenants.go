@@ -14,16 +14,16 @@ type Tenants struct {
 
 	mutex sync.Mutex
 	known map[[sha256.Size]byte]*Tenant
-	// used says when a tenant was last asked for.
+	// used records when each tenant was last requested.
 	used map[*Tenant]time.Time
 }
 
-// NewTenants makes Tenants whose requests are counted.
+// NewTenants returns Tenants whose requests are counted.
 func NewTenants(observe Observe, now func() time.Time) *Tenants {
 	return &Tenants{observe: observe, now: now, known: map[[sha256.Size]byte]*Tenant{}, used: map[*Tenant]time.Time{}}
 }
 
-// Of is the Tenant of credentials. The error says what is wrong with them.
+// Of returns the Tenant of credentials, or an error for invalid ones.
 func (t *Tenants) Of(c Credentials) (*Tenant, error) {
 	digest := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", c.URL, c.Key, c.CA))
 	t.mutex.Lock()
@@ -40,7 +40,7 @@ func (t *Tenants) Of(c Credentials) (*Tenant, error) {
 	return tenant, nil
 }
 
-// idle is how long a Tenant is kept that nobody has asked for.
+// idle is how long an unused Tenant stays in memory.
 const idle = 10 * time.Minute
 
 // All are the tenants with whose keys objects are carried out. Others, such as those whose

@@ -2,13 +2,13 @@ package management
 
 import "time"
 
-// Reference is a group or a peer, as it stands in others.
+// Reference is a group or a peer, as other items refer to it.
 type Reference struct {
 	ID   string `json:"id"`
 	Name string `json:"name,omitempty"`
 }
 
-// Member is a resource, as it stands in groups.
+// Member is a resource, as groups refer to it.
 type Member struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
@@ -21,7 +21,7 @@ type Group struct {
 	Issued    string      `json:"issued,omitempty"`
 	Peers     []Reference `json:"peers"`
 	Resources []Member    `json:"resources"`
-	// The counts stand in lists of groups where the members may not.
+	// Lists of groups contain the counts, but not always the members.
 	PeersCount     int `json:"peers_count"`
 	ResourcesCount int `json:"resources_count"`
 }
@@ -43,7 +43,7 @@ func (g Group) IsEmpty() bool {
 	return len(g.Peers)+len(g.Resources)+g.PeersCount+g.ResourcesCount == 0
 }
 
-// GroupRequest writes a group. Members that are not in it are taken out.
+// GroupRequest writes a group. It removes members that it does not contain.
 type GroupRequest struct {
 	Name      string   `json:"name"`
 	Peers     []string `json:"peers,omitempty"`
@@ -193,7 +193,7 @@ const (
 	KeyOverused = "overused"
 )
 
-// KeyPrefix is how much of a key the server tells after it was made.
+// KeyPrefix is the length of the prefix of a key that the server returns after its creation.
 const KeyPrefix = 5
 
 // SetupKey lets peers enrol. Key is whole in the answer to its creation alone.
@@ -225,13 +225,13 @@ type SetupKeyRequest struct {
 	AllowExtraDNSLabels bool     `json:"allow_extra_dns_labels"`
 }
 
-// SetupKeyUpdate changes what can be changed of a key.
+// SetupKeyUpdate contains the mutable fields of a key.
 type SetupKeyUpdate struct {
 	AutoGroups []string `json:"auto_groups"`
 	Revoked    bool     `json:"revoked"`
 }
 
-// Account is what is looked at of an account's settings.
+// Account contains the settings of an account that Lintel reads.
 type Account struct {
 	ID       string `json:"id"`
 	Settings struct {

@@ -22,13 +22,13 @@ func (w *weighed) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, w.out)
 }
 
-// place is where something of a tenant is remembered: the ID is empty for what was listed.
+// place is the location of a tenant's cached data: the ID is empty for a list.
 type place struct {
 	collection any
 	id         string
 }
 
-// remember says whether there is room for what is to be remembered at a place.
+// remember reports whether there is room for the data of a place.
 func (t *Tenant) remember(at place, w weight) bool {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -63,7 +63,7 @@ func TestATenantIsRememberedUpToABound(t *testing.T) {
 	_, err = tenant.Resources("b").Refresh(t.Context())
 	require.NoError(t, err)
 
-	// What is written is remembered until it is listed.
+	// Written items are remembered until the next list.
 	made := tenantOf(t, packed(`{"id":"a"`, `,"x":1`, maxValues*2/3, `}`))
 	_, err = made.Groups.Create(t.Context(), GroupRequest{Name: "a"})
 	require.NoError(t, err)

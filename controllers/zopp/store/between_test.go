@@ -13,7 +13,7 @@ import (
 
 type assert = testifyassert.CollectT
 
-// between is a way to a server that may swallow what goes through it.
+// between is a proxy to a server that can drop all traffic.
 type between struct {
 	address   string
 	swallowed atomic.Bool

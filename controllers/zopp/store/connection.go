@@ -20,8 +20,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/source/roots"
 )
 
-// How a connection that is lost without a word is noticed, and made again: a server that
-// comes back is found within reconnectMost. gRPC allows no shorter interval.
+// Keepalive detects a connection that is lost silently, and backoff limits how long a reconnect
+// takes: at most reconnectMost after the server's return. gRPC allows no shorter interval.
 const (
 	pingInterval  = 10 * time.Second
 	pingTimeout   = 5 * time.Second
@@ -29,11 +29,11 @@ const (
 	reconnectMost = time.Second
 )
 
-// maxAnswerBytes is the most that a server may send at once. Secrets of Kubernetes have at
-// most 1 MiB, but an environment may have what is for many of them.
+// maxAnswerBytes limits the size of one response. Secrets of Kubernetes have at most 1 MiB, but
+// an environment may contain the values of many.
 const maxAnswerBytes = 32 << 20
 
-// connect returns a connection that is made by its first use.
+// connect returns a connection that is established on first use.
 func connect(server, caFile string, on *line) (*grpc.ClientConn, error) {
 	address, secure, err := parseServer(server)
 	if err != nil {
@@ -105,7 +105,7 @@ type rereading struct {
 	caFile string
 }
 
-// ClientHandshake trusts what the file says now.
+// ClientHandshake trusts the current contents of the CA file.
 func (r rereading) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	trusted, err := readRoots(r.caFile)
 	if err != nil {

@@ -18,27 +18,27 @@ type Value struct {
 
 // Contents is all that an environment has.
 type Contents struct {
-	// ID is the environment's own. One that was deleted and made again has another.
+	// ID is the environment's own. A re-created environment has a different one.
 	ID string
-	// Version counts the changes since the environment was made. The server reads it before
+	// Version counts the changes since the environment was created. The server reads it before
 	// the values, which may be newer.
 	Version int64
 	// Values are sorted by key, each key once.
 	Values []Value
 }
 
-// EventType is what an event tells.
+// EventType is the kind of an event.
 type EventType int
 
 // The types of events.
 const (
-	// Resync says that everything may have changed: the server has said so, or something
-	// that this version does not know.
+	// Resync means that everything may have changed: the server requested it, or sent an unknown
+	// event.
 	Resync EventType = iota
-	// Created, which current servers do not send, and Updated say that a key has a value.
+	// Created, which current servers do not send, and Updated mean that a key has a value.
 	Created
 	Updated
-	// Deleted says that a key is gone.
+	// Deleted means that a key was deleted.
 	Deleted
 )
 

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// Credentials give the principal that requests are signed as. They are asked for each
-// request, so a principal that changes meanwhile is used at once.
+// Credentials returns the principal that signs requests. It is called for each request, so that
+// a changed principal is used immediately.
 type Credentials interface {
 	// Principal is the one that is current. Its error is an *Error of
 	// ReasonInvalidCredentials.
 	Principal() (*Principal, error)
 }
 
-// FindCredentials are those of the environment where it has ZOPP_PRINCIPAL_ID, and of a
-// file otherwise: the one that is named, or else the first that there is of
-// ~/.zopp/credentials.json and ~/.zopp/config.json. A file is read again for each request,
-// and need not be there yet: only what is wrong with the environment is an error here, an
-// *Error of ReasonInvalidCredentials.
+// FindCredentials returns the credentials from the environment variables if ZOPP_PRINCIPAL_ID is
+// set. Otherwise it returns those of a file: the named one, or the first that exists of
+// ~/.zopp/credentials.json and ~/.zopp/config.json. The file is read again for each request, and
+// need not exist yet. An error is always an *Error of ReasonInvalidCredentials about the
+// environment variables.
 func FindCredentials(file string, lookup func(name string) (string, bool)) (Credentials, error) {
 	if _, there := lookup("ZOPP_PRINCIPAL_ID"); there {
 		return variables(lookup)
@@ -69,7 +69,7 @@ func variables(lookup func(string) (string, bool)) (Credentials, error) {
 	return fixed{principal}, nil
 }
 
-// files are the places of a file, of which the first that there is counts.
+// files are the paths of a file, of which the first existing one is used.
 type files []string
 
 func (f files) Principal() (*Principal, error) {

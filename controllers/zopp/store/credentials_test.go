@@ -45,7 +45,7 @@ func problemOf(t *testing.T, err error) *Error {
 	return problem
 }
 
-// TestFilesOfCredentials: which principal is current, and what is wrong with a file.
+// TestFilesOfCredentials checks which principal is current, and the errors for invalid files.
 func TestFilesOfCredentials(t *testing.T) {
 	second := changed("name", "second")
 	for name, c := range map[string]struct{ text, name, err string }{
@@ -94,7 +94,7 @@ func TestFilesOfCredentials(t *testing.T) {
 	}
 }
 
-// requireNoKeys looks for what should be said of no key.
+// requireNoKeys checks that a text contains no part of a key.
 func requireNoKeys(t *testing.T, text string) {
 	t.Helper()
 	for _, part := range []string{"5555", "1111", "VVVV", "zz", known.public.value[:8]} {
@@ -173,8 +173,8 @@ func TestAPrincipalShowsNoKey(t *testing.T) {
 	}
 }
 
-// FuzzCredentials: whatever a file has, each of its keys has 32 bytes or is an error. What
-// is made of keys is left out: it has so many ways that little else would be tried.
+// FuzzCredentials checks that each key of a file has 32 bytes or is an error. It leaves out the
+// use of the keys, which has so many paths that little else would be tried.
 func FuzzCredentials(f *testing.F) {
 	f.Add([]byte(fileOf(f, "k8s-operator", known.written())))
 	f.Add([]byte(fileOf(f, nil, changed("id", nil))))

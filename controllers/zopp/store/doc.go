@@ -1,6 +1,5 @@
-// Package store reads what a zopp server has, and decrypts it here: the server has no key.
+// Package store reads a zopp server, and decrypts the values locally: the server has no key.
 //
-// A value, a key or a credential is never part of an error, and is not logged. What a
-// server sends is foreign: its lengths are checked before it is used. The package knows
-// nothing of Kubernetes.
+// No error or log contains a value, a key or a credential. Data from a server is untrusted: its
+// lengths are checked before use. The package does not depend on Kubernetes.
 package store

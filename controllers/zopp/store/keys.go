@@ -16,8 +16,8 @@ const keyBytes = 32
 // errUnopened has no detail: a cipher gives none.
 var errUnopened = errors.New("it is damaged, or encrypted by another key or for another place")
 
-// open decrypts by XChaCha20-Poly1305. The place is what was encrypted beside the text: it
-// says where the text belongs.
+// open decrypts by XChaCha20-Poly1305. The place is the additional authenticated data: it names
+// the location of the text.
 func open(key, nonce, sealed []byte, place string) ([]byte, error) {
 	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {
@@ -44,8 +44,8 @@ func openKey(key, nonce, sealed []byte, place string) ([]byte, error) {
 	return open(key, nonce, sealed, place)
 }
 
-// unwrapWorkspace unwraps the key of a workspace that is wrapped for a principal: its key and
-// the ephemeral one agree on a secret, which is the key of the wrapping as it is.
+// unwrapWorkspace unwraps the key of a workspace that is wrapped for a principal: the shared
+// secret of its private key and the ephemeral key is the wrapping key, without a derivation.
 func (p *Principal) unwrapWorkspace(keys *wire.WorkspaceKeys) ([]byte, error) {
 	ephemeral, err := ecdh.X25519().NewPublicKey(keys.GetEphemeralPub())
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *Principal) unwrapWorkspace(keys *wire.WorkspaceKeys) ([]byte, error) {
 }
 
 // unwrapEnvironment unwraps the key of an environment by that of its workspace. The names are
-// those that it was asked for by.
+// those of the request.
 func unwrapEnvironment(workspaceKey []byte, e Environment, sealed *wire.Environment) ([]byte, error) {
 	return openKey(workspaceKey, sealed.GetDekNonce(), sealed.GetDekWrapped(), "environment:"+e.place())
 }
@@ -70,5 +70,5 @@ func decrypt(key []byte, e Environment, secret *wire.Secret) ([]byte, error) {
 	return open(key, secret.GetNonce(), secret.GetCiphertext(), "secret:"+e.place()+":"+secret.GetKey())
 }
 
-// place is how what is encrypted names the environment.
+// place returns the name of the environment in additional authenticated data.
 func (e Environment) place() string { return e.Workspace + ":" + e.Project + ":" + e.Name }

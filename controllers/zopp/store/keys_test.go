@@ -134,7 +134,7 @@ func unwrapAll(p *Principal, w *wire.WorkspaceKeys, e *wire.Environment, s *wire
 	return decrypt(environment, production, s)
 }
 
-// FuzzKeys: whatever a server sends, nothing but the known gives a value.
+// FuzzKeys checks that only the known ciphertext decrypts to a value.
 func FuzzKeys(f *testing.F) {
 	w, e, s := knownWorkspace(f), knownEnvironment(f), knownSecret(f)
 	f.Add(w.EphemeralPub, w.KekWrapped, w.KekNonce, e.DekWrapped, e.DekNonce, s.Nonce, s.Ciphertext)

@@ -14,7 +14,7 @@ const (
 	settingBytes         = 6
 	settingsFrame        = 0x4
 	maxConcurrentStreams = 0x3
-	// maxSettingsBytes bounds how much of a server's first frame is kept.
+	// maxSettingsBytes limits how much of a server's first frame is stored.
 	maxSettingsBytes = 1 << 10
 )
 

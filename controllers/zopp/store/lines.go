@@ -85,8 +85,8 @@ func (l *line) isBusy() bool {
 	return l.isFull() && (l.calls.Load() == 0 || time.Since(time.Unix(0, l.answered.Load())) < checkTimeout)
 }
 
-// settle waits until the connection is ready, when the server's limit is known, or cannot be
-// made for now.
+// settle waits until the connection is ready and the server's limit is known, or until the
+// connection fails.
 func (l *line) settle(ctx context.Context) {
 	l.connection.Connect()
 	for state := l.connection.GetState(); state == connectivity.Idle || state == connectivity.Connecting; state = l.connection.GetState() {

@@ -21,7 +21,7 @@ func (s *Store) List(ctx context.Context, environment Environment) (*Contents, e
 	if err != nil || !contents.hasUndecryptable() {
 		return contents, err
 	}
-	// The environment may have been made anew, with another key, between the two calls.
+	// The environment may have been re-created, with another key, between the two calls.
 	now, err := s.sealed(ctx, q)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (s *Store) List(ctx context.Context, environment Environment) (*Contents, e
 	return contents, err
 }
 
-// read asks for the environment, which has its key, and then for its secrets.
+// read requests the environment, which contains its key, and then its secrets.
 func (s *Store) read(ctx context.Context, q question) (*Contents, *wire.Environment, error) {
 	sealed, err := s.sealed(ctx, q)
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *Store) sealed(ctx context.Context, q question) (*wire.Environment, erro
 	}, s.client.GetEnvironment)
 }
 
-// values decrypts each secret for itself. A server has a key once; where one sends it
-// twice, nobody can tell which counts.
+// values decrypts each secret separately. A server returns each key once; if a key appears
+// twice, the correct value is unknown.
 func values(key []byte, e Environment, secrets []*wire.Secret) []Value {
 	all := make([]Value, 0, len(secrets))
 	for _, secret := range secrets {
@@ -100,7 +100,7 @@ func (c *Contents) hasUndecryptable() bool {
 	return slices.ContainsFunc(c.Values, func(v Value) bool { return v.Err != nil })
 }
 
-// environmentKey is the key of an environment, kept while the environment is read.
+// environmentKey is the key of an environment, cached while the environment is in use.
 type environmentKey struct {
 	principal string
 	sealed    *wire.Environment
@@ -157,8 +157,8 @@ func (s *Store) forget(environment Environment) {
 	}
 }
 
-// sameKey says that two answers are of one environment with one key. What is encrypted is
-// never encrypted twice to the same bytes.
+// sameKey reports whether two responses describe one environment with one key. Encrypting twice
+// never produces the same bytes.
 func sameKey(a, b *wire.Environment) bool {
 	return a.GetId() == b.GetId() && bytes.Equal(a.GetDekWrapped(), b.GetDekWrapped()) && bytes.Equal(a.GetDekNonce(), b.GetDekNonce())
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Principal is who asks: what the server knows it as, and its private keys.
+// Principal is the identity that signs requests: its ID at the server, and its private keys.
 type Principal struct {
 	// ID is the UUID that the server has given it.
 	ID string
@@ -24,20 +24,18 @@ type Principal struct {
 	unwrapping *ecdh.PrivateKey
 }
 
-// String is the name and the ID, which are no secrets. It keeps the keys out of what is
-// printed.
+// String returns the name and the ID, which are not secret. It prevents printing the keys.
 func (p *Principal) String() string { return fmt.Sprintf("%q (%s)", p.Name, p.ID) }
 
 // Format prints the same for every verb.
 func (p *Principal) Format(out fmt.State, _ rune) { _, _ = fmt.Fprint(out, p.String()) }
 
-// identity tells apart principals, and the keys of one that was made anew.
+// identity distinguishes principals, including one that was re-created with new keys.
 func (p *Principal) identity() string {
 	return p.ID + string(p.unwrapping.PublicKey().Bytes())
 }
 
-// document is a file of principals as zopp's command line writes it. What else it has is
-// not read.
+// document is a file of principals as the zopp command line writes it. Other fields are ignored.
 type document struct {
 	Principals []struct {
 		ID            string `json:"id"`
@@ -59,7 +57,7 @@ func parse(text []byte) (*Principal, error) {
 	return current.principal()
 }
 
-// find finds the current principal in a file: the one that is named, or else the first.
+// find returns the current principal of a file: the named one, or else the first.
 func find(text []byte) (entry, error) {
 	var all document
 	if err := json.Unmarshal(text, &all); err != nil {
@@ -89,7 +87,8 @@ func find(text []byte) (entry, error) {
 	}, nil
 }
 
-// unreadable says where JSON is wrong. The decoder's own words would show some of it.
+// unreadable returns the position of a JSON error. The decoder's own message would reveal parts
+// of the file.
 func unreadable(err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -105,11 +104,11 @@ func unreadable(err error) error {
 // field is a setting, and where it is written.
 type field struct{ name, value string }
 
-// entry is a principal as it is written down.
+// entry is a principal as stored in the file.
 type entry struct{ id, name, private, public, unwrapping, wrapping field }
 
-// principal checks what is written down, and that the public keys are those of the private
-// ones: keys of two principals would be refused by the server, without saying why.
+// principal validates the entry, and checks that the public keys match the private ones: the
+// server would reject keys of two principals without a reason.
 func (e entry) principal() (*Principal, error) {
 	id, err := uuid.Parse(e.id.value)
 	if err != nil {
@@ -141,7 +140,7 @@ func (e entry) principal() (*Principal, error) {
 	return &Principal{ID: id.String(), Name: e.name.value, signing: signing, unwrapping: unwrapping}, nil
 }
 
-// key reads a key of 32 bytes in hex. Its error tells nothing of it but its length.
+// key reads a key of 32 bytes in hex. Its error reveals only the length.
 func (f field) key() ([]byte, error) {
 	if f.value == "" {
 		return nil, fmt.Errorf("%s is missing", f.name)

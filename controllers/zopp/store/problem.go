@@ -42,7 +42,7 @@ const (
 // Error is why something could not be read. It holds no value, key or credential.
 type Error struct {
 	Reason Reason
-	// Message says what is wrong, where, and what to do next.
+	// Message describes the problem, its location, and the next step.
 	Message string
 	// Cause is the error beneath it, or nil.
 	Cause error
@@ -54,7 +54,7 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap is the error beneath it.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Permanent says that trying again alone does not help: somebody must change something.
+// Permanent reports that a retry alone does not help: a user must change something.
 func (e *Error) Permanent() bool {
 	switch e.Reason {
 	case ReasonUnreachable, ReasonServerFailed, ReasonEnded:
@@ -63,14 +63,14 @@ func (e *Error) Permanent() bool {
 	return true
 }
 
-// What servers accept of a request's time.
+// The range of request times that servers accept.
 const (
 	maxBehind = 60 * time.Second
 	maxAhead  = 30 * time.Second
 )
 
-// problem says what the error of a call means. The answers are what came with it, where
-// servers that have a clock tell its time.
+// problem classifies the error of a call. The answers are the metadata of the response, which
+// contains the server's time if the server has a clock.
 func (s *Store) problem(q question, err error, answers ...metadata.MD) *Error {
 	told := status.Convert(err)
 	made := func(reason Reason, format string, arguments ...any) *Error {
@@ -98,8 +98,8 @@ func (s *Store) problem(q question, err error, answers ...metadata.MD) *Error {
 	return made(ReasonServerFailed, "the zopp server %s has failed to read %s: %s (%s); look into its log", server, q.environment, said, told.Code())
 }
 
-// suspicion says why a server may not accept who asks. Its clock counts too: a request is
-// accepted for a minute.
+// suspicion lists possible reasons why a server rejects the principal. Its clock is one: a
+// request is accepted for a minute.
 func (s *Store) suspicion(answers []metadata.MD) string {
 	here := s.options.Now().Truncate(time.Second)
 	for _, answer := range answers {
@@ -122,7 +122,7 @@ func clockTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // maxSaidBytes is how much of a server's words is repeated.
 const maxSaidBytes = 200
 
-// quote repeats what a server says, in one line.
+// quote returns a server's message in one line.
 func quote(text string) string {
 	if len(text) > maxSaidBytes {
 		text = strings.ToValidUTF8(text[:maxSaidBytes], "") + "…"

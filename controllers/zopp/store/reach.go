@@ -12,7 +12,7 @@ import (
 const (
 	// checkTimeout is how long a server may take to answer a check.
 	checkTimeout = 2 * time.Second
-	// freshTimeout is how long a new connection may take to be made and answered.
+	// freshTimeout limits the time for a new connection to be established and answered.
 	freshTimeout = 5 * time.Second
 	// lastChance is how much longer a connection may take to answer than a new one.
 	lastChance = 300 * time.Millisecond
@@ -32,9 +32,9 @@ func (s *Store) Check(ctx context.Context) error {
 	return nil
 }
 
-// Reconnect returns nil once the server answers. Connections on which it answers only if they
-// are made again are replaced, with their calls and streams ended: what is lost without a word
-// in the network is otherwise noticed when time has run out.
+// Reconnect returns nil once the server answers. It replaces connections that work only after a
+// reconnect, and ends their calls and streams: silent packet loss would otherwise be noticed
+// only after a timeout.
 func (s *Store) Reconnect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, freshTimeout)
 	defer cancel()
@@ -65,7 +65,7 @@ func (s *Store) Reconnect(ctx context.Context) error {
 		}
 		break
 	}
-	if err := ctx.Err(); err != nil { // then no answer says anything
+	if err := ctx.Err(); err != nil { // then a missing answer means nothing
 		_ = fresh.connection.Close()
 		return err
 	}
@@ -94,9 +94,9 @@ func checkAll(ctx context.Context, all []*line) chan answer {
 	return answers
 }
 
-// check asks for the server's health, which needs no credentials. Any answer will do, even
-// that it does not know the question. A busy line has no room for the question: it would be
-// answered late, although the server answers.
+// check requests the server's health, which needs no credentials. Any response counts, even that
+// the method is unknown. A busy line has no free stream for the request: the response would be
+// late, although the server answers.
 func (l *line) check(ctx context.Context) error {
 	if l.isBusy() {
 		return nil

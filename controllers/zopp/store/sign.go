@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// digest is what of a request is signed: its method, and its one encoding that has the
-// fields in order. The server makes that encoding again, of what it has understood.
+// digest returns the signed digest of a request: of its method, and of its deterministic
+// encoding with the fields in order. The server repeats that encoding from the decoded request.
 func digest(method string, request proto.Message) ([sha256.Size]byte, error) {
 	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(request)
 	if err != nil {
@@ -24,7 +24,7 @@ func digest(method string, request proto.Message) ([sha256.Size]byte, error) {
 	return sha256.Sum256(append([]byte(method), body...)), nil
 }
 
-// sign returns the context in which a request is sent, with what proves who sends it.
+// sign returns the context of a request, with the signature in its metadata.
 func (p *Principal) sign(ctx context.Context, method string, request proto.Message, now time.Time) (context.Context, error) {
 	hash, err := digest(method, request)
 	if err != nil {

@@ -19,7 +19,7 @@ type Options struct {
 	// CAFile holds the certificates, in PEM, that a server's is checked against. Those of
 	// the system are when it is empty. It is read again for each connection.
 	CAFile string
-	// Credentials say who asks.
+	// Credentials sign the requests.
 	Credentials Credentials
 	// Now is the clock that requests are signed by; time.Now when nil.
 	Now func() time.Time
@@ -29,9 +29,9 @@ type Options struct {
 
 const defaultTimeout = 10 * time.Second
 
-// Store reads a server. It has one connection, however many Secrets want what is read, and
-// others for environments that are watched beyond what the server, or this package, takes on
-// one. It may be used by many goroutines.
+// Store reads a server. It shares one connection among all Secrets, and opens others when the
+// watched environments exceed the number of streams that the server, or this package, allows on
+// one. It is safe for concurrent use.
 type Store struct {
 	options Options
 	lines   lines
@@ -60,8 +60,8 @@ func New(options Options) (*Store, error) {
 	return s, nil
 }
 
-// CheckCredentials returns what is wrong with the credentials as they are now, without asking
-// the server. It is for the log at the start: they may be mended later.
+// CheckCredentials returns the current problem with the credentials, without calling the server.
+// The caller logs it at startup; the user may fix the credentials later.
 func (s *Store) CheckCredentials() error {
 	_, err := s.options.Credentials.Principal()
 	return err
@@ -77,7 +77,7 @@ func (s *Store) Close() {
 	}
 }
 
-// question is of which environment something is asked, and by whom.
+// question names the environment of a request, and the principal that signs it.
 type question struct {
 	environment Environment
 	principal   *Principal
@@ -88,7 +88,7 @@ func (s *Store) question(environment Environment) (question, error) {
 	return question{environment, principal}, err
 }
 
-// call sends one signed request and waits for its answer, for as long as it may take.
+// call sends one signed request and waits for its response, until its timeout.
 func call[Request proto.Message, Answer any](ctx context.Context, s *Store, q question, method string, request Request,
 	send func(context.Context, Request, ...grpc.CallOption) (Answer, error),
 ) (answer Answer, err error) {

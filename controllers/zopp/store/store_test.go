@@ -22,7 +22,7 @@ import (
 	"github.com/lintel-policy/lintel/test/zopp"
 )
 
-// site is a double with acme/backend/production, and who may read it.
+// site is a double with acme/backend/production, and its readers.
 type site struct {
 	t         *testing.T
 	peer      *zopp.Peer
@@ -52,7 +52,7 @@ func makeSiteOn(t *testing.T, d *zopp.Double) *site {
 	return s
 }
 
-// use makes a principal the current one.
+// use selects the current principal.
 func (s *site) use(p *zopp.Principal) {
 	s.t.Helper()
 	require.NoError(s.t, os.WriteFile(s.file, p.Credentials(), 0o600))
@@ -79,7 +79,7 @@ func (s *site) set(key, value string) {
 	require.NoError(s.t, s.Set(s.t.Context(), key, value))
 }
 
-// list is what an environment has, as text.
+// list returns the contents of an environment as text.
 func list(t *testing.T, opened *store.Store, e *zopp.Environment) map[string]string {
 	t.Helper()
 	contents, err := opened.List(t.Context(), e.Environment)
@@ -128,7 +128,7 @@ func TestAKeyIsUnwrappedOnce(t *testing.T) {
 	require.Equal(t, 3, s.double().Calls("GetWorkspaceKeys"))
 }
 
-// TestAForgottenKey: is unwrapped anew.
+// TestAForgottenKey checks that a dropped key is unwrapped again.
 func TestAForgottenKey(t *testing.T) {
 	s := makeSite(t)
 	opened := s.open(nil)
@@ -220,7 +220,7 @@ func TestGarbageIsAnError(t *testing.T) {
 	}
 }
 
-// TestReasons: what a server answers, and what there is to do.
+// TestReasons checks the reason and the next step for each response of a server.
 func TestReasons(t *testing.T) {
 	s := makeSite(t)
 	opened := s.open(nil)
@@ -274,7 +274,8 @@ func TestReasons(t *testing.T) {
 	require.Empty(t, list(t, opened, s.Environment), "and all is well again")
 }
 
-// TestClocksThatDiffer: the server tells its time, and so it can be said.
+// TestClocksThatDiffer checks that the message contains the server's time, which the server
+// returns.
 func TestClocksThatDiffer(t *testing.T) {
 	s := makeSite(t)
 	for name, ahead := range map[string]time.Duration{"behind": -2 * time.Minute, "ahead": 45 * time.Second} {
@@ -289,8 +290,8 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 }
 
-// TestAServerThatIsAway: is named, and found again at the same address, also by who
-// watches.
+// TestAServerThatIsAway checks that the message names the server, and that reads and streams
+// recover at the same address.
 func TestAServerThatIsAway(t *testing.T) {
 	s := makeSite(t)
 	s.set("A", "1")
@@ -316,8 +317,8 @@ func TestAServerThatIsAway(t *testing.T) {
 	}, 2*time.Minute, 20*time.Millisecond)
 }
 
-// TestAServerThatDrains: leaves its streams open and tells nothing on them, so they end, and
-// those that are opened anew are on the server that takes its place.
+// TestAServerThatDrains checks a server that leaves its streams open and sends nothing on them:
+// the streams end, and the reopened ones are on the server that replaces it.
 func TestAServerThatDrains(t *testing.T) {
 	s := makeSite(t)
 	opened := s.open(nil)
@@ -373,7 +374,7 @@ func TestACallThatIsGivenUp(t *testing.T) {
 	require.False(t, errors.As(err, &problem))
 }
 
-// TestEvents: each type, and what only later servers send.
+// TestEvents checks each type of event, and those that only later servers send.
 func TestEvents(t *testing.T) {
 	s := makeSite(t)
 	opened := s.open(nil)
@@ -426,8 +427,8 @@ func TestEvents(t *testing.T) {
 	require.Contains(t, err.Error(), "zopp permission set -w acme")
 }
 
-// TestManyStreamsShareAConnection: and a closed one is gone. Where they are too many for
-// one, calls do not wait for them.
+// TestManyStreamsShareAConnection checks also that a closed stream is released. Where there are
+// too many streams for one connection, calls do not wait for them.
 func TestManyStreamsShareAConnection(t *testing.T) {
 	s := makeSite(t)
 	opened := s.open(nil)
@@ -441,7 +442,7 @@ func TestManyStreamsShareAConnection(t *testing.T) {
 			all = append(all, watch)
 		}
 	}
-	connections := func() int { return s.double().Connections() - 1 } // one is of who writes
+	connections := func() int { return s.double().Connections() - 1 } // one is the writer's
 	watch(50)
 	require.Equal(t, 50, s.double().Streams())
 	require.Equal(t, 1, connections())
@@ -496,7 +497,7 @@ func TestServersLimitTheStreamsOfAConnection(t *testing.T) {
 		require.Equal(t, len(environments), s.double().Streams(), "connections that answer are kept")
 		list(t, opened, s.Environment)
 
-		// As many calls as the first connection takes are no outage.
+		// Filling the first connection with calls is not an outage.
 		end := s.double().Inject(zopp.Fault{Method: "ListSecrets", Hang: true})
 		var calls sync.WaitGroup
 		before := s.double().Calls("ListSecrets")
@@ -557,7 +558,7 @@ func TestTLS(t *testing.T) {
 	}, 2*time.Minute, 20*time.Millisecond)
 }
 
-// TestNoServer: and a server that is none.
+// TestNoServer checks a closed port, and a server that is not a zopp server.
 func TestNoServer(t *testing.T) {
 	s := makeSite(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -569,7 +570,7 @@ func TestNoServer(t *testing.T) {
 	require.Contains(t, problem.Message, "connection refused")
 }
 
-// TestADeadConnectionIsNoticed: nothing comes back, and nothing is closed.
+// TestADeadConnectionIsNoticed checks a connection without responses that is not closed.
 func TestADeadConnectionIsNoticed(t *testing.T) {
 	t.Parallel()
 	s := makeSite(t)

@@ -19,11 +19,12 @@ import (
 // drainGrace is how long a stream may end by itself when its connection does.
 const drainGrace = 50 * time.Millisecond
 
-// drainCheck is how often a stream is checked, besides when its connection changes.
+// drainCheck is the interval of stream checks, in addition to those after changes of the
+// connection.
 const drainCheck = time.Second
 
-// Watch is a stream of changes. A server may lose some without a word: it keeps at most a
-// hundred for who does not read them.
+// Watch is a stream of changes. A server may silently drop changes: it buffers at most a hundred
+// for a slow reader.
 type Watch struct {
 	store *Store
 	asked question
@@ -32,8 +33,8 @@ type Watch struct {
 	cancel context.CancelFunc
 	on     *line
 	stream grpc.ServerStreamingClient[wire.WatchSecretsResponse]
-	// late says that the server has not accepted in time, and drained that it takes nothing
-	// more on this connection.
+	// late reports that the server has not accepted the stream in time, and drained that it
+	// accepts no more calls on this connection.
 	late, drained atomic.Bool
 }
 
@@ -104,7 +105,7 @@ func (w *Watch) open(ctx context.Context, on *line, request *wire.WatchSecretsRe
 		return w.problem(err)
 	}
 	header, err := w.stream.Header()
-	if err == nil && header == nil { // it was refused, and only reading says why
+	if err == nil && header == nil { // it was refused, and only a read returns the reason
 		_, err = w.stream.Recv()
 	}
 	if err != nil {
@@ -124,7 +125,7 @@ func (w *Watch) Next() (Event, error) {
 	return read(response), nil
 }
 
-// read is what a server tells. What this version does not know may be any change.
+// read converts a response to an event. An unknown type may be any change.
 func read(response *wire.WatchSecretsResponse) Event {
 	event := response.GetEvent()
 	if event == nil {

@@ -12,8 +12,9 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// TestAStreamOnAFormerTransportEnds, whenever it is noticed that the connection has changed:
-// a server that drains may do so before anyone waits for a change.
+// TestAStreamOnAFormerTransportEnds checks that the stream ends at any time when the change of
+// the connection is noticed: a server that drains may do so before any caller waits for a
+// change.
 func TestAStreamOnAFormerTransportEnds(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -8,9 +8,9 @@ import (
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 )
 
-// Changed keeps those updates of openZro's kinds away that no rule has anything to say
-// about: of finalizers, of what others note in metadata, and of objects that are deleted,
-// which are let go by an annotation even where the rules deny them as they are.
+// Changed skips updates of openZro's kinds that no rule evaluates: of finalizers, of metadata of
+// other controllers, and of objects that are being deleted, which an annotation releases even
+// where the rules deny them.
 func Changed() admissionregistrationv1.MatchCondition {
 	return admissionregistrationv1.MatchCondition{
 		Name: "changed",
@@ -21,9 +21,9 @@ has(object.metadata.annotations) != has(oldObject.metadata.annotations) ||
 	}
 }
 
-// PodConditions keep every Pod away that asks for no client, but in the namespaces, or globs of
-// them, where OZSidecarProfiles select Pods, and all of the namespaces that are excluded. A
-// condition that errs denies, so each field is guarded.
+// PodConditions skip Pods that request no client, except in the namespaces, or globs of them,
+// where OZSidecarProfiles select Pods. They skip all Pods of excluded namespaces. An error in a
+// condition denies the request, so each field is guarded.
 func PodConditions(excluded, profiles []string) []admissionregistrationv1.MatchCondition {
 	asks := `has(object.metadata.annotations) && "` + v1.SetupKeyAnnotation + `" in object.metadata.annotations`
 	if len(profiles) > 0 {

@@ -11,10 +11,10 @@ import (
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 )
 
-// Facts are what Go finds out about an object for the rules, which read it as
+// Facts are the facts about an object that Go collects for the rules, which read them as
 // input.facts.
 type Facts struct {
-	// Taken is another object of the namespace that has the name at the server.
+	// Taken is another object of the namespace with the same name at the server.
 	Taken *Reference `json:"taken,omitempty"`
 	// PodTemplates is whether the namespace has a grant for any podTemplate.
 	PodTemplates bool `json:"podTemplates"`
@@ -55,7 +55,7 @@ var kindNames = map[string]string{
 // Resources are the resources of the kinds, in order.
 func Resources() []string { return slices.Sorted(maps.Keys(kindNames)) }
 
-// ResourceOf is the resource of a kind; empty where it is none of openZro's.
+// ResourceOf returns the resource of a kind; empty for kinds of other groups.
 func ResourceOf(kind string) string {
 	for resource, known := range kindNames {
 		if known == kind {
@@ -65,7 +65,7 @@ func ResourceOf(kind string) string {
 	return ""
 }
 
-// PodFacts are what Go finds out about a Pod that is to get a client.
+// PodFacts are the facts about a Pod that requests a client.
 type PodFacts struct {
 	SetupKey SetupKey `json:"setupKey"`
 	// Profile is the OZSidecarProfile that selects the Pod, if there is one.
@@ -74,10 +74,10 @@ type PodFacts struct {
 	ClientImage string `json:"clientImage"`
 }
 
-// Profile is what the rules read of the OZSidecarProfile that selects a Pod.
+// Profile contains the fields of the selecting OZSidecarProfile that the rules read.
 type Profile struct {
 	Name string `json:"name"`
-	// Denied is why the rules deny the profile as it is stored: "" if they do not.
+	// Denied is the denial of the stored profile by the rules: "" if they allow it.
 	Denied         string                  `json:"denied"`
 	Mode           v1.InjectionMode        `json:"mode"`
 	ExtraDNSLabels []string                `json:"extraDNSLabels"`
@@ -99,11 +99,11 @@ func FactsOfProfile(of *v1.OZSidecarProfile, denied string) *Profile {
 	return facts
 }
 
-// SetupKey is what the rules read of the OZSetupKey that a Pod names.
+// SetupKey contains the fields of the Pod's OZSetupKey that the rules read.
 type SetupKey struct {
 	Name  string `json:"name"`
 	Found bool   `json:"found"`
-	// Ready is whether peers can enrol with it; Reason and Message say why not.
+	// Ready reports whether peers can enrol with the key; Reason and Message explain why not.
 	Ready   bool   `json:"ready"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
@@ -112,8 +112,7 @@ type SetupKey struct {
 	ManagementURL string               `json:"managementURL"`
 	Volumes       []corev1.Volume      `json:"volumes"`
 	VolumeMounts  []corev1.VolumeMount `json:"volumeMounts"`
-	// ExtraDNSLabels is false where the server is known to refuse peers that ask for
-	// some.
+	// ExtraDNSLabels is false if the server is known to reject peers with extra labels.
 	ExtraDNSLabels bool `json:"extraDNSLabels"`
 }
 
@@ -123,8 +122,8 @@ type SecretKey struct {
 	Key  string `json:"key"`
 }
 
-// FactsOfSetupKey are those of an OZSetupKey that is there. managementURL is where the
-// peers of its namespace enrol if it does not say.
+// FactsOfSetupKey returns the facts about an existing OZSetupKey. managementURL is the default
+// server for the peers of its namespace.
 func FactsOfSetupKey(key *v1.OZSetupKey, managementURL string) SetupKey {
 	selector := key.SecretKey()
 	facts := SetupKey{
@@ -138,7 +137,7 @@ func FactsOfSetupKey(key *v1.OZSetupKey, managementURL string) SetupKey {
 	return facts
 }
 
-// readiness says whether peers can enrol, and else why not in the words of the status.
+// readiness reports whether peers can enrol, and otherwise the reason and message of the status.
 func readiness(key *v1.OZSetupKey) (ready bool, reason, message string) {
 	condition := meta.FindStatusCondition(key.Status.Conditions, v1.ConditionReady)
 	switch {
@@ -154,7 +153,8 @@ func readiness(key *v1.OZSetupKey) (ready bool, reason, message string) {
 	return true, "", ""
 }
 
-// allowsExtraDNSLabels is not known of a key that somebody else made.
+// allowsExtraDNSLabels reports whether a key may allow extra DNS labels. It returns true for a
+// foreign key, whose setting is unknown.
 func allowsExtraDNSLabels(key *v1.OZSetupKey) bool {
 	allows := key.Spec.AllowExtraDNSLabels
 	return key.Status.Adopted || key.Status.SetupKeyID == "" || allows != nil && *allows

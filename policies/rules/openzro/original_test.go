@@ -17,9 +17,9 @@ import (
 	"github.com/lintel-policy/lintel/policies/kinds"
 )
 
-// TestManifestsOfTheOriginalOperator: those that the first paragraph of docs/openzro/index.md names
-// apply unchanged. No field is unknown, no CRD rule and no admission rule refuses them. What
-// does not apply is named, too.
+// TestManifestsOfTheOriginalOperator checks that the manifests which the first paragraph of
+// docs/openzro/index.md names apply unchanged: no unknown fields, no violation of a CRD rule or
+// an admission rule. It also lists the manifests that do not apply.
 func TestManifestsOfTheOriginalOperator(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/openzro/index.md")

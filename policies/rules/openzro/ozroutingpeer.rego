@@ -12,7 +12,7 @@ import data.openzro.values
 
 spec := object.get(input.request.object, "spec", {})
 
-# By these the Deployment tells its Pods from those of others.
+# The Deployment selects its Pods by these labels.
 warn contains msg if {
 	some label, _ in spec.labels
 	label in {"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by"}
@@ -44,7 +44,7 @@ deny contains {"field": field, "msg": msg} if {
 	msg := sprintf("%s: it would put another client into the Pods, which are clients themselves; take it out", [field])
 }
 
-# Two who write the same would never come to rest.
+# Two controllers that write the same field would overwrite each other forever.
 deny contains {"field": field, "msg": msg} if {
 	some annotation, _ in spec.annotations
 	startswith(annotation, "deployment.kubernetes.io/")
@@ -98,8 +98,8 @@ maps[name] := value if {
 	is_object(value)
 }
 
-# What a Pod template may set in a namespace without a grant: nothing of it reaches Secrets, the
-# node, the API server or other Pods.
+# The fields that a Pod template may set in a namespace without a grant: none of them reaches
+# Secrets, the node, the API server or other Pods.
 template_fields := {
 	"metadata.labels", "metadata.annotations",
 	"spec.affinity", "spec.containers", "spec.dnsConfig", "spec.nodeSelector",

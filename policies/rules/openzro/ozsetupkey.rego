@@ -22,13 +22,14 @@ deny contains values.needed(sprintf("spec.secretKeyRef.%s", [key]), why) if {
 	values.blank(object.get(spec.secretKeyRef, key, ""))
 }
 
-# A value that is put there would be taken for one of the tenant's.
+# Setup keys and the API key of a namespace must not share a Secret.
 deny contains {"field": "spec.secretKeyRef.name", "msg": msg} if {
 	spec.secretKeyRef.name == "openzro-mgmt-api-key"
 	msg := "spec.secretKeyRef.name: Secret openzro-mgmt-api-key has the key of the namespace to the server; name another one"
 }
 
-# What no Secret can have would be found out once the server has made the key.
+# Invalid names of Secrets would otherwise be detected only after the server has created the
+# key.
 deny contains {"field": field, "msg": msg} if {
 	some part, pattern in {"name": `^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`, "key": `^[-._a-zA-Z0-9]{1,253}$`}
 	value := spec.secretKeyRef[part]
@@ -85,7 +86,7 @@ deny contains {"field": "spec.expiresIn", "msg": msg} if {
 
 deny contains {"field": "spec.expiresIn", "msg": "spec.expiresIn: the server takes 0 for ever; leave the field out, or give a time"} if lifetime == 0
 
-# That of time.Duration in Go.
+# The maximum of time.Duration in Go.
 deny contains {"field": "spec.expiresIn", "msg": msg} if {
 	lifetime > 9223372036
 	msg := sprintf("spec.expiresIn: %q is longer than durations can be, 106751d", [expiry])

@@ -1,8 +1,8 @@
 # METADATA
 # title: Pods that name an OZSetupKey get a client
 # description: |
-#   input.facts has setupKey, what is known of the OZSetupKey that the Pod names: its name,
-#   found, ready with reason and message, secret with name and key, managementURL, volumes,
+#   input.facts has setupKey, the state of the OZSetupKey that the Pod names: its name, found,
+#   ready with reason and message, secret with name and key, managementURL, volumes,
 #   volumeMounts, and extraDNSLabels, false where the server made the key without them;
 #   clientImage; and profile, the OZSidecarProfile that selects the Pod, if there is one: its
 #   name, denied, mode, extraDNSLabels, image, env and securityContext.

@@ -57,7 +57,7 @@ test_volumes if {
 	} with input as review(named, spec, key)
 }
 
-# Z21: the original added another client each time that it was asked.
+# Z21: the original added another client at each evaluation.
 test_once if {
 	every list in ["containers", "initContainers"] {
 		spec := object.union({"containers": [{"name": "web"}]}, {list: [client]})
@@ -94,7 +94,7 @@ test_keys_that_are_not_ready if {
 	}}
 }
 
-# Z16: the original asked for labels of keys that never allowed any.
+# Z16: the original requested labels with keys that do not allow them.
 test_dns_labels if {
 	field := "metadata.annotations[openzro.io/extra-dns-labels]"
 	denied(labelled("a b"), plain, {}) == {field}

@@ -160,8 +160,8 @@ func TestWhatPodsLearnOfAKey(t *testing.T) {
 	require.Equal(t, "https://own", FactsOfSetupKey(key, "https://default").ManagementURL)
 }
 
-// TestInjectionSettles: what is injected is injected once, into Pods that have no name and
-// no lists yet as well (Z21).
+// TestInjectionSettles checks that the client is injected only once, also into Pods that have no
+// name and no lists yet (Z21).
 func TestInjectionSettles(t *testing.T) {
 	snapshot, err := New()
 	require.NoError(t, err)

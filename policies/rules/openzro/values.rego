@@ -1,6 +1,6 @@
 # METADATA
-# title: What openZro's server takes
-# description: Functions of the rules for each kind. What is said of a value is a problem with its field and its words.
+# title: Values that the openZro server accepts
+# description: Functions of the rules for each kind. Each problem of a value has its field and its message.
 package openzro.values
 
 import rego.v1
@@ -9,8 +9,8 @@ blank(value) if trim_space(value) == ""
 
 needed(field, why) := {"field": field, "msg": sprintf("%s: a value is needed%s", [field, why])}
 
-# The problems of a list of names at a path of the spec: one that is empty, and one that
-# stands there twice. Whether the server has it is not known here.
+# The problems of a list of names at a path of the spec: empty and repeated names. The server's
+# own items are not known here.
 names(spec, key) := {problem |
 	twice := repeated(spec[key])
 	some i, name in spec[key]
@@ -46,7 +46,8 @@ id_problem(list, twice, i, id, field) := {"field": field, "msg": msg} if {
 	msg := sprintf("%s: %q duplicates [%d]; remove one of them", [field, id, first])
 }
 
-# What a list has more than once. A list may be long: each with each takes too many steps.
+# Values that occur more than once in a list. Comparing all pairs of a long list would take too
+# many steps.
 repeated(list) := {value |
 	sorted := sort([value | some value in list])
 	some i, value in sorted
@@ -56,7 +57,8 @@ repeated(list) := {value |
 
 first_of(list, value) := min({i | some i, other in list; other == value})
 
-# The server makes peers of every account members of "All", and lets nobody else do so.
+# The server makes the peers of every account members of "All", and rejects all other changes of
+# its members.
 all_group(spec, key, why) := {problem |
 	some i, "All" in spec[key]
 	field := sprintf("spec.%s[%d]", [key, i])

@@ -1,16 +1,16 @@
 # METADATA
-# title: Who fills a Secret already
+# title: Objects that already fill a Secret
 # description: |
-#   Functions of the rules for Secrets and ZoppSecretSyncs. input.facts.claims are others that
-#   fill the same Secret. One of another namespace counts as long as that of the Secret
-#   accepts it: or it would keep the Secret from those who it belongs to.
+#   Functions of the rules for Secrets and ZoppSecretSyncs. input.facts.claims are the other
+#   objects that fill the same Secret. One in another namespace counts only while the namespace
+#   of the Secret accepts it: otherwise it could block the Secret for its own namespace.
 package zopp.claims
 
 import rego.v1
 
 import data.zopp.lists
 
-# Of a Secret in a namespace with these annotations: none where nobody does.
+# The first claim on a Secret in a namespace with these annotations: undefined without claims.
 first(namespace, annotations) := [claim |
 	some claim in input.facts.claims
 	counts(claim, namespace, annotations)

@@ -7,7 +7,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
 )
 
-// Mapping says who may read what, where the Namespace says nothing.
+// Mapping is the default read permission for Namespaces without the annotation.
 type Mapping string
 
 const (
@@ -27,9 +27,9 @@ func ParseMapping(text string) (Mapping, error) {
 	return "", fmt.Errorf("%q is not one of %s, %s", text, Restricted, Open)
 }
 
-// How much an object may ask for, as the schema of ZoppSecretSyncs has it. Rules refuse what
-// is more, and longer: one annotation has room for ten thousands of environments, each of
-// which would be followed.
+// The limits of a request, as in the schema of ZoppSecretSyncs. Rules deny larger ones: one
+// annotation has room for tens of thousands of environments, and the hub would follow each of
+// them.
 const (
 	maxSources     = 16
 	maxKeys        = 1024
@@ -37,13 +37,13 @@ const (
 	maxEntryLength = 512
 )
 
-// Facts are what Go finds out about a Secret or a ZoppSecretSync for the rules, which read
-// it as input.facts.
+// Facts are the facts about a Secret or a ZoppSecretSync that Go collects for the rules, which
+// read them as input.facts.
 type Facts struct {
 	// Mapping is the mode.
 	Mapping Mapping `json:"mapping"`
-	// Sources and Keys are what it asks for; no sources where it does not. Of what is more or
-	// longer than may be, they have enough to show it.
+	// Sources and Keys are the request; without a request, there are no sources. Beyond the
+	// limits, they contain only enough entries to show the violation.
 	Sources []Source `json:"sources"`
 	Keys    Keys     `json:"keys"`
 	// Entries are Sources as an annotation lists them.
@@ -52,7 +52,7 @@ type Facts struct {
 	Claims []Reference `json:"claims"`
 	// Target is the namespace of the Secret, where it is another one.
 	Target *Target `json:"target,omitempty"`
-	// Off says that the manager carries out no ZoppSecretSyncs.
+	// Off reports that the manager does not reconcile ZoppSecretSyncs.
 	Off bool `json:"off,omitempty"`
 }
 
@@ -66,15 +66,15 @@ type Reference struct {
 // Target is another namespace that a ZoppSecretSync fills a Secret in.
 type Target struct {
 	Namespace string `json:"namespace"`
-	// Served says whether the manager looks after the namespace.
+	// Served reports whether the manager covers the namespace.
 	Served bool `json:"served"`
-	// Exists says whether it is there, and Annotations are what it says.
+	// Exists reports whether the Namespace exists, and Annotations are its annotations.
 	Exists      bool              `json:"exists"`
 	Annotations map[string]string `json:"annotations"`
 }
 
-// SecretFacts are the facts of a Secret by itself. One that is not to be synced asks for
-// nothing.
+// SecretFacts returns the facts about a Secret alone. A Secret that is not synced has an empty
+// request.
 func SecretFacts(annotations map[string]string, mapping Mapping) Facts {
 	request := Read(annotations)
 	if !request.Sync {
@@ -92,7 +92,7 @@ func SyncFacts(sync *v1alpha1.ZoppSecretSync, mapping Mapping) Facts {
 	return factsOf(ReadSync(sync), mapping)
 }
 
-// factsOf has lists where there is nothing, which rules go through.
+// factsOf returns empty lists instead of null, since rules iterate over them.
 func factsOf(request Request, mapping Mapping) Facts {
 	facts := Facts{Mapping: mapping, Sources: []Source{}, Keys: Keys{}, Entries: []string{}, Claims: []Reference{}}
 	for _, s := range oneMore(request.Sources, maxSources) {

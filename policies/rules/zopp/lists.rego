@@ -23,8 +23,9 @@ accepts(annotations, namespace) if {
 	glob.match(text, null, namespace)
 }
 
-# How an administrator adds an entry to a list. A command is given where the shell takes
-# nothing in it for more than text, and the entry permits no more than what was asked for.
+# The command by which an administrator adds an entry to a list. It is offered only where the
+# shell reads the arguments as plain text, and where the entry permits no more than the request
+# needs.
 addition(namespace, list, name, entry) := command if {
 	is_plain(list, entry)
 	command := sprintf("kubectl annotate --overwrite namespace %s '%s=%s'", [namespace, name, concat(",", array.concat(list, [entry]))])

@@ -49,7 +49,7 @@ permits(namespace, source) if {
 	glob.match(environment, null, source.environment)
 }
 
-# What is said of entries that are no patterns: of the first few, and how they begin.
+# Messages about entries that are not valid patterns: the first few, shortened.
 malformed[namespace] := [text | some text in list[namespace]; not is_pattern(text)] if some namespace, _ in says
 
 doubt(namespace) := "" if malformed[namespace] == []

@@ -1,6 +1,6 @@
 # METADATA
-# title: Where an object says what it asks of zopp
-# description: Functions of the rules for Secrets and ZoppSecretSyncs, which say the same in annotations and in a spec.
+# title: Fields and annotations that request a sync from zopp
+# description: Functions of the rules for Secrets and ZoppSecretSyncs, which request the same in annotations and in a spec.
 package zopp.places
 
 import rego.v1

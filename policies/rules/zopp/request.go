@@ -9,16 +9,16 @@ import (
 // Source is an environment of zopp.
 type Source = v1alpha1.Source
 
-// Request is what a Secret or a ZoppSecretSync asks for. Whether that is complete and
-// permitted is said by the rules.
+// Request is the request of a Secret or a ZoppSecretSync. The rules decide whether it is
+// complete and permitted.
 type Request struct {
-	// Sync says whether it asks for anything.
+	// Sync reports whether a sync is requested.
 	Sync bool
-	// Sources are where values come from; of equal keys that of the later one counts.
+	// Sources are the sources of values; for equal keys, the later source has precedence.
 	Sources []Source
 	// Keys are which keys are wanted: all where there are none.
 	Keys Keys
-	// Cleanup says whether the keys leave the Secret when its sync ends.
+	// Cleanup reports whether the keys are removed from the Secret when its sync ends.
 	Cleanup bool
 }
 
@@ -95,9 +95,9 @@ func readKeys(entries []string) (keys Keys) {
 	return keys
 }
 
-// Select says which key of zopp each key of the Secret is, given those that zopp has. One
-// that is named wins over one that a pattern finds, and missing are those that are named
-// although zopp does not have them.
+// Select maps each key of the Secret to a key of zopp, from the available ones. Named keys have
+// precedence over those that match a pattern, and missing are the named keys that zopp does not
+// have.
 func (k Keys) Select(available []string) (selected map[string]string, missing []string) {
 	selected = map[string]string{}
 	if len(k) == 0 {
@@ -126,7 +126,7 @@ func (k Keys) Select(available []string) (selected map[string]string, missing []
 	return selected, missing
 }
 
-// find selects what the pattern finds.
+// find selects the keys that match the pattern.
 func (k Key) find(available []string, selected map[string]string) {
 	parts := strings.Split(k.Key, "*")
 	for _, key := range available {
@@ -136,7 +136,7 @@ func (k Key) find(available []string, selected map[string]string) {
 	}
 }
 
-// isOf says whether a text has these parts, with anything between them.
+// isOf reports whether a text consists of these parts, with any text between them.
 func isOf(text string, parts []string) bool {
 	last := len(parts) - 1
 	rest, is := strings.CutPrefix(text, parts[0])

@@ -1,8 +1,8 @@
-// Package zopp has the rules for Secrets that are synced from zopp, and for
-// ZoppSecretSyncs: what each must say, who may read what, and who may fill which Secret.
+// Package zopp contains the rules for Secrets that are synced from zopp, and for
+// ZoppSecretSyncs: valid requests, read access to sources, and the owner of each Secret.
 //
-// Invariant: a source is read only where the Namespace of the object permits it, and that
-// of the Secret, too, where it is another one.
+// Invariant: a source is read only where the Namespace of the object permits it, and the
+// Namespace of the Secret too, if it is a different one.
 package zopp
 
 import (
@@ -25,15 +25,15 @@ var files embed.FS
 // New compiles the rules.
 func New() (*engine.Snapshot, error) { return rules.Snapshot("zopp", files, nil) }
 
-// SecretQuestion asks about a stored Secret, without its values. namespace is its Namespace
-// in JSON.
+// SecretQuestion returns the input for a stored Secret, without its values. namespace is its
+// Namespace in JSON.
 func SecretQuestion(secret *corev1.Secret, facts Facts, namespace json.RawMessage) rules.Question {
 	kind := corev1.SchemeGroupVersion.WithKind("Secret")
 	asked := &corev1.Secret{Immutable: secret.Immutable}
 	asked.SetGroupVersionKind(kind)
 	asked.Name, asked.Namespace, asked.UID = secret.Name, secret.Namespace, secret.UID
 	asked.Annotations = maps.Clone(secret.Annotations)
-	// What kubectl notes of an applied Secret has its values.
+	// kubectl's last-applied annotation contains the values.
 	maps.DeleteFunc(asked.Annotations, func(name, _ string) bool { return !strings.HasPrefix(name, v1alpha1.GroupName+"/") })
 	return rules.Question{
 		Kind: metav1.GroupVersionKind(kind), Resource: "secrets",
@@ -41,7 +41,8 @@ func SecretQuestion(secret *corev1.Secret, facts Facts, namespace json.RawMessag
 	}
 }
 
-// SyncQuestion asks about a stored ZoppSecretSync. namespace is its Namespace in JSON.
+// SyncQuestion returns the input for a stored ZoppSecretSync. namespace is its Namespace in
+// JSON.
 func SyncQuestion(sync *v1alpha1.ZoppSecretSync, facts Facts, namespace json.RawMessage) rules.Question {
 	kind := v1alpha1.SchemeGroupVersion.WithKind("ZoppSecretSync")
 	sync = sync.DeepCopy()

@@ -30,7 +30,7 @@ func namespaceWith(t *testing.T, annotations map[string]string) json.RawMessage 
 	return text
 }
 
-// decisionOn is what the rules say of a new object.
+// decisionOn returns the decision of the rules about a new object.
 func decisionOn(t *testing.T, snapshot *engine.Snapshot, q rules.Question) *engine.Decision {
 	t.Helper()
 	review, err := q.Review()
@@ -51,8 +51,7 @@ func words(findings []engine.Finding) (all []string) {
 
 const sync, sources = v1alpha1.SyncAnnotation, v1alpha1.SourcesAnnotation
 
-// TestAnnotationsOfSecrets goes through every way in which they can be wrong, as they are
-// read.
+// TestAnnotationsOfSecrets checks every kind of invalid annotation.
 func TestAnnotationsOfSecrets(t *testing.T) {
 	snapshot := newRules(t)
 	three := func(more ...string) map[string]string {
@@ -117,7 +116,7 @@ func TestAnnotationsOfSecrets(t *testing.T) {
 	}
 }
 
-// TestAStoredSecretIsAsked: as the controller asks, of metadata alone.
+// TestAStoredSecretIsAsked evaluates a Secret as the controller does, by its metadata alone.
 func TestAStoredSecretIsAsked(t *testing.T) {
 	snapshot := newRules(t)
 	metadata := metav1.ObjectMeta{Name: "app", Namespace: "shop", UID: "u", Annotations: map[string]string{sync: "true", sources: "acme/backend/production"}}
@@ -133,8 +132,8 @@ func TestAStoredSecretIsAsked(t *testing.T) {
 	require.Contains(t, verdict.Message(), "ZoppSecretSync shop/all fills this Secret already")
 }
 
-// TestMuchIsAskedFor: who asks for more than there is room for is told so. Nobody's rules run
-// into their limits, which would be no answer, and would be asked for ever.
+// TestMuchIsAskedFor checks that requests beyond the limits are denied with a message. No
+// evaluation exceeds the engine's limits, which would be an error and retried forever.
 func TestMuchIsAskedFor(t *testing.T) {
 	snapshot := newRules(t)
 	listed := func(n int, format string) string {
@@ -185,8 +184,8 @@ func TestMuchIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestWhoMayNotFillClaimsNothing: who was never accepted, or is no more, keeps no Secret from
-// the namespace that it is in.
+// TestWhoMayNotFillClaimsNothing checks that an object in another namespace without permission
+// does not block the Secret.
 func TestWhoMayNotFillClaimsNothing(t *testing.T) {
 	snapshot := newRules(t)
 	claims := []Reference{{Kind: "ZoppSecretSync", Namespace: "evil", Name: "all"}}

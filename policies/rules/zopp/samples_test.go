@@ -21,8 +21,8 @@ func readSample(t *testing.T, path string, into any) {
 	require.NoError(t, yaml.UnmarshalStrict(text, into))
 }
 
-// TestSamplesAreAdmitted in the stricter mode, by what the sample of a Namespace permits and
-// by nothing else.
+// TestSamplesAreAdmitted uses the stricter mode, with only the permissions of the sample
+// Namespace.
 func TestSamplesAreAdmitted(t *testing.T) {
 	const folder = "../../../config/samples/zopp"
 	var namespace corev1.Namespace

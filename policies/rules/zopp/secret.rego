@@ -33,7 +33,7 @@ warn contains {"field": field, "msg": msg} if {
 	msg := sprintf("%s: it is %q, and the Secret is not synced; write \"true\" to have it synced", [field, value])
 }
 
-# `zopp sync k8s` names what it has written, and by whom.
+# `zopp sync k8s` annotates the Secrets that it writes.
 is_written if "zopp.dev/synced-by" in object.keys(annotations)
 
 warn contains {"field": field, "msg": msg} if {

@@ -24,7 +24,7 @@ there := input.facts.target
 
 own := input.request.namespace
 
-# The namespace of the Secret, and what it says.
+# The namespace of the Secret, and its annotations.
 namespace := there.namespace
 
 namespace := own if not there
@@ -76,7 +76,7 @@ deny contains {"field": field, "msg": sprintf("%s: Kubernetes makes credentials 
 	target.secretType in tokens
 }
 
-# By them the controllers know what is whose.
+# The controllers identify their objects by these keys.
 deny contains {"field": field, "msg": sprintf("%s: what begins with zopp.dev/ is the controllers' own on such a Secret; take it out", [field])} if {
 	some part in ["labels", "annotations"]
 	some name, _ in target[part]

@@ -1,5 +1,5 @@
-// Package wire holds the messages and calls of a zopp server, as zopp.proto says them.
+// Package wire contains the messages and calls of a zopp server, as defined in zopp.proto.
 //
-// All of it is generated, by `make generate`. Names and numbers of fields are those of the
-// server, so that a request has the same bytes on both sides: they are what is signed.
+// `make generate` generates all of it. Names and numbers of fields are those of the server, so
+// that a request has the same bytes on both sides: the signature covers them.
 package wire
