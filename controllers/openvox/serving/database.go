@@ -179,8 +179,8 @@ func waitsForAuthority(message string, args ...any) error {
 	return &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForAuthority, message: fmt.Sprintf(message, args...)}
 }
 
-// credentials returns the user and password for PostgreSQL, and the certificates that identify
-// it.
+// credentials returns the user and password for PostgreSQL, and the CA certificates that verify
+// its server.
 func (r *DatabaseReconciler) credentials(ctx context.Context, db *v1alpha1.Database) (username, password string, ca []byte, err error) {
 	from, name := references{r.secrets, db.Namespace}, db.Spec.Postgres.CredentialsSecretRef
 	const field = "spec.postgres.credentialsSecretRef"
