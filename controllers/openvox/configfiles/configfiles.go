@@ -43,13 +43,13 @@ const (
 	// a program of theirs at /usr/local/bin/openvox-autosign, which checks far less. Where
 	// there is none at this path, a CA signs nothing by itself.
 	AutosignProgram = "/usr/local/bin/lintel-openvox-autosign"
-	// ServerConf is the file beside the rendered ones by which a server says how many
-	// interpreters it has: no setting may stand in two.
+	// ServerConf is an additional file in which a server sets its number of interpreters: a
+	// setting must not be in two files.
 	ServerConf = "lintel-server.conf"
 	// ClassifierProgram says of which classes nodes are.
 	ClassifierProgram = "/usr/local/bin/lintel-openvox-enc"
-	// serverData is where a server keeps what it knows of nodes, and FactsFolder their facts,
-	// a file each.
+	// serverData is where a server stores facts and catalogs of nodes. FactsFolder has one facts
+	// file for each node.
 	serverData  = varFolder + "/server_data"
 	FactsFolder = serverData + "/facts"
 

@@ -17,7 +17,7 @@ import (
 const (
 	DatabaseFolder    = "/etc/puppetlabs/puppetdb/conf.d"
 	DatabaseSSLFolder = "/etc/puppetlabs/puppetdb/ssl"
-	// DatabaseDataFolder has what was sent and is not stored yet.
+	// DatabaseDataFolder contains received data that is not stored yet.
 	DatabaseDataFolder = "/opt/puppetlabs/server/data/puppetdb"
 	// DatabaseLintelFolder has the files that those of DatabaseFolder name.
 	DatabaseLintelFolder = "/etc/puppetlabs/lintel"

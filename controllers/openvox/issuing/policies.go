@@ -159,7 +159,7 @@ func (r *PolicyReconciler) takeOver(ctx context.Context, ca *v1alpha1.Certificat
 }
 
 // reportOnAuthority reports on a CA whether its hook reads the policies. A hook that reads a
-// foreign Secret signs whatever that Secret permits.
+// foreign Secret signs all requests that the Secret permits.
 func reportOnAuthority(ca *v1alpha1.CertificateAuthority, problem error) authorityReport {
 	reason, message := reasonPoliciesRendered, "the SigningPolicies are in Secret "+layout.AutosignSecret(ca.Name)
 	var foreign *notOurs

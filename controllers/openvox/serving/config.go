@@ -24,8 +24,8 @@ import (
 
 const (
 	defaultAutoRenewalTTL = 90 * 24 * time.Hour
-	// retryPending and conflictRetry are how long somebody else's object is left alone,
-	// by a Config and by what runs.
+	// retryPending and conflictRetry are the delays before retrying when another owner holds an
+	// object: for Configs and for workloads.
 	retryPending  = 10 * time.Second
 	conflictRetry = 30 * time.Second
 

@@ -44,8 +44,8 @@ func (p pairs) settled(ctx context.Context, ca *v1alpha1.CertificateAuthority, c
 	return waitsForCertificate("Certificate %s is issued again: %s; changes wait for it, so that Pods are replaced once", certificate.Name, difference)
 }
 
-// of returns the key pair of a Certificate, with its parsed certificate, and the certificates of
-// its CA. A missing Secret is an *obstacle.
+// of returns the key and the parsed certificate of a Certificate, and the certificates of its CA.
+// A missing Secret is an *obstacle.
 func (p pairs) of(ctx context.Context, certificate *v1alpha1.Certificate, ca *v1alpha1.CertificateAuthority) (pair map[string][]byte, bundle []byte, leaf *x509.Certificate, err error) {
 	authority, err := p.read(ctx, ca.Namespace, layout.CASecret(ca))
 	if err != nil {
