@@ -49,7 +49,7 @@ func (r *BundleReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 	return r.reporter().Reconcile(ctx, request, &v1.PolicyBundle{}, r.carryOut)
 }
 
-// carryOut stores what is in force of a bundle, and computes its status.
+// carryOut stores the effective policies of a bundle, and computes its status.
 func (r *BundleReconciler) carryOut(ctx context.Context, bundle *v1.PolicyBundle) (bundleReport, error) {
 	if !bundle.DeletionTimestamp.IsZero() {
 		return bundleReport{}, nil
@@ -66,8 +66,7 @@ func (r *BundleReconciler) carryOut(ctx context.Context, bundle *v1.PolicyBundle
 	return report, failure
 }
 
-// gather reads what a bundle says and what was last found good of it, and asks the
-// policies about it.
+// gather reads the spec of a bundle and its last valid revision, and evaluates the rules for it.
 func (r *BundleReconciler) gather(ctx context.Context, bundle *v1.PolicyBundle) (facts bundleFacts, failure error) {
 	latest := r.library.read(bundle)
 	facts.invalid = latest.failure
@@ -90,7 +89,7 @@ func (r *BundleReconciler) gather(ctx context.Context, bundle *v1.PolicyBundle) 
 	return facts, failure
 }
 
-// apply stores what is in force, and finds out how far gateways run it.
+// apply stores the effective policies, and observes which gateways run them.
 func (r *BundleReconciler) apply(ctx context.Context, bundle *v1.PolicyBundle, facts *bundleFacts) (failure error) {
 	if facts.inForce != nil {
 		facts.stored, failure = r.store(ctx, facts)
@@ -98,8 +97,8 @@ func (r *BundleReconciler) apply(ctx context.Context, bundle *v1.PolicyBundle, f
 	return errors.Join(failure, r.gateways(ctx, bundle, facts.inForce, facts))
 }
 
-// store has policies where gateways take them from, and in the ConfigMap of the bundle,
-// which people read. Only what is good is recorded as the last that was.
+// store writes a valid revision to the record, from which gateways get their policies, and the
+// effective policies to the ConfigMap of the bundle, which users read.
 func (r *BundleReconciler) store(ctx context.Context, facts *bundleFacts) (*problem, error) {
 	inForce, good := facts.inForce, facts.good()
 	bundle, record := inForce.bundle, record{data: inForce.content.files, selector: inForce.selector, owns: facts.record != nil && facts.record.owns}
@@ -170,7 +169,7 @@ func (r *BundleReconciler) gateways(ctx context.Context, bundle *v1.PolicyBundle
 			return err
 		}
 		if has.deployment == nil && len(has.pods) == 0 {
-			continue // it has no gateways yet, or cannot have any: its own status says why
+			continue // without gateways: the status of the instance reports the reason
 		}
 		facts.gateways++
 		target := r.library.compositionFor(instance, others[instance.Namespace])
@@ -218,8 +217,8 @@ func (r *BundleReconciler) orphans(ctx context.Context, bundle *v1.PolicyBundle,
 	return nil
 }
 
-// compare notes whether the gateways of an instance run what they are to run, and what
-// is in the way where they do not.
+// compare records whether the gateways of an instance run the desired policies, and the obstacle
+// if they do not.
 func (r *BundleReconciler) compare(bundle *v1.PolicyBundle, instance *v1.OpenClawInstance, has rollout, target *composition, facts *bundleFacts) {
 	at := instance.Namespace + "/" + instance.Name
 	left := 0
@@ -260,8 +259,8 @@ func hasEnterprise(bundle *v1.PolicyBundle) bool {
 	return slices.ContainsFunc(bundle.Spec.Policies, func(p v1.Policy) bool { return p.Scope == v1.ScopeEnterprise })
 }
 
-// boundIn are the bundles of a namespace, and in place of what the cache says of this
-// one, what was just found.
+// boundIn returns the bundles of a namespace. The given bundle replaces its cached, older
+// version.
 func (r *BundleReconciler) boundIn(ctx context.Context, namespace string, bundle *v1.PolicyBundle, inForce *bound) ([]bound, error) {
 	bundles, err := r.library.bundles(ctx, r.client, namespace)
 	if err != nil {

@@ -95,7 +95,7 @@ func sizeOf(data map[string]string) (size int) {
 	return size
 }
 
-// hashOf tells data apart.
+// hashOf returns the digest of data.
 func hashOf(data map[string]string) string {
 	hash := sha256.New()
 	for _, key := range slices.Sorted(maps.Keys(data)) {

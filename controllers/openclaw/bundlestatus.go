@@ -29,13 +29,13 @@ const (
 
 // bundleFacts are what the status of a bundle is computed from.
 type bundleFacts struct {
-	// record is what was last found good, and inForce what gateways are to run: nil where
-	// there is none. gathered says that these could be read.
+	// record is the last valid revision, and inForce the desired content of gateways; both may
+	// be nil. gathered means that they could be read.
 	record   *record
 	inForce  *bound
 	gathered bool
-	// invalid is what is wrong with the spec, or why policies gave no answer about it;
-	// denied is what they say against it, where they are answered.
+	// invalid is an error in the spec, or the reason why the rules could not be evaluated.
+	// denied is a violation of the rules, if they were evaluated.
 	invalid, denied *problem
 	answered        bool
 	// stored is why its ConfigMap could not be written.
@@ -45,8 +45,8 @@ type bundleFacts struct {
 	// gateways are how many instances it binds, and synced how many of them run all
 	// policies that bind them.
 	gateways, synced int
-	// notInForce says of instances that do not run them what is in the way, and left how
-	// many policies some gateway goes without.
+	// notInForce lists the instances that do not run the policies, with their obstacles. left
+	// counts the policies that at least one gateway lacks.
 	notInForce []notInForce
 	left       int
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 )
 
-// carrying is one pass over what belongs to an instance. No step of it waits for
-// another to succeed, but for the first Deployment: whoever breaks one object keeps
-// nothing else from being as it should be, least of all the policies.
+// carrying is one pass over the objects of an instance. No step depends on another one, except
+// for the first Deployment: a tenant who breaks one object blocks no other object, in particular
+// not the policies.
 type carrying struct {
 	r     *InstanceReconciler
 	owner owner
@@ -30,8 +30,7 @@ type carrying struct {
 	broken, complete bool
 }
 
-// fail notes what is in the way. The kind is that of the object that could not be
-// written.
+// fail records an obstacle. kind is the kind of the object that could not be written.
 func (c *carrying) fail(kind string, err error) {
 	if err == nil {
 		return
@@ -120,8 +119,8 @@ func (c *carrying) storePolicies(ctx context.Context) {
 	c.fail("ConfigMap", err)
 }
 
-// replacePolicies writes the ConfigMap. What has its name belongs to the instance, since the
-// name was not known to others.
+// replacePolicies writes the ConfigMap. An existing object with its name belongs to the
+// instance, because no other user knew the name before.
 func (c *carrying) replacePolicies(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
 	stored := object.MetadataOf(object.ConfigMapKind)
 	_, err := c.r.applier.Replace(ctx, func(client.Object) bool { return true }, policiesMap(c.good, c.facts.signed), stored)
@@ -158,9 +157,9 @@ func (c *carrying) budget(ctx context.Context) {
 	}
 }
 
-// deployment keeps the gateways. Policies roll them out whatever else is missing. While
-// something else is missing that new Pods would need, it does not roll them out, but what
-// others changed about them is still taken back.
+// deployment reconciles the Deployment of the gateways. Changed policies always cause a rollout.
+// If another input of new Pods is missing, there is no rollout, but changes by other writers are
+// still reverted.
 func (c *carrying) deployment(ctx context.Context, integrations, secrets string) {
 	if c.facts.signed == nil || c.facts.deployment == nil && (c.broken || secrets == "") {
 		return

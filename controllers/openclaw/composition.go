@@ -16,7 +16,7 @@ type composition struct {
 	files map[string]string
 	// revision is the digest of the files.
 	revision string
-	// left is what is not in it although it binds the gateway, narrowest first.
+	// left are the policies that bind the gateway and did not fit, narrowest scope first.
 	left []leftOut
 	// failure is why there is none: what binds everybody must never be left out.
 	failure *problem
@@ -39,7 +39,7 @@ type applied struct {
 	root bool
 }
 
-// part is what is composed or left out together: the policies of one scope of a bundle.
+// part is the unit of composition: the policies of one scope in a bundle.
 type part struct {
 	content  *content
 	level    sidecar.Level
@@ -49,8 +49,8 @@ type part struct {
 	root     bool
 }
 
-// maxGatewayEffort is the effort of all policies of a gateway: what it takes to compose
-// them, a second and a half and 140 MiB at worst.
+// maxGatewayEffort limits the effort of all policies of a gateway. Composing them takes at most
+// 1.5 seconds and 140 MiB.
 const maxGatewayEffort = 200_000
 
 // compose joins policies into what a gateway loads.
@@ -97,8 +97,8 @@ func composed(parts []part, rooted bool) *composition {
 	return c
 }
 
-// essential says that a part binds everybody: without it, gateways would allow what
-// nobody below may.
+// essential reports whether a part binds all tenants: without it, gateways would allow actions
+// that no narrower scope may allow.
 func (p part) essential(rooted bool) bool { return p.level.Rank() == 0 && p.root == rooted }
 
 // partsOf are the parts of bundles, in the order in which they get room: the root's,

@@ -23,7 +23,7 @@ func namesLeft(c *composition) (names []string) {
 	return names
 }
 
-// TestATighteningHasRoom: whatever narrower scopes write, what broader ones say is in
+// TestATighteningHasRoom: policies of narrower scopes never displace those of broader ones from
 // the composition.
 func TestATighteningHasRoom(t *testing.T) {
 	l := newLibrary("")
@@ -61,7 +61,7 @@ func TestATighteningHasRoom(t *testing.T) {
 	require.Contains(t, c.files, "lintel/policies/models/enterprise/root/rules/routing.rego")
 }
 
-// TestCompositionsAreBounded by what they take to compose as by their bytes.
+// TestCompositionsAreBounded by their effort and by their size.
 func TestCompositionsAreBounded(t *testing.T) {
 	l := newLibrary("")
 	of := func(name string, level v1.Scope, effort int) part {
@@ -82,7 +82,7 @@ func TestCompositionsAreBounded(t *testing.T) {
 	require.Equal(t, ReasonTooLarge, composed(parts[:1], false).failure.reason)
 }
 
-// TestEnterprisePoliciesAreNeverLeftOut: a gateway keeps what it has rather than run
+// TestEnterprisePoliciesAreNeverLeftOut: a gateway stays at its old policies instead of running
 // without some of them.
 func TestEnterprisePoliciesAreNeverLeftOut(t *testing.T) {
 	l := newLibrary("")

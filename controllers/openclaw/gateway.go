@@ -20,7 +20,7 @@ const (
 	sidecarContainer = "opa-sidecar"
 
 	gatewayPort = 8080
-	// opaPort is on loopback: whoever reaches it may change the policies.
+	// opaPort listens on loopback only: any client that reaches it may change the policies.
 	opaPort = 8181
 	// healthPort is OPA's, which answers nothing else there.
 	healthPort = 8282
@@ -237,8 +237,8 @@ func resources(cpu, memory, cpuLimit, memoryLimit string) *corev1ac.ResourceRequ
 	return corev1ac.ResourceRequirements().WithRequests(list(cpu, memory)).WithLimits(list(cpuLimit, memoryLimit))
 }
 
-// restricted is what PodSecurity's level of that name asks of a container, and a root
-// file system that nobody writes.
+// restricted returns the container settings of the PodSecurity level "restricted", with a read-
+// only root file system.
 func restricted(user int64) *corev1ac.SecurityContextApplyConfiguration {
 	return corev1ac.SecurityContext().
 		WithRunAsNonRoot(true).WithRunAsUser(user).WithRunAsGroup(user).

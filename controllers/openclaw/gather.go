@@ -40,8 +40,8 @@ type bound struct {
 	content  *content
 }
 
-// contentsOf gathers what is in force of each bundle. Bundles of which nothing was ever
-// good are left out; unread names one that nobody has read yet.
+// contentsOf returns the effective content of each bundle. Bundles that were never valid are
+// omitted; unread names a bundle that has not been reconciled yet.
 func (l *library) contentsOf(ctx context.Context, kept records, bundles []v1.PolicyBundle) (out []bound, unread string, err error) {
 	for i := range bundles {
 		bundle := &bundles[i]

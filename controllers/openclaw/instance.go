@@ -20,8 +20,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
-// foreignInterval is how often it is looked whether an object that is not ours is gone:
-// nothing tells.
+// foreignInterval is how often the controller checks whether a foreign object still exists: such
+// objects are not watched.
 const foreignInterval = 30 * time.Second
 
 // InstanceReconciler carries out OpenClawInstances.
@@ -90,12 +90,11 @@ func (r *InstanceReconciler) carryOut(ctx context.Context, instance *v1.OpenClaw
 	return report, failure
 }
 
-// overdueInterval is how often gateways are taken down that run other policies for too
-// long.
+// overdueInterval is how often gateways with outdated policies are deleted after their deadline.
 const overdueInterval = 2 * time.Second
 
-// due is when gateways with other policies are to be taken down, or policies get another
-// name: 0 for never.
+// due returns the delay until gateways with outdated policies are deleted, or until policies get
+// another name: 0 for never.
 func (r *InstanceReconciler) due(facts instanceFacts) time.Duration {
 	overdue, next := facts.overdue(r.deadline, facts.now)
 	if len(overdue) > 0 {
@@ -122,8 +121,8 @@ func (r *InstanceReconciler) end(ctx context.Context, instance *v1.OpenClawInsta
 	return r.reporter().SetFinalizer(ctx, instance, controllerutil.RemoveFinalizer)
 }
 
-// gather reads what there is of an instance, and asks the policies about it. The facts say
-// what is in the way; an error is to be tried again.
+// gather reads the objects of an instance, and evaluates the rules for it. The facts contain
+// obstacles; an error is retried.
 func (r *InstanceReconciler) gather(ctx context.Context, instance *v1.OpenClawInstance) (facts instanceFacts, failure error) {
 	facts.now = time.Now()
 	failed := func(reason string, err error) (instanceFacts, error) {
@@ -216,8 +215,8 @@ func (r *InstanceReconciler) record(ctx context.Context, instance *v1.OpenClawIn
 	return r.records.keep(ctx, instanceKind, instanceManager, instance, record{data: map[string]string{specKey: string(text)}, owns: true})
 }
 
-// policies are what the gateways of an instance are to load. unread names a bundle that
-// nobody has read yet.
+// policies returns the policies that the gateways of an instance must load. unread names a
+// bundle that has not been reconciled yet.
 func (r *InstanceReconciler) policies(ctx context.Context, instance *v1.OpenClawInstance) (c *composition, unread string, err error) {
 	bundles, err := r.library.bundles(ctx, r.client, instance.Namespace)
 	if err != nil {

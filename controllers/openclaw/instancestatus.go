@@ -27,11 +27,11 @@ const ReasonPoliciesOutdated = "PoliciesOutdated"
 
 // instanceFacts are what the status of an instance is computed from.
 type instanceFacts struct {
-	// record is what was carried out last: nil where nothing was. gathered says that it
-	// and the Deployment could be read.
+	// record is the last applied state, or nil. gathered means that it and the Deployment could
+	// be read.
 	record   *record
 	gathered bool
-	// owns says that what stands under the names of its objects is its own.
+	// owns means that existing objects with the names of the instance's objects belong to it.
 	owns bool
 	rollout
 	// now is when the facts were gathered.
@@ -71,10 +71,10 @@ func (f *instanceFacts) lookAgain(at time.Time) {
 	}
 }
 
-// judged says that policies have nothing against the spec.
+// judged reports whether the rules were evaluated and allow the spec.
 func (f *instanceFacts) judged() bool { return f.answered && f.denied == nil }
 
-// broken is all that is in the way, under the reason of what was met first.
+// broken returns all obstacles as one problem, with the reason of the first one.
 func (f *instanceFacts) broken() *problem {
 	all := f.problems
 	if f.denied != nil {

@@ -26,13 +26,13 @@ type problem struct{ reason, message string }
 
 func (p *problem) Error() string { return p.message }
 
-// content is what a bundle says: parsed policies, or what is wrong with them.
+// content is the content of a bundle: parsed policies, or an error.
 type content struct {
-	// name tells the bundle from all others that may bind one gateway.
+	// name is unique among the bundles that may bind a gateway.
 	name     string
 	files    map[string]string
 	policies []*sidecar.Policy
-	// revision tells contents apart.
+	// revision identifies the content.
 	revision string
 	failure  *problem
 }
@@ -146,10 +146,10 @@ func (l *library) binding(namespace string, selector *metav1.LabelSelector, inst
 	return true, !all && !selected.Matches(labels.Set(instance.Labels))
 }
 
-// memory keeps results by what they were made from. It forgets all when it is full.
+// memory caches results by their input. It is cleared when it is full.
 type memory[T any] struct {
 	making  singleflight.Group
-	mutex   sync.Mutex // over what is below
+	mutex   sync.Mutex // guards the fields below
 	results map[string]T
 	size    int
 }

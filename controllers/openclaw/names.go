@@ -29,7 +29,7 @@ const (
 	bundleComponent = "opa-policies"
 	bundleLabel     = v1.GroupName + "/bundle"
 
-	// configHashAnnotation is on the Pod template: whatever it changes with rolls the
+	// configHashAnnotation is set on the Pod template: a new value causes a rollout of the
 	// gateway.
 	configHashAnnotation = v1.GroupName + "/config-hash"
 	// policiesHashAnnotation is the revision of the policies of a Pod template, for

@@ -16,8 +16,8 @@ const ReasonNotOwned = "NotOwned"
 // owner is the object that others belong to.
 type owner struct {
 	client.Object
-	// owns says that it has had objects of all the names: what stands there is its
-	// own, even where somebody took its owner reference away.
+	// owns means that the instance has owned objects of all the names: existing objects are its
+	// own, even if another writer removed the owner reference.
 	owns bool
 }
 
@@ -25,7 +25,7 @@ func (o owner) controls(object client.Object) bool {
 	return o.owns || metav1.IsControlledBy(object, o)
 }
 
-// problemOf is what is known to be in the way: nil for other errors.
+// problemOf returns the problem for a known error, and nil for other errors.
 func (o owner) problemOf(err error) (known *problem) {
 	if foreign := (*object.Foreign)(nil); errors.As(err, &foreign) {
 		return &problem{ReasonNotOwned, fmt.Sprintf(

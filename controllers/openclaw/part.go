@@ -21,14 +21,14 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
 )
 
-// compareTimeout is how long the policies of a bundle are read and compared with broader
-// ones while the API server waits. What is not compared by then is unknown.
+// compareTimeout limits how long a review reads the policies of a bundle and compares them with
+// broader ones. The result of a comparison that takes longer is unknown.
 const compareTimeout = 3 * time.Second
 
 // defaultPolicyDeadline is how long gateways may run other policies than are wanted.
 const defaultPolicyDeadline = time.Minute
 
-// admitter asks the rules for OpenClaw's kinds, for webhook and controllers alike.
+// admitter evaluates the rules for OpenClaw's kinds, in the webhook and in controllers.
 type admitter struct {
 	imageRegistries []string
 	maxReplicas     int
@@ -63,8 +63,8 @@ func (a *admitter) check() error {
 	return system.CheckNamespaces("openclaw-namespaces", a.namespaces)
 }
 
-// served are the namespaces whose objects are judged and carried out, the root namespace
-// among them: nil for all.
+// served returns the namespaces whose objects are reviewed and reconciled, including the root
+// namespace: nil for all.
 func (a *admitter) served() []string {
 	if len(a.namespaces) == 0 || a.rootNamespace == "" || slices.Contains(a.namespaces, a.rootNamespace) {
 		return a.namespaces
@@ -164,7 +164,7 @@ func (a *admitter) bundleFacts(ctx context.Context, review *admission.Review, fi
 // scopes allow by now.
 const reasonExpandsParent = "ExpandsParent"
 
-// admit asks the rules about a stored object as if it were created now.
+// admit evaluates the rules for a stored object as if it were created now.
 func (a *admitter) admit(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	question := builtin.Question{Object: object, Facts: a.instanceFacts(), Resource: "openclawinstances"}
 	version := v1.SchemeGroupVersion

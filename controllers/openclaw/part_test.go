@@ -21,7 +21,7 @@ import (
 	"github.com/lintel-policy/lintel/test/reviews"
 )
 
-// bundleWebhook is what answers the reviews of PolicyBundles, beside those that are stored.
+// bundleWebhook returns the reviewer of PolicyBundles, given the stored objects.
 func bundleWebhook(t *testing.T, stored ...client.Object) builtin.Judge {
 	t.Helper()
 	set, err := rules.Set()
@@ -53,9 +53,9 @@ func creation(t *testing.T, bundle *openclawv1.PolicyBundle) *admission.Review {
 	return reviews.MakeCreation(openclawv1.SchemeGroupVersion.WithKind("PolicyBundle"), "policybundles", bundle).Named(bundle.Namespace, bundle.Name).Obj(t)
 }
 
-// TestABundleDoesNotHoldTheWebhook: whoever may write bundles may write texts that OPA, or
-// the comparison with broader ones, would take minutes and gigabytes for. Each is refused
-// or let in for what can be counted in it, in a fraction of the memory of the manager.
+// TestABundleDoesNotHoldTheWebhook: a user may write a bundle for which OPA, or the comparison
+// with broader policies, would take minutes and gigabytes. Each is denied or allowed by its
+// counts, with a fraction of the manager's memory.
 func TestABundleDoesNotHoldTheWebhook(t *testing.T) {
 	const memoryLimit = 256 << 20
 	repeated := func(n int, format string) string {
@@ -111,7 +111,7 @@ func TestABundleDoesNotHoldTheWebhook(t *testing.T) {
 	}
 }
 
-// TestABundleThatIsNotReadInTime is judged by nobody: the request is to be repeated.
+// TestABundleThatIsNotReadInTime: the review fails with an error, and the client has to retry.
 func TestABundleThatIsNotReadInTime(t *testing.T) {
 	judge := bundleWebhook(t)
 	ended, cancel := context.WithCancel(t.Context())

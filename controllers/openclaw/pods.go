@@ -83,7 +83,8 @@ func cannotEnd(pod *corev1.Pod, now time.Time) bool {
 	return pod.DeletionTimestamp != nil && now.After(pod.DeletionTimestamp.Add(stuckAfter))
 }
 
-// slimPod is a cache's transform that keeps of a Pod what tells which policies it runs.
+// slimPod is a cache transform that removes all fields of a Pod except those that identify its
+// policies.
 func slimPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {

@@ -87,7 +87,7 @@ func TestStatusNamesPods(t *testing.T) {
 		"Pod f runs revision 0123456789 and is being deleted, and 1 more", ready.Message)
 }
 
-// TestDeletedInstanceIsNotReady: whatever its gateways still run.
+// TestDeletedInstanceIsNotReady, even while its gateways still run.
 func TestDeletedInstanceIsNotReady(t *testing.T) {
 	t.Parallel()
 	instance := sampleInstance(t)
@@ -116,7 +116,7 @@ func TestSlimPod(t *testing.T) {
 	require.Len(t, slim.(*corev1.Pod).Spec.Containers, 1)
 }
 
-// TestMayHaveMountedAnother: only a Pod that is not ready, and older than what it mounts.
+// TestMayHaveMountedAnother: only a Pod that is not ready and older than its mounted object.
 func TestMayHaveMountedAnother(t *testing.T) {
 	t.Parallel()
 	signed := signedSample("p")

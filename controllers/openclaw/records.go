@@ -38,8 +38,8 @@ const (
 	specKey = "spec.json"
 )
 
-// records keep what was last found good of an object in ConfigMaps of the manager's own
-// namespace, where whoever writes the object cannot. They live as long as the object.
+// records stores the last valid state of objects in ConfigMaps of the manager's own namespace,
+// which tenants cannot write. They are deleted together with the object.
 type records struct {
 	client client.Client
 	// live reads past the cache of client.
@@ -47,22 +47,22 @@ type records struct {
 	namespace string
 }
 
-// record is what is kept of an object.
+// record is the stored state of an object.
 type record struct {
-	// data is the policies of a bundle by file, the spec of an instance, or what is known
-	// of its signed policies, whose bundle is in binary.
+	// data contains the policies of a bundle by file, the spec of an instance, or facts about
+	// its signed policies, whose bundle is binary.
 	data   map[string]string
 	binary map[string][]byte
 	// selector is that of the bundle.
 	selector *metav1.LabelSelector
-	// owns says that what stands under the names of the object's own objects is the
-	// object's: it has had them.
+	// owns means that existing objects with the names of the object's dependents belong to the
+	// object: it has owned them before.
 	owns bool
 	// uid is that of the object.
 	uid types.UID
 }
 
-// recordName is the name of the record of an object, whatever its own is made of.
+// recordName returns the name of an object's record, which is valid for any object name.
 func recordName(kind string, subject types.NamespacedName) string {
 	sum := sha256.Sum256([]byte(subject.String()))
 	return "openclaw-" + strings.ToLower(kind) + "-" + hex.EncodeToString(sum[:16])
@@ -146,8 +146,7 @@ func (r records) remove(ctx context.Context, kind string, subject types.Namespac
 	return nil
 }
 
-// subjectOf is the object that a record is about: false for what is no record of the
-// kind.
+// subjectOf returns the object of a record: false if it is not a record of the kind.
 func (r records) subjectOf(object client.Object, kind string) (types.NamespacedName, bool) {
 	about := object.GetAnnotations()
 	subject := types.NamespacedName{Namespace: about[subjectNamespaceAnnotation], Name: about[subjectNameAnnotation]}

@@ -50,7 +50,7 @@ type secretVersion struct {
 	resourceVersion string
 }
 
-// maxSecretHashes is how many Secrets' hashes are kept.
+// maxSecretHashes limits the number of Secrets whose hashes are cached.
 const maxSecretHashes = 10000
 
 // hash changes with the content of what the instance references. The error is a
@@ -74,8 +74,7 @@ func (s *secrets) hash(ctx context.Context, instance *v1.OpenClawInstance) (stri
 	return hashOf(all), nil
 }
 
-// read is the hashes of a Secret's values. The API server is asked only about what has
-// changed.
+// read returns the hashes of a Secret's values. It calls the API server only after a change.
 func (s *secrets) read(ctx context.Context, key client.ObjectKey) (map[string]string, error) {
 	known := object.MetadataOf(object.SecretKind)
 	if err := s.cached.Get(ctx, key, known); err != nil {

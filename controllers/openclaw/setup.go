@@ -26,15 +26,15 @@ import (
 // secretsIndex finds instances by the Secrets that they reference.
 const secretsIndex = "secrets"
 
-// statusDelay is how long the status of a bundle waits for more gateways to come along:
-// many roll out at once.
+// statusDelay is how long the status update of a bundle waits for more gateways: many roll out
+// at the same time.
 const statusDelay = 200 * time.Millisecond
 
 // workers is how many instances are carried out at a time.
 const workers = 4
 
-// newCluster holds what carries our labels, of the Pods among it what tells which policies
-// they run, and of ConfigMaps and Secrets the metadata.
+// newCluster caches objects with our labels: of Pods the fields that identify their policies,
+// and of ConfigMaps and Secrets the metadata.
 func newCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy}), Transform: object.Bounded(v1.GroupName)}
 	return object.NewCluster(config, v1.AddToScheme, func(o *cluster.Options) {
@@ -126,8 +126,8 @@ func (a *admitter) addControllers(ctx context.Context, mgr system.Manager) error
 	)
 }
 
-// bundleChanged passes what the first gateways wait for. What is in force of a bundle
-// changes with its record.
+// bundleChanged selects the changes for which the first gateways wait. The effective content of
+// a bundle changes with its record.
 func bundleChanged(was, is *v1.PolicyBundle) bool {
 	return (was.Status.ObservedGeneration == 0) != (is.Status.ObservedGeneration == 0)
 }

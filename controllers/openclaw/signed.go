@@ -33,8 +33,8 @@ type signedPolicies struct {
 	sidecar.Signed `json:"signed"`
 	// Revision is that of the composition, and Scope names the instance.
 	Revision, Scope string
-	// ConfigMap is the name of the ConfigMap that has the bundle: the one after so many that
-	// were taken. Renamed is when it was chosen in place of another: zero for the first.
+	// ConfigMap is the name of the ConfigMap with the bundle. It has a counter, to skip names
+	// that are in use. Renamed is when a new name was selected: zero for the first one.
 	ConfigMap string
 	Taken     int
 	Renamed   time.Time
@@ -73,8 +73,8 @@ func sign(instance client.Object, composed *composition, before *signedPolicies,
 	return next, nil
 }
 
-// configMapName is the name for the bundle. It depends on the key, so that it cannot be
-// taken before the bundle is signed.
+// configMapName returns the name of the ConfigMap. It depends on the key, so that no other user
+// can create the ConfigMap before the bundle is signed.
 func (s *signedPolicies) configMapName(instance client.Object) string {
 	name := policiesPrefix(instance.GetName()) + "-" + hashOf(map[string]string{"revision": s.Revision, "key": s.KeyID})[:10]
 	if s.Taken > 0 {

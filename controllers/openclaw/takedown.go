@@ -23,10 +23,9 @@ const (
 	endGrace     = 30
 )
 
-// takeDown deletes Pods that must not run any longer, within a grace period in seconds,
-// whatever their specs say. ReplicaSets that would start them
-// again are deleted with them, except those of a Deployment that replaces them itself: nil
-// for none.
+// takeDown deletes Pods that must no longer run, within a grace period in seconds that overrides
+// their specs. ReplicaSets that would recreate them are deleted as well, except those of
+// deployment, which replaces its Pods: nil for none.
 func (r *InstanceReconciler) takeDown(ctx context.Context, pods []corev1.Pod, deployment *appsv1.Deployment, grace int64) error {
 	var failures []error
 	seen := map[types.UID]bool{}
@@ -62,8 +61,7 @@ func (r *InstanceReconciler) takeDownReplicaSet(ctx context.Context, key client.
 	return nil
 }
 
-// scaleToZero ends the gateways of a Deployment that cannot be made to run the wanted
-// policies.
+// scaleToZero stops the gateways of a Deployment that cannot be updated to the desired policies.
 func (r *InstanceReconciler) scaleToZero(ctx context.Context, deployment *appsv1.Deployment) error {
 	if *deployment.Spec.Replicas == 0 {
 		return nil
@@ -89,7 +87,7 @@ func (r *InstanceReconciler) dismantle(ctx context.Context, instance client.Obje
 	if len(has.pods) > 0 || has.deployment != nil && has.deployment.DeletionTimestamp == nil {
 		return false, nil
 	}
-	// The cache may not show yet what was started last.
+	// The cache may lack Pods that were started last.
 	if left, err := podsOf(ctx, r.applier.Live, instance); err != nil || len(left) > 0 {
 		return false, errors.Join(err, r.takeDown(ctx, left, nil, endGrace))
 	}
@@ -101,8 +99,8 @@ func (r *InstanceReconciler) dismantle(ctx context.Context, instance client.Obje
 	return err == nil, err
 }
 
-// gone removes what is left of an instance that no longer exists, such as after a deletion
-// without its dependents. A record tells that Lintel created it.
+// gone deletes the remaining objects of an instance that no longer exists, such as after an
+// orphaning deletion. A record proves that Lintel created the instance's objects.
 func (r *InstanceReconciler) gone(ctx context.Context, instance client.ObjectKey) error {
 	stored, err := r.lastRecord(ctx, instance)
 	if err != nil || stored == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
-// notJudged is what is in the way of an object about which policies gave no answer.
+// notJudged returns the problem of an object for which the rules could not be evaluated.
 func notJudged(err error) *problem {
 	return &problem{"NotJudged", "asking the policies: " + err.Error()}
 }
@@ -26,8 +26,8 @@ func ask(ctx context.Context, admit rules.Admitter, object client.Object) (denie
 	return &problem{cmp.Or(verdict.Reason, ReasonNotAdmitted), verdict.Message()}, nil
 }
 
-// admitted says what policies think of an object: without an answer, what they thought
-// before.
+// admitted sets the condition Admitted. If the rules could not be evaluated, it retains the
+// previous verdict.
 func admitted(c object.Conditions, answered bool, denied *problem) {
 	switch {
 	case !answered:

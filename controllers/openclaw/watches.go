@@ -42,8 +42,8 @@ func delayed[T client.Object](w watches, kind T, concerned func(context.Context,
 // rankOfRoot is the priority in a queue of objects of the root namespace, before all others.
 const rankOfRoot = 1
 
-// ranked is object.Mapped after a delay, and puts what is of the root namespace first: the
-// changes of tenants keep no tightening waiting.
+// ranked is object.Mapped with a delay. It puts objects of the root namespace first, so that
+// changes of tenants do not delay stricter policies.
 func ranked[T client.Object](w watches, kind T, delay time.Duration, concerned func(context.Context, client.Object) []reconcile.Request, predicates ...predicate.TypedPredicate[T]) source.Source {
 	later := func(ctx context.Context, object T, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		for _, request := range concerned(ctx, object) {

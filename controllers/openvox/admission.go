@@ -29,21 +29,21 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
-// admitter asks the rules for OpenVox's kinds, and for requests to its CAs.
+// admitter evaluates the rules for OpenVox's kinds, and for requests to its CAs.
 type admitter struct {
 	keyBits               int
 	approve, externalOnly bool
 
 	cached   client.Client // of OpenVox's kinds
-	direct   client.Client // of Secrets, of which none is kept, of what is permitted, and of what a final answer goes by
+	direct   client.Client // uncached: Secrets, access reviews, and the inputs of a final answer
 	snapshot *engine.Snapshot
 	// tenants finds the Namespace of a Pool, which lists the addresses that the Pool may have.
 	tenants builtin.NamespaceGetter
-	// namespaces are those whose objects are judged: all where there are none.
+	// namespaces are those whose objects are reviewed: all if empty.
 	namespaces []string
 }
 
-// admitCertificate asks the rules about a stored Certificate as if it were created now.
+// admitCertificate evaluates the rules for a stored Certificate as if it were created now.
 func (a *admitter) admitCertificate(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	certificate, ok := object.(*v1alpha1.Certificate)
 	if !ok {
@@ -73,7 +73,7 @@ func (a *admitter) atAuthority(ctx context.Context, certificate *v1alpha1.Certif
 	return facts.At(&ca, certificate), nil
 }
 
-// admitConfig asks the rules about a stored Config, which may be older than they are.
+// admitConfig evaluates the rules for a stored Config, which may be older than the rules.
 func (a *admitter) admitConfig(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	config, ok := object.(*v1alpha1.Config)
 	if !ok {
@@ -192,8 +192,8 @@ func (a *admitter) signingPolicyFacts(ctx context.Context, review *admission.Rev
 	}, nil
 }
 
-// admitServer asks the rules about a stored Server as if it were created now. Of two that
-// were made at once, the one that is older keeps the CA.
+// admitServer evaluates the rules for a stored Server as if it were created now. Of two that
+// were created concurrently, the older one keeps the CA.
 func (a *admitter) admitServer(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	server, ok := object.(*v1alpha1.Server)
 	if !ok {
@@ -206,7 +206,8 @@ func (a *admitter) admitServer(ctx context.Context, object builtin.Object) (buil
 	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Server", facts)
 }
 
-// admitPool asks the rules about a stored Pool. Whose host it is, its controller decides.
+// admitPool evaluates the rules for a stored Pool. The controller of Pools decides which of them
+// owns a host name.
 func (a *admitter) admitPool(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	namespace, err := a.tenants.Namespace(ctx, object.GetNamespace())
 	if err != nil {
@@ -218,7 +219,7 @@ func (a *admitter) admitPool(ctx context.Context, object builtin.Object) (builti
 	})
 }
 
-// admitDatabase asks the rules about a stored Database.
+// admitDatabase evaluates the rules for a stored Database.
 func (a *admitter) admitDatabase(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Database", nil)
 }
@@ -239,9 +240,9 @@ func (a *admitter) serverFacts(ctx context.Context, review *admission.Review) (a
 	return facts, err
 }
 
-// unreadable are the objects whose use in a Server's Pods a request changes, and that the
-// requester may neither get nor mount in a Pod. Who creates Pods may have all of them, except
-// what the rules protect.
+// unreadable returns the objects whose use in a Server's Pods a request changes, and that the
+// requester may neither get nor mount in a Pod. A user who may create Pods may use all of them,
+// except those that the rules protect.
 func (a *admitter) unreadable(ctx context.Context, review *admission.Review, spec *v1alpha1.ServerSpec) (unreadable rules.Unreadable, err error) {
 	var before *v1alpha1.ServerSpec
 	if review.Operation == "UPDATE" {
@@ -281,9 +282,9 @@ func (a *admitter) mayNotGet(ctx context.Context, review *admission.Review, reso
 	return refused, nil
 }
 
-// aboutServer has the other Servers that are the CA's, of those that count, and what is known of
-// the Secrets and claims that a Server names. Unreadable ones are denied without being read, so that
-// no answer depends on whether they exist.
+// aboutServer returns the other relevant Servers of the CA, and the facts about the Secrets and
+// claims that a Server names. Unreadable ones are denied without being read, so that no answer
+// depends on whether they exist.
 func (a *admitter) aboutServer(ctx context.Context, server *v1alpha1.Server, unreadable rules.Unreadable, counts func(other, of *v1alpha1.Server) bool) (facts rules.ServerFacts, err error) {
 	extras := rules.ServerFacts{ProtectedSecrets: map[string]string{}}
 	secrets := rules.SecretsOf(&server.Spec)
@@ -350,18 +351,18 @@ func (a *admitter) poolFacts(ctx context.Context, review *admission.Review) (any
 	return rules.PoolFacts{HostTakenBy: rules.HostTaken(pool, pools.Items)}, nil
 }
 
-// admitClassifier asks the rules about a stored NodeClassifier.
+// admitClassifier evaluates the rules for a stored NodeClassifier.
 func (a *admitter) admitClassifier(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "NodeClassifier", nil)
 }
 
-// admitProcessor asks the rules about a stored ReportProcessor.
+// admitProcessor evaluates the rules for a stored ReportProcessor.
 func (a *admitter) admitProcessor(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "ReportProcessor", nil)
 }
 
-// admitRequest asks the rules about a stored request: they may have changed since. What
-// they go by is read from the API server, for the answer is final.
+// admitRequest evaluates the rules for a stored request, because they may have changed since.
+// Their input is read from the API server, because the answer is final.
 func (a *admitter) admitRequest(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	ca, version, kind := client.ObjectKey{}, schema.GroupVersion{}, ""
 	switch request := object.(type) {
@@ -381,7 +382,7 @@ func (a *admitter) admitRequest(ctx context.Context, object builtin.Object) (bui
 	if !facts.Authority {
 		return builtin.Verdict{}, fmt.Errorf("there is no CertificateAuthority %s", ca)
 	}
-	facts.MayReference = true // asked when it was made
+	facts.MayReference = true // checked when the request was created
 	return a.admit(ctx, object, version, kind, facts)
 }
 

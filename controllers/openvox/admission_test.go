@@ -112,8 +112,8 @@ func accessOf(t *testing.T, permissions []string, asked *int, objects ...client.
 	}).Build()
 }
 
-// TestNoSecretIsProbed: what a user without permissions is told does not depend on whether a Secret
-// or claim exists.
+// TestNoSecretIsProbed: the answer to a user without permissions does not depend on whether a
+// Secret or claim exists.
 func TestNoSecretIsProbed(t *testing.T) {
 	t.Parallel()
 	spec := v1alpha1.ServerSpec{

@@ -1,7 +1,7 @@
-// Package openvox brings OpenVox's kinds to the manager: their flags, the facts by which requests
-// are judged, and the controllers of its rooms. Package issuing has certificates issued, and
-// package serving has servers run with them; they know each other by package layout alone.
+// Package openvox adds OpenVox's kinds to the manager: their flags, the facts for reviews, and
+// the controllers of its subpackages. Package issuing issues certificates, and package serving
+// runs servers with them. The two share only package layout.
 //
-// Invariant: it decides nothing. Who gets a certificate, and what may be stored, is decided by
-// policies/rules/openvox.
+// Invariant: this package decides nothing. The policies in policies/rules/openvox decide which
+// requests get a certificate, and which objects may be stored.
 package openvox

@@ -65,13 +65,13 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 	return products, a.addControllers(mgr)
 }
 
-// judgedKinds are those by which reviews are judged.
+// judgedKinds returns the kinds that reviews depend on.
 func judgedKinds() []client.Object {
 	return []client.Object{&v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Certificate{}, &v1alpha1.Config{}, &v1alpha1.Server{}, &v1alpha1.Pool{}, &v1alpha1.Database{}}
 }
 
-// caches has the manager's cache hold no other namespaces than those that are judged. Where
-// all are, it says nothing of these kinds, which need not be there.
+// caches limits the manager's cache to the reviewed namespaces. Without a limit, it configures
+// none of these kinds, which may not be installed.
 func (a *admitter) caches() map[client.Object]cache.ByObject {
 	kinds := map[client.Object]cache.ByObject{}
 	if len(a.namespaces) == 0 {
@@ -83,8 +83,8 @@ func (a *admitter) caches() map[client.Object]cache.ByObject {
 	return kinds
 }
 
-// unlimitedClient asks the API server at once: a review that waits for its turn among the
-// manager's requests, twenty a second, would wait longer than it takes.
+// unlimitedClient returns a client without rate limit: a review that waits behind the manager's
+// requests, at twenty a second, would take too long.
 func unlimitedClient(mgr manager.Manager) (client.Client, error) {
 	config := rest.CopyConfig(mgr.GetConfig())
 	config.QPS = -1 // the API server's own fairness limits better
@@ -136,7 +136,7 @@ var requestConditions = map[string][]admissionregistrationv1.MatchCondition{
 	},
 }
 
-// within keeps what is in other namespaces, or for a CA there, away.
+// within excludes objects in other namespaces, and requests for CAs there.
 func (a *admitter) within(entry string) []admissionregistrationv1.MatchCondition {
 	format := builtin.OfTheirs
 	if entry == "certificatesigningrequest.openvox.voxpupuli.org" { // of no namespace; its CA is of one

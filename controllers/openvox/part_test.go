@@ -24,8 +24,8 @@ import (
 	"github.com/lintel-policy/lintel/test/certificates"
 )
 
-// TestTwoCertificatesOfOneCertname: where both were created at once, the older one keeps
-// the certname, and the other is told who has it.
+// TestTwoCertificatesOfOneCertname: if both are created concurrently, the older one keeps the
+// certname, and the denial of the other names it.
 func TestTwoCertificatesOfOneCertname(t *testing.T) {
 	snapshot, err := rules.New()
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestTwoCertificatesOfOneCertname(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `spec.certname: Certificate "z" has "web" at CertificateAuthority "main" already; take another, or delete that one`, said.Message())
 
-	// A Config that is older than a rule is told, too.
+	// A Config that is older than a rule is denied, too.
 	config := &v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns", UID: "c"}}
 	said, err = s.admitConfig(t.Context(), config)
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func (n tenants) Namespace(_ context.Context, name string) ([]byte, error) {
 }
 
 // TestAddressesOfStoredPools: a Pool that is older than the rule, or whose permission was
-// withdrawn, is denied. Without the Namespace there is no answer, which is no denial.
+// withdrawn, is denied. Without the Namespace there is an error, which is not a denial.
 func TestAddressesOfStoredPools(t *testing.T) {
 	t.Parallel()
 	snapshot, err := rules.New()
@@ -150,7 +150,7 @@ func TestAddressesOfStoredPools(t *testing.T) {
 	require.ErrorContains(t, err, "reading Namespace ns: no answer")
 }
 
-// TestNamespacesOfOpenVox: what is elsewhere never calls out.
+// TestNamespacesOfOpenVox: requests in other namespaces never reach the webhook.
 func TestNamespacesOfOpenVox(t *testing.T) {
 	for _, product := range (&admitter{}).products(true) {
 		for _, condition := range product.MatchConditions {

@@ -80,8 +80,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestBundlesAreTheSame whatever the order of the policies is, with the answers at each
-// package of a domain.
+// TestBundlesAreTheSame: the order of the policies changes neither the bundle nor the results at
+// each package of a domain.
 func TestBundlesAreTheSame(t *testing.T) {
 	domain := openclawDomain("agent-to-agent")
 	of := func(level hierarchy.Level, name, rules string) *Policy {

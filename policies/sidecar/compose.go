@@ -22,11 +22,11 @@ func (p *Policy) Composable() *Policy {
 	return &Policy{Source: p.Source, Decisions: p.Decisions, Effort: p.Effort, hidden: p.hidden, Path: p.Path, isolated: p.isolated, forms: p.forms}
 }
 
-// Compose joins the policies of all domains: the files of a bundle of Rego v1 that
-// answers the meet of all policies at the packages of their domains. Each policy stands
-// in a package of its own below data.lintel.policies, where no other policy reaches it.
-// The same policies give the same files, in whatever order they come; their names must
-// be unique within a domain. The error is ParseErrors.
+// Compose joins the policies of all domains. It returns the files of a Rego v1 bundle, which
+// evaluates the meet of all policies at the packages of their domains. Each policy gets a
+// package of its own below data.lintel.policies, where no other policy can refer to it. The same
+// policies give the same files in any order; their names must be unique within a domain. The
+// error is ParseErrors.
 func Compose(policies []*Policy) (map[string]string, error) {
 	files := map[string]string{"lintel/meet.rego": meetModule}
 	for _, chain := range chains(policies) {
@@ -52,7 +52,7 @@ func Compose(policies []*Policy) (map[string]string, error) {
 	return files, check(bounds.OfSources, files)
 }
 
-// check compiles what was composed, as the gateway will.
+// check compiles the composed files with the gateway's capabilities.
 func check(limits bounds.Limits, files map[string]string) error {
 	modules := map[string]*ast.Module{}
 	for name, text := range files {
@@ -94,7 +94,7 @@ func (p *Policy) root() ast.Ref {
 	}
 }
 
-// reference is root as text: ast.Ref does not escape what it prints.
+// reference returns root as text: ast.Ref does not escape strings when printed.
 func (p *Policy) reference() string {
 	return fmt.Sprintf("data.lintel.policies[%s][%s][%s]", asJSON(p.Domain.Name), asJSON(p.Level), asJSON(p.Name))
 }
@@ -195,8 +195,8 @@ func answer(decision string, chain, definers []*Policy) string {
 	}
 }
 
-// united is the rule for a decision that collects. Its type is that of the broadest scope
-// that has it, as far as its text tells: what narrower ones say does not change it.
+// united returns the rule for a decision that collects values. Its type is that of the broadest
+// scope that defines it, as far as the text shows: narrower scopes do not change it.
 func united(decision, values string, definers []*Policy) string {
 	isDenial := decision == "deny" || strings.HasPrefix(decision, "deny_")
 	word, nothing := "required", ""
@@ -238,7 +238,7 @@ func statements(chain []*Policy, decision string) string {
 	return fmt.Sprintf("data.lintel.stated[%q][%q]", chain[0].Domain.Name, decision)
 }
 
-// aliased answers at another package what is answered at the usual one.
+// aliased returns rules that copy decisions from package usual to package alias.
 func aliased(alias, usual string, decisions []string) string {
 	text := "package " + alias + "\n"
 	for _, decision := range decisions {
@@ -255,8 +255,8 @@ func asJSON(value any) string {
 	return string(text)
 }
 
-// perDecision is more bytes than Compose generates for one decision of one policy,
-// beside names.
+// perDecision is an upper bound, in bytes and without names, for the text that Compose generates
+// for one decision of one policy.
 const perDecision = 700
 
 // Size is the number of bytes that the policy adds to SignedSize of a composition, at most.

@@ -8,11 +8,11 @@ import (
 	"github.com/lintel-policy/lintel/policies/bounds"
 )
 
-// A policy is text that anybody may have written, and OPA cannot be stopped while it
-// reads and compiles one. What that takes grows with the words of the text, where
-// nothing in it grows faster. So the words are counted before OPA reads them, and what
-// would grow faster is refused: here, and by policyBounds in what OPA has read. It is all
-// counted, so that a text has the same verdict on every machine.
+// Any tenant may write a policy, and OPA cannot be interrupted while it reads and compiles one.
+// The cost grows with the number of words, unless a construct makes it grow faster. So the words
+// are counted before OPA reads them, and constructs that grow faster are rejected: here, and by
+// policyBounds in the text that OPA has parsed. Only counts are used, never times, so that a
+// text has the same verdict on every machine.
 
 const (
 	// MaxEffort is how many words, numbers, strings, brackets, operators and comments the
@@ -45,8 +45,8 @@ var policyBounds = bounds.Limits{
 	Dependencies: 20_000, DependencySteps: 200_000, TypeSteps: 10_000_000,
 }
 
-// Effort adds up what it takes to read the policies of one bundle. The zero value is that
-// of none.
+// Effort adds up the cost of reading the policies of one bundle. The zero value is an empty
+// bundle.
 type Effort struct{ total, alike int }
 
 // AddText adds a text that has not been read yet. The error is ParseErrors, of one about
@@ -107,7 +107,7 @@ type bracket struct {
 	commas int
 }
 
-// admit says what is wrong with a token: "" where nothing is.
+// admit returns the error of a token, or "" if it is valid.
 func (s *scan) admit(token string) (wrong string) {
 	var within *bracket
 	if len(s.open) > 0 {
@@ -158,8 +158,8 @@ func (s *scan) next() string {
 	return ""
 }
 
-// tokenLength is the number of bytes of the token, comment or space that a text begins
-// with. A template string is taken for a string: the gateways' OPA has none.
+// tokenLength returns the length in bytes of the first token, comment or space of a text. A
+// template string counts as a string: the gateways' OPA does not support them.
 func tokenLength(text string) int {
 	switch first := text[0]; {
 	case first == '#':

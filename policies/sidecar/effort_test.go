@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTokens: a text has as many tokens as OPA sees, and at least as many where it is no
+// TestTokens: a text has as many tokens as OPA counts, and at least as many if it is not valid
 // Rego.
 func TestTokens(t *testing.T) {
 	for text, tokens := range map[string]int{
@@ -100,8 +100,8 @@ func nested(depth int, open, text, shut string) string {
 	return strings.Repeat(open, depth) + text + strings.Repeat(shut, depth)
 }
 
-// TestPoliciesAreBounded: each of these takes OPA from seconds to years, or gigabytes, and
-// is refused for what it has too much of, before that.
+// TestPoliciesAreBounded: OPA would need seconds to years, or gigabytes, for each of these. Each
+// is rejected before that, for the count that is too large.
 func TestPoliciesAreBounded(t *testing.T) {
 	const deep, checks, ordering = "nests deeper than 60 brackets", "takes more than 1000 steps: each comprehension", "takes more than 6000000 steps, which grow with the cube"
 	for name, c := range map[string]struct{ rules, says string }{

@@ -12,8 +12,8 @@ import (
 type Order string
 
 const (
-	// Grant is given only as exactly true, by every policy that has the rule, and
-	// only where no denial fires.
+	// Grant is granted only if every policy that has the rule answers exactly true, and no
+	// denial fires.
 	Grant Order = "grant"
 	// Word is one of an ordered list of words; the strictest counts.
 	Word Order = "word"
@@ -23,10 +23,10 @@ const (
 	Floor Order = "floor"
 	// Subset is a list or set of which the common members count.
 	Subset Order = "subset"
-	// United collects: what one policy says is not taken back by another, and a
-	// narrower one need not repeat it.
+	// United collects values: a policy cannot remove a value of another one, and a narrower one
+	// need not repeat it.
 	United Order = "united"
-	// Unordered is what has no known order: the broadest scope that has it counts.
+	// Unordered has no known order: the value of the broadest scope that defines it counts.
 	Unordered Order = "unordered"
 )
 
@@ -70,9 +70,9 @@ func OrderOf(decision string) Order {
 	return order
 }
 
-// OrderAmong is the order of a decision for the policies that have it, broadest first. A
-// rule that can only be true or false, such as "allowed_provider if …", is none of words,
-// numbers or lists, whatever its name begins with.
+// OrderAmong returns the order of a decision for the policies that define it, broadest first. A
+// rule that can only be true or false, such as "allowed_provider if …", never has the order of
+// words, numbers or lists, regardless of the prefix of its name.
 func OrderAmong(decision string, definers []*Policy) Order {
 	order := OrderOf(decision)
 	switch order {
@@ -89,8 +89,7 @@ func atBroadest(policies []*Policy) []*Policy {
 	return slices.DeleteFunc(slices.Clone(policies), func(p *Policy) bool { return p.Level != policies[0].Level })
 }
 
-// form is what is known of the type of a decision by its text: "" where it may be of
-// several.
+// form is the type of a decision as far as its text shows: "" if it may have several types.
 type form string
 
 const (

@@ -1,10 +1,10 @@
-// Package sidecar reads policies of the OPA that runs beside each of OpenClaw's gateways, and
-// composes those of all scopes to one bundle, which it signs.
+// Package sidecar reads policies for the OPA sidecar of OpenClaw gateways, composes the policies
+// of all scopes to one bundle, and signs it.
 //
-// Invariant: a bundle answers the meet of what its policies say, so that one more policy
-// of a narrower scope never permits more. No policy reaches another, nor what joins them.
-// How much it takes to read policies is counted, and bounded, before OPA reads them. An OPA
-// that trusts the key of a signed bundle loads no other.
+// Invariant: a bundle evaluates the meet of its policies, so that adding a policy of a narrower
+// scope never permits more. No policy can refer to another policy or to the rules that join
+// them. The effort of reading policies is counted and bounded before OPA reads them. An OPA that
+// trusts the key of a signed bundle loads no other bundle.
 package sidecar
 
 import (
@@ -44,7 +44,7 @@ type Domain struct {
 type Source struct {
 	// Level is the scope of the policy.
 	Level Level
-	// Name tells it from all other policies of the chain, such as bundle/policy.
+	// Name is unique among the policies of the chain, such as bundle/policy.
 	Name string
 	// Domain is what the policy decides about.
 	Domain Domain
@@ -57,7 +57,7 @@ type Policy struct {
 	Source
 	// Decisions are the names of the rules of the package that have a value, sorted.
 	Decisions []string
-	// Effort is what it took to read it, as MaxEffort counts.
+	// Effort is the cost of reading the policy, in the unit of MaxEffort.
 	Effort int
 	// Path is that of its package, data included.
 	Path ast.Ref
@@ -186,7 +186,7 @@ func (p *Policy) errorAt(location *ast.Location, format string, args ...any) def
 	return err
 }
 
-// replacements of the functions that Rego v1 does not have any more.
+// replacements maps functions that were removed in Rego v1 to their successors.
 var replacements = map[string]string{
 	"any":              "true in <collection>",
 	"all":              "every x in <collection> { x }",
@@ -229,7 +229,7 @@ func (p *Policy) foreignReferences(module *ast.Module) ParseErrors {
 	return errs
 }
 
-// namelessRules refuses rules of the name _, which nobody can ask for.
+// namelessRules rejects rules with the name _, which cannot be referenced.
 func (p *Policy) namelessRules(module *ast.Module) ParseErrors {
 	var errs ParseErrors
 	for _, rule := range module.Rules {

@@ -44,7 +44,7 @@ type Program struct {
 
 const resultVar = "result"
 
-// Program is what evaluates a decision; with cover it also records what was reached.
+// Program compiles a decision for evaluation. With cover, it also records the evaluated lines.
 func (p *Policy) Program(decision string, cover bool) (Program, error) {
 	if len(p.compiler.GetRulesExact(p.Ref(decision))) == 0 { // rules below it, such as decision.name
 		made, err := p.programs.make(programKey{decision, cover}, func() (*eval.Program, error) { return p.queryProgram(decision, cover) })

@@ -85,7 +85,7 @@ func parse(t testing.TB, level Level, name, content string) *Policy {
 	return p
 }
 
-// evaluator evaluates a composed bundle for an input: what a gateway is told.
+// evaluator returns a function that evaluates a composed bundle for an input, as a gateway does.
 func evaluator(t testing.TB, policies []*Policy) func(input string) map[string]any {
 	files, err := Compose(policies)
 	require.NoError(t, err)
@@ -105,8 +105,8 @@ func evaluator(t testing.TB, policies []*Policy) func(input string) map[string]a
 	}
 }
 
-// TestAChildNeverWidens composes random chains with and without one more policy, which
-// is of a narrower scope or of the narrowest there is, and compares what is answered.
+// TestAChildNeverWidens composes random chains with and without one additional policy of a
+// narrower or the narrowest scope, and compares the results.
 func TestAChildNeverWidens(t *testing.T) {
 	t.Parallel()
 	chains := properties.Count(60, 600) // by nine inputs each
@@ -131,7 +131,8 @@ func TestAChildNeverWidens(t *testing.T) {
 		for _, input := range inputs {
 			chain, both := before(input), after(input)
 			for decision, order := range ordersIn([]*Policy{child}) {
-				// What the broadest scope does not grant, nobody below it can.
+				// A narrower scope cannot grant a decision that the broadest scope does not
+				// grant.
 				if order == Grant && level > broadest && chain[decision] == nil {
 					require.NotEqual(t, true, both[decision], "chain %d, input %s: %s is new\n%s\n# child\n%s", i, input, decision, strings.Join(texts, "\n"), text)
 				}
@@ -159,8 +160,8 @@ func ordersIn(policies []*Policy) map[string]Order {
 	return orders
 }
 
-// TestNamesOfPeersDecideNothing gives policies of one scope each other's names: what is
-// answered stays the same.
+// TestNamesOfPeersDecideNothing swaps the names of policies of one scope: the results stay the
+// same.
 func TestNamesOfPeersDecideNothing(t *testing.T) {
 	t.Parallel()
 	chains := properties.Count(15, 300)

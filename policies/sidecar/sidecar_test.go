@@ -134,7 +134,7 @@ func TestSidecar(t *testing.T) {
 	}
 }
 
-// TestSideDoors: what would reach another policy is refused before it is composed.
+// TestSideDoors: a policy that refers to another policy is rejected before composition.
 func TestSideDoors(t *testing.T) {
 	for text, want := range map[string]string{
 		"package lintel.policies.models.enterprise[\"base/models\"]\nallow := true":                                  "must be in package openclaw.enterprise.models",

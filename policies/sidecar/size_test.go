@@ -10,8 +10,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
-// TestSizeIsAnUpperBound: no policy adds more to a composition than it says, whatever
-// its decisions are and whomever it joins.
+// TestSizeIsAnUpperBound: no policy adds more to a composition than its Size, for any decisions
+// and in any combination.
 func TestSizeIsAnUpperBound(t *testing.T) {
 	texts := []string{"x := 1", "allow := true", "deny if input.x", `autonomy_level := "notify"`, `max_classification := "public"`, "require_mfa := true"}
 	var many []string

@@ -16,7 +16,7 @@ const Version = "1.4.2"
 // network or the environment.
 var withheld = []string{"http.send", "net.lookup_ip_addr", "opa.runtime"}
 
-// gatewayCapabilities are what the gateways' OPA can do, less what is withheld.
+// gatewayCapabilities are the capabilities of the gateways' OPA, without the withheld ones.
 var gatewayCapabilities = sync.OnceValue(func() *ast.Capabilities {
 	capabilities, err := ast.LoadCapabilitiesVersion("v" + Version)
 	if err != nil {

@@ -198,8 +198,8 @@ func (f Folder) leaf(certname string, names []string, serial int64, ttl time.Dur
 	return template, nil
 }
 
-// commonName is a subject in UTF-8, as OpenSSL writes them. A Puppet server writes issuers
-// so, whatever the CA's certificate has, and whoever compares bytes sees another CA.
+// commonName encodes a subject in UTF-8, as OpenSSL does. A Puppet server encodes issuers in the
+// same way, regardless of the CA's certificate, so a comparison of bytes would find another CA.
 func commonName(name string) ([]byte, error) {
 	value := asn1.RawValue{Tag: asn1.TagUTF8String, Bytes: []byte(name)}
 	return asn1.Marshal(pkix.RDNSequence{{{Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: value}}})
@@ -331,9 +331,9 @@ func isCertname(text string) bool {
 
 func (f Folder) path(name string) string { return filepath.Join(f.Path, filepath.FromSlash(name)) }
 
-// Write has a file, by a path with slashes below the folder, with its content or as it was,
-// whenever the program ends. Folders are made, and all belong to the group, for the server
-// may run as another user of it.
+// Write replaces a file atomically: after a crash it has either the old or the new content. name
+// is a path with slashes relative to the folder. Missing folders are created. All files belong
+// to the group, because the server may run as another user of that group.
 func (f Folder) Write(name string, mode fs.FileMode, content []byte) error {
 	path := f.path(name)
 	folder := filepath.Dir(path)

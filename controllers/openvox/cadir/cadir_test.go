@@ -100,7 +100,7 @@ func TestCertnamesAreNoPaths(t *testing.T) {
 	}
 }
 
-// TestImport: what is not whole is refused before anything is written.
+// TestImport: an incomplete CA is rejected before anything is written.
 func TestImport(t *testing.T) {
 	source := newFolder(t)
 	require.NoError(t, source.Create("Company", time.Hour))
@@ -157,7 +157,7 @@ func leafOf(t *testing.T, key []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// TestBrokenOff: a CA that was not finished is none, and is made anew.
+// TestBrokenOff: an incomplete CA is ignored and created again.
 func TestBrokenOff(t *testing.T) {
 	f := newFolder(t)
 	key, err := rsa.GenerateKey(rand.Reader, 2048)

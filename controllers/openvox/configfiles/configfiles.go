@@ -1,6 +1,6 @@
-// Package configfiles renders a Config into the files that Puppet servers read. The same
-// input gives the same bytes. What would not stay within its place in a file is an error,
-// and no file is rendered.
+// Package configfiles renders a Config into the files that Puppet servers read. The same input
+// gives the same bytes. A value that could escape from its position in a file is an error, and
+// no file is rendered.
 package configfiles
 
 import (
@@ -36,19 +36,20 @@ const (
 	sslFolder  = confFolder + "/ssl"
 	caFolder   = "/etc/puppetlabs/puppetserver/ca"
 	varFolder  = "/run/puppetserver"
-	// certname is under which name a server finds its pair, whatever its certificate says.
+	// certname is the name under which a server finds its key pair, regardless of its
+	// certificate.
 	certname = "puppet"
 	// AutosignProgram decides about the requests of agents. Images of another operator have
 	// a program of theirs at /usr/local/bin/openvox-autosign, which checks far less. Where
 	// there is none at this path, a CA signs nothing by itself.
 	AutosignProgram = "/usr/local/bin/lintel-openvox-autosign"
-	// ServerConf is the file beside the rendered ones by which a server says how many
-	// interpreters it has: no setting may stand in two.
+	// ServerConf is an additional file in which a server sets its number of interpreters: a
+	// setting must not be in two files.
 	ServerConf = "lintel-server.conf"
 	// ClassifierProgram says of which classes nodes are.
 	ClassifierProgram = "/usr/local/bin/lintel-openvox-enc"
-	// serverData is where a server keeps what it knows of nodes, and FactsFolder their facts,
-	// a file each.
+	// serverData is where a server stores facts and catalogs of nodes. FactsFolder has one facts
+	// file for each node.
 	serverData  = varFolder + "/server_data"
 	FactsFolder = serverData + "/facts"
 
@@ -128,7 +129,7 @@ var names = []string{
 
 var laterNames = []string{RoutesFile, CAAuthFile}
 
-// Hash tells renderings apart. What stands beside the files does not count.
+// Hash returns the digest of the rendered files. Files added by other writers do not count.
 func Hash(files map[string]string) string {
 	sum := sha256.New()
 	for _, name := range names {

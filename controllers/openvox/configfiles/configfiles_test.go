@@ -98,8 +98,8 @@ func TestDefaults(t *testing.T) {
 	require.Empty(t, parse(t, files["ca.conf"])["certificate-authority"])
 }
 
-// TestAdministrators: those who sign and revoke have pp_cli_auth, or are the operator of
-// a CA that runs here; nobody else whose name begins or ends so.
+// TestAdministrators: only certificates with pp_cli_auth, or the operator of an in-cluster CA,
+// may sign and revoke. A name that merely begins or ends like the operator's may not.
 func TestAdministrators(t *testing.T) {
 	in := input()
 	all := authRules(t, render(t, in))
@@ -114,7 +114,7 @@ func TestAdministrators(t *testing.T) {
 	require.Equal(t, []any{extension}, authRules(t, render(t, in))["openvox/sign"]["allow"])
 }
 
-// TestFields: what a Config and its CA say stands in the files.
+// TestFields: the files contain the fields of a Config and of its CA.
 func TestFields(t *testing.T) {
 	in := input()
 	spec := &in.Config.Spec
@@ -224,7 +224,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestAuthorizationRules: one verdict each, and none is no rule.
+// TestAuthorizationRules: each rule has exactly one verdict, and a rule without one is invalid.
 func TestAuthorizationRules(t *testing.T) {
 	in := input()
 	match := v1alpha1.MatchRequest{Path: `^/a"\d${x}$`, Type: "regex", Method: []string{"GET", "put"}}
@@ -244,8 +244,8 @@ func TestAuthorizationRules(t *testing.T) {
 	require.ErrorContains(t, err, `authorization rule "clean" has none`)
 }
 
-// TestHostile: what would not stay in its place renders nothing, also where admission has
-// let it through.
+// TestHostile: a value that could escape from its position renders nothing, even if admission
+// has allowed it.
 func TestHostile(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.ConfigSpec){
 		"setting": func(s *v1alpha1.ConfigSpec) {
@@ -291,8 +291,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// FuzzRender: whatever strings a Config has, each file says what it would without them,
-// but in the place that is theirs.
+// FuzzRender: hostile strings in a Config change only their own position in each file.
 func FuzzRender(f *testing.F) {
 	f.Add("a\"}", "${x}", "<!--", "/p\\")
 	f.Add("*", "a\nb", "x", "{")

@@ -17,7 +17,7 @@ import (
 const (
 	DatabaseFolder    = "/etc/puppetlabs/puppetdb/conf.d"
 	DatabaseSSLFolder = "/etc/puppetlabs/puppetdb/ssl"
-	// DatabaseDataFolder has what was sent and is not stored yet.
+	// DatabaseDataFolder contains received data that is not stored yet.
 	DatabaseDataFolder = "/opt/puppetlabs/server/data/puppetdb"
 	// DatabaseLintelFolder has the files that those of DatabaseFolder name.
 	DatabaseLintelFolder = "/etc/puppetlabs/lintel"
@@ -39,7 +39,7 @@ type DatabaseInput struct {
 	Postgres v1alpha1.PostgresSpec
 	// Username and Password are those of PostgreSQL.
 	Username, Password string
-	// Allowed are the certnames of whoever may ask and write.
+	// Allowed are the certnames of the clients that may query and write.
 	Allowed []string
 }
 
@@ -47,7 +47,7 @@ type DatabaseInput struct {
 // the secret ones.
 func RenderDatabase(in DatabaseInput) (files, secret map[string]string, err error) {
 	allowed := slices.Compact(slices.Sorted(slices.Values(in.Allowed)))
-	var exactly []string // a plain name would let in whoever has a name below it, too
+	var exactly []string // a plain name would also match every subdomain of it
 	for _, name := range allowed {
 		exactly = append(exactly, `/\A`+regexp.QuoteMeta(name)+`\z/`)
 	}
@@ -69,7 +69,7 @@ func RenderDatabase(in DatabaseInput) (files, secret map[string]string, err erro
 			"global":   object{"vardir": DatabaseDataFolder, "logging-config": DatabaseLintelFolder + "/" + DatabaseLogging},
 			"puppetdb": object{"certificate-allowlist": DatabaseLintelFolder + "/" + DatabaseAllowed, "disable-update-checking": "true"},
 		},
-		// Whoever has no certificate may ask how it is, as the kubelet does, and no more.
+		// A client without a certificate, such as the kubelet, may only read the health status.
 		"jetty.conf": object{"jetty": object{
 			"ssl-host": "0.0.0.0", "ssl-port": strconv.Itoa(DatabasePort), "client-auth": "want",
 			"ssl-cert": DatabaseSSLFolder + "/certs/puppet.pem", "ssl-key": DatabaseSSLFolder + "/private_keys/puppet.pem",

@@ -21,7 +21,7 @@ func TestWherePostgresIs(t *testing.T) {
 	}
 }
 
-// TestWhoMayAsk: nobody whom nobody has named, and those by no more than their own names.
+// TestWhoMayAsk: only listed clients may query, and only by their exact names.
 func TestWhoMayAsk(t *testing.T) {
 	files, _, err := RenderDatabase(DatabaseInput{})
 	require.NoError(t, err)

@@ -194,8 +194,9 @@ func (in Input) shipped() (list []object) {
 	return list
 }
 
-// administrators may sign and revoke. The operator's names are a regular expression, for a
-// plain one also lets in whoever has a name below it, such as x.main-operator.
+// administrators returns the rules for clients that may sign and revoke. The operator's names
+// are regular expressions, because a plain name would also match subdomains such as x.main-
+// operator.
 func (in Input) administrators() []object {
 	admins := []object{{"extensions": object{"pp_cli_auth": "true"}}}
 	if ca := in.Authority; ca != nil && ca.Spec.External == nil {

@@ -21,8 +21,7 @@ var settingName = regexp.MustCompile(`\A[a-z][a-z0-9_]*\z`)
 // ini is a file of sections with settings.
 type ini struct {
 	text strings.Builder
-	// seen are the names of the section: one that stands twice would win or lose by its
-	// place.
+	// seen are the names in the section: the order would decide which of two duplicates counts.
 	seen map[string]bool
 	err  error
 }

@@ -10,8 +10,8 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 )
 
-// loggerName is the name of a class or package. Braces are none of it: logback puts
-// variables in their place, of the environment, too.
+// loggerName matches the name of a class or package. Braces are not allowed: logback would
+// expand them as variables, including those of the environment.
 var loggerName = regexp.MustCompile(`\A[A-Za-z0-9_.$-]+\z`)
 
 type logback struct {

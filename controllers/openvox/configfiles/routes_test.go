@@ -58,7 +58,7 @@ func TestHashWithoutRoutes(t *testing.T) {
 	require.NotEqual(t, earlier, Hash(files))
 }
 
-// TestCommands: programs of the user's own take the place of Lintel's.
+// TestCommands: the user's own programs replace those of Lintel.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	in := input()

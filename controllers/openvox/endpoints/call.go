@@ -94,7 +94,7 @@ func (e Endpoint) do(ctx context.Context, call Call) (Answer, error) {
 	return Answer{response.StatusCode, text}, nil
 }
 
-// client makes one request, and no other server gets what it carries.
+// client returns a client for one request, which sends credentials to no other server.
 func (e Endpoint) client(target *url.URL) (*http.Client, error) {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	if target.Scheme == "https" {

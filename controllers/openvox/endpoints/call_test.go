@@ -36,7 +36,7 @@ func call(t *testing.T, e Endpoint, method, path string) (Answer, error) {
 	return e.Do(t.Context(), c)
 }
 
-// TestCredentials: each kind stands where it belongs, and headers of one's own win.
+// TestCredentials: each kind is sent in its header, and custom headers take precedence.
 func TestCredentials(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "authorization=%s token=%s more=%s", r.Header.Get("Authorization"), r.Header.Get("X-Token"), r.Header.Get("X-More"))
@@ -176,8 +176,8 @@ func serve(t *testing.T, pair tls.Certificate) string {
 	return server.URL
 }
 
-// TestTrust: a server is known by the Puppet CA or by the system's, and where a CA is given,
-// by that one alone; and always by its name.
+// TestTrust: a server is verified with the Puppet CA or the system's CAs, or with a configured
+// CA alone, and always by its name.
 func TestTrust(t *testing.T) {
 	puppet, system, own := newAuthority(t), newAuthority(t), newAuthority(t)
 	t.Setenv("SSL_CERT_FILE", system.file)
@@ -210,7 +210,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestOwnCertificate: with mtls the server's own pair is shown, and else none.
+// TestOwnCertificate: the server presents its own certificate with mtls only.
 func TestOwnCertificate(t *testing.T) {
 	puppet := newAuthority(t)
 	pair, folder := puppet.pair("puppet"), t.TempDir()

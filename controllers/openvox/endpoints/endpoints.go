@@ -1,7 +1,7 @@
-// Package endpoints has the files that tell the programs of a Puppet server which HTTP
-// endpoints to call and how, and makes the calls. Controllers write the files, programs read
-// them, and both check them: what is written can be read. No Kubernetes package is imported,
-// for a program is started for each catalog and each report.
+// Package endpoints defines the files from which the programs of a Puppet server learn which
+// HTTP endpoints to call, and makes the calls. Controllers write the files, programs read them,
+// and both validate them, so that every written file can be read. The package imports nothing
+// from Kubernetes, because a program is started for each catalog and each report.
 package endpoints
 
 import (
@@ -25,14 +25,14 @@ const (
 	ReportsFile    = "/etc/puppetlabs/lintel/report/" + ReportsKey
 )
 
-// Classifier is what is asked for the classes of nodes.
+// Classifier is the endpoint that returns the classes of nodes.
 type Classifier struct {
 	Endpoint
 	// Method is GET or POST.
 	Method string `json:"method"`
 	// Path follows the URL, with {certname} for the certname.
 	Path string `json:"path"`
-	// Body is what is sent: one of the constants.
+	// Body is the content of requests: one of the constants.
 	Body string `json:"body,omitempty"`
 	// ResponseFormat is yaml or json.
 	ResponseFormat string `json:"responseFormat"`
@@ -41,7 +41,7 @@ type Classifier struct {
 	Cache          Cache  `json:"cache"`
 }
 
-// What is sent to a Classifier.
+// Bodies of requests to a Classifier.
 const (
 	BodyNone             = ""
 	BodyCertname         = "certname"
@@ -62,7 +62,7 @@ type Reports struct {
 
 // Report is an endpoint that reports are sent to.
 type Report struct {
-	// Name tells endpoints apart, and names a folder.
+	// Name identifies an endpoint, and names a folder.
 	Name string `json:"name"`
 	// Processor is puppetdb, or empty for reports as they are.
 	Processor string `json:"processor,omitempty"`
@@ -149,7 +149,7 @@ func (r Reports) Write() ([]byte, error) {
 	return yaml.Marshal(r)
 }
 
-// Check says what is wrong.
+// Check returns an error for an invalid Classifier.
 func (c Classifier) Check() error {
 	if err := c.Endpoint.check(); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (c Classifier) Check() error {
 
 func (c Classifier) sendsFacts() bool { return c.Body == BodyFacts || c.Body == BodyPuppetEnterprise }
 
-// Target is what is asked about a node.
+// Target returns the URL for a node.
 func (c Classifier) Target(certname string) (*url.URL, error) {
 	whole := strings.TrimSuffix(c.URL, "/") + strings.ReplaceAll(c.Path, "{certname}", url.PathEscape(certname))
 	target, err := url.Parse(whole)
@@ -188,7 +188,7 @@ func (c Classifier) Target(certname string) (*url.URL, error) {
 	return target, nil
 }
 
-// Check says what is wrong, and where.
+// Check returns an error that names the invalid field.
 func (r Reports) Check() error {
 	seen := map[string]bool{}
 	for _, report := range r.Endpoints {
@@ -203,7 +203,7 @@ func (r Reports) Check() error {
 	return nil
 }
 
-// Check says what is wrong.
+// Check returns an error for an invalid Report.
 func (r Report) Check() error {
 	if r.Name == "" || strings.HasPrefix(r.Name, ".") || strings.ContainsAny(r.Name, "/\x00") {
 		return fmt.Errorf("the name %q names no folder", r.Name)
@@ -235,8 +235,7 @@ func (e Endpoint) check() error {
 	return e.Auth.check()
 }
 
-// parse reads the URL, of which a message says no more than the server: its path may be
-// somebody's secret.
+// parse parses the URL. Errors name only its server, because the path may be secret.
 func (e Endpoint) parse() (*url.URL, error) {
 	parsed, err := url.Parse(e.URL)
 	switch {

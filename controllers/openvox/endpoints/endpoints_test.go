@@ -20,7 +20,8 @@ func report(name string) Report {
 	return Report{Name: name, Endpoint: Endpoint{URL: "https://reports.example.com", TimeoutSeconds: 30, SSL: ssl}}
 }
 
-// TestWrittenAndRead: what is written is read as it was, in the same bytes each time.
+// TestWrittenAndRead: reading a written file returns the same values, and the bytes are
+// deterministic.
 func TestWrittenAndRead(t *testing.T) {
 	c := classifier()
 	c.Method, c.Body, c.FactsDirectory = "POST", BodyFacts, "/facts"
@@ -125,7 +126,7 @@ func TestTarget(t *testing.T) {
 	require.Equal(t, "https://a/b/node/a%20b%2F..%2Fc%3Fd?format=yml", target.String())
 }
 
-// FuzzReadClassifier: what is read can be written, and is then the same.
+// FuzzReadClassifier: a valid file can be written again without changes.
 func FuzzReadClassifier(f *testing.F) {
 	text, err := classifier().Write()
 	require.NoError(f, err)
@@ -143,7 +144,7 @@ func FuzzReadClassifier(f *testing.F) {
 	})
 }
 
-// FuzzReadReports: what is read can be written, and is then the same but for its order.
+// FuzzReadReports: a valid file can be written again without changes, except for the order.
 func FuzzReadReports(f *testing.F) {
 	text, err := Reports{[]Report{report("a")}}.Write()
 	require.NoError(f, err)

@@ -27,10 +27,11 @@ type decision struct {
 	reason, message string
 }
 
-// approve approves a request that the signing rules admit, and denies another. The rules
-// have admitted it once, when it was made, but policies change. Where they cannot be asked,
-// nothing is decided. Where write is not permitted, an Event of the request says so,
-// and it is tried again, for a role may be given at any time.
+// approve approves a request that the signing rules admit, and denies all others. The rules
+// admitted the request when it was created, but policies may have changed since. If the rules
+// cannot be evaluated, approve decides nothing. If Lintel lacks the permission to write the
+// decision, approve records an Event on the request and retries, because the role may be granted
+// at any time.
 func approve(ctx context.Context, c client.Client, admit builtin.Admitter, recorder events.EventRecorder, request client.Object, write func(decision) error) (again time.Duration, _ error) {
 	verdict, err := admit(ctx, request)
 	if err != nil {

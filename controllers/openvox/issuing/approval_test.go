@@ -22,8 +22,8 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
-// TestApprovalForbidden: whoever waits for a decision that Lintel may not write is told
-// on the request, and what it needs.
+// TestApprovalForbidden: if Lintel may not write the decision, an Event on the request names the
+// missing role.
 func TestApprovalForbidden(t *testing.T) {
 	signing := &certificatesv1.CertificateSigningRequest{
 		ObjectMeta: metav1.ObjectMeta{Name: "r"}, Spec: certificatesv1.CertificateSigningRequestSpec{SignerName: rules.SignerPrefix + "ns.main"},

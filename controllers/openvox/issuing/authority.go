@@ -27,7 +27,7 @@ type authority struct {
 	anyone *puppet.Client
 	// admin signs and revokes; nil where there are no credentials for it.
 	admin *puppet.Client
-	// admins are the pairs by which that is done at a CA in the cluster, admin's first.
+	// admins are the administrators of an in-cluster CA; the first one is admin.
 	admins []administrator
 	// internal says that it runs in the cluster.
 	internal bool
@@ -58,8 +58,8 @@ func (a *authority) close() {
 	}
 }
 
-// stepAside has another pair sign from now on where it was done with a certificate that is about
-// to be revoked: that could not sign its successor, nor anything else.
+// stepAside selects another key pair for signing if the current one uses a certificate that is
+// about to be revoked. A revoked certificate could not sign its own successor.
 func (a *authority) stepAside(ctx context.Context, certname string, revoked *x509.Certificate) error {
 	if !a.administers(revoked) {
 		return nil
@@ -85,9 +85,9 @@ func (a *authority) administers(certificate *x509.Certificate) bool {
 	return slices.ContainsFunc(a.admins, func(one administrator) bool { return one.certificate.Equal(certificate) })
 }
 
-// stillSigns is why a pair signs nothing: nil where it does. One that was revoked may not be on our
-// copy of the CRL yet, and a Puppet server takes it until it has read its own CRL again, a moment
-// later. It has no certificate for the name any more at once.
+// stillSigns returns nil if a key pair can sign, and otherwise the reason why it cannot. A
+// revoked certificate may be missing from the stored CRL, and a Puppet server accepts it until
+// the server reads its CRL again. The CA stops listing it under its name immediately.
 func (a *authority) stillSigns(ctx context.Context, certname string, one administrator) error {
 	name := one.certificate.Subject.CommonName
 	has, err := a.anyone.Certificate(ctx, name)
@@ -124,7 +124,7 @@ func connect(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority, 
 		return nil, err
 	}
 	if external.TLSSecretRef == "" || bundle == nil {
-		return a, nil // nobody signs at a server that might be another
+		return a, nil // never sign at a server that may not be this CA
 	}
 	admin := puppet.Server{URL: external.URL, CA: bundle}
 	if admin.Certificate, err = s.value(ctx, ca.Namespace, external.TLSSecretRef, "tls.crt"); err != nil {
@@ -235,8 +235,8 @@ func (s secrets) pair(ctx context.Context, namespace, name string, bundle, crl [
 	return secret.Data, nil
 }
 
-// obtain has the CA sign a request for a key, and no other: whoever else has sent one
-// would get the name. request is made where none waits.
+// obtain requests a certificate for one key and accepts no other: any client that sent a request
+// first would otherwise get the name. request is called if no request is pending.
 func (a *authority) obtain(ctx context.Context, certname string, public any, request func() ([]byte, error)) (*x509.Certificate, error) {
 	if err := a.sign(ctx, certname, public, request); err != nil {
 		return nil, err
@@ -268,7 +268,7 @@ func (a *authority) sign(ctx context.Context, certname string, public any, reque
 			return err
 		}
 		if waiting, err = a.anyone.Request(ctx, certname); errors.Is(err, puppet.ErrNotFound) {
-			return nil // the CA has signed it by itself, or not: the certificate tells
+			return nil // the CA may have signed it automatically: compare the certificate
 		} else if err != nil {
 			return err
 		}
@@ -285,8 +285,8 @@ func (a *authority) sign(ctx context.Context, certname string, public any, reque
 	return a.admin.Sign(ctx, certname)
 }
 
-// byHand is what somebody can do: sign, revoke or withdraw what a CA has for a certname. Images of
-// CAs in the cluster have no program for that, and by whom is signed there is a condition's business.
+// byHand returns the manual step for a certname: sign, revoke or withdraw. Images of in-cluster
+// CAs do not contain the command, and a condition already reports the signer.
 func (a *authority) byHand(verb, certname string) string {
 	const api = "https://<the CA>/puppet-ca/v1/"
 	switch {

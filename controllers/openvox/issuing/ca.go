@@ -41,7 +41,7 @@ const (
 	reasonNotAnswering          = "NotAnswering"
 )
 
-// AuthorityReconciler asks CAs whether they answer, and keeps their CRLs.
+// AuthorityReconciler checks that CAs answer, and stores their CRLs.
 type AuthorityReconciler struct {
 	client    client.Client
 	secrets   secrets
@@ -53,8 +53,8 @@ type AuthorityReconciler struct {
 	mutex sync.Mutex
 	// known is what a CA need not send again.
 	known map[types.NamespacedName]knownCRL
-	// changes counts what was revoked from here, and checked is that count when the last refresh
-	// began that has ended.
+	// changes counts the local revocations. checked is the count at the start of the last
+	// completed refresh.
 	changes, checked map[types.NamespacedName]int
 	// checks are what the last refresh has found missing.
 	checks map[types.NamespacedName]revocationCheck
@@ -62,7 +62,7 @@ type AuthorityReconciler struct {
 	lost map[types.NamespacedName]lostEntries
 	// refused are the requests that were reported last.
 	refused map[types.NamespacedName]refusedRequests
-	// revoker revokes what is missing.
+	// revoker revokes certificates that are missing from a CRL.
 	revoker *revoker
 }
 
@@ -77,8 +77,7 @@ func newAuthorityReconciler(c client.Client, s secrets, recorder events.EventRec
 	return r
 }
 
-// Reconcile reports what has become of a refresh that has ended, or begins one whose time
-// has come.
+// Reconcile reports the result of a completed refresh, or starts a refresh that is due.
 func (r *AuthorityReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	return r.reporter().Reconcile(ctx, request, &v1alpha1.CertificateAuthority{}, r.carryOut)
 }
@@ -144,7 +143,7 @@ func (r *AuthorityReconciler) requeue(ca *v1alpha1.CertificateAuthority, wait ti
 	return authorityReport{Again: wait}
 }
 
-// due is when a CA is to be asked. After a restart its status tells.
+// due returns the time of the next refresh. After a restart it is read from the status.
 func (r *AuthorityReconciler) due(ca *v1alpha1.CertificateAuthority, interval time.Duration) time.Time {
 	key := client.ObjectKeyFromObject(ca)
 	if known, _ := r.lastRead(key); known == nil && !r.refreshes.Failing(key) {
@@ -201,7 +200,8 @@ func (r *AuthorityReconciler) changed(ctx context.Context, ca types.NamespacedNa
 	r.refreshes.Wake(ctx, ca)
 }
 
-// hurry has a CA that fails asked at once: what it needs has changed.
+// hurry schedules an immediate refresh of a failing CA, because one of its dependencies has
+// changed.
 func (r *AuthorityReconciler) hurry(key types.NamespacedName) {
 	if r.refreshes.Failing(key) {
 		r.refreshes.Hurry(key)
@@ -224,7 +224,7 @@ func (r *AuthorityReconciler) forget(_ context.Context, key types.NamespacedName
 	return nil
 }
 
-// report is what has become of a refresh.
+// report writes the result of a refresh to the status.
 func (r *AuthorityReconciler) report(ca *v1alpha1.CertificateAuthority, out refreshed) authorityReport {
 	next := ca.DeepCopy()
 	next.Status.ObservedGeneration, next.Status.CASecretName = ca.Generation, layout.CASecret(ca)
@@ -304,8 +304,8 @@ func (r *AuthorityReconciler) judgeCRL(before, ca *v1alpha1.CertificateAuthority
 // needs another by then.
 const endsSoon = 180 * 24 * time.Hour
 
-// judgeCertificate says for how long the CA's certificate counts. Nothing renews it by itself,
-// for agents have to be given the new one.
+// judgeCertificate reports how long the CA's certificate is valid. It is never renewed
+// automatically, because every agent needs the new one.
 func (r *AuthorityReconciler) judgeCertificate(ca *v1alpha1.CertificateAuthority) {
 	c, end := conditionsOf(ca), ca.Status.NotAfter
 	if end.IsZero() {

@@ -29,8 +29,8 @@ func newAuthority(url string) *v1alpha1.CertificateAuthority {
 	}
 }
 
-// TestPolicies: one bad policy never blocks the others, and what is rendered belongs to
-// the CertificateAuthority.
+// TestPolicies: an invalid policy never blocks the others, and the CertificateAuthority owns the
+// rendered Secret.
 func TestPolicies(t *testing.T) {
 	policy := func(name, ca string, attribute *v1alpha1.CSRAttribute) *v1alpha1.SigningPolicy {
 		p := &v1alpha1.SigningPolicy{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", Generation: 1}, Spec: v1alpha1.SigningPolicySpec{CertificateAuthorityRef: ca, Any: attribute == nil}}
@@ -98,8 +98,8 @@ func TestPolicies(t *testing.T) {
 	require.Equal(t, "Error the policy signs nothing: there is no CertificateAuthority none", phase("lost"))
 }
 
-// TestForeignAutosignPolicy: where somebody else's Secret stands, the CA's hook goes by it,
-// and the CertificateAuthority says so until it is gone.
+// TestForeignAutosignPolicy: if the Secret belongs to another owner, the CA's hook uses it, and
+// the CertificateAuthority reports that until the Secret is deleted.
 func TestForeignAutosignPolicy(t *testing.T) {
 	c := openvoxtest.NewClient(t, newAuthority("https://ca.example.com:8140"), openvoxtest.MakeSecret("main-autosign-policy", map[string][]byte{layout.PolicyFile: []byte("policies: [{any: true}]")}))
 	recorder := events.NewFakeRecorder(10)
@@ -154,8 +154,8 @@ func TestConfigsShareACA(t *testing.T) {
 	require.Equal(t, want, secret.Data)
 }
 
-// TestPoliciesThatCannotBeWritten: nobody keeps a tightening away by having the Secret be
-// immutable, and where it cannot be written, the status does not say that it is.
+// TestPoliciesThatCannotBeWritten: an immutable Secret cannot delay a stricter policy, and the
+// status does not report a policy as applied if its Secret cannot be written.
 func TestPoliciesThatCannotBeWritten(t *testing.T) {
 	policy := &v1alpha1.SigningPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: v1alpha1.SigningPolicySpec{CertificateAuthorityRef: "main", Any: true}}
 	refused := error(nil)
@@ -206,8 +206,9 @@ func TestPoliciesThatCannotBeWritten(t *testing.T) {
 	require.Contains(t, told, "exceeded quota")
 }
 
-// TestPoliciesOfOpenVoxOperator: it has a Config control the Secret, which becomes the CA's.
-// One of a Config of another CA, or of nobody of ours, is left alone.
+// TestPoliciesOfOpenVoxOperator: openvox-operator sets a Config as the controller of the Secret;
+// the CA adopts that Secret. A Secret of a Config of another CA, or of an unknown owner, is left
+// unchanged.
 func TestPoliciesOfOpenVoxOperator(t *testing.T) {
 	ours, other, ca := openvoxtest.MakeConfig("main"), openvoxtest.MakeConfig("other"), newAuthority("https://ca.example.com:8140")
 	ours.UID, other.Name, other.UID = "ours", "another", "other"

@@ -29,7 +29,7 @@ func (r *InitializeReconciler) nameServer(ctx context.Context, ca *v1alpha1.Cert
 	return err
 }
 
-// firstNamed is the Certificate of the Server that was made first: "" where there is none.
+// firstNamed returns the Certificate of the oldest Server, or "" if there are no Servers.
 func firstNamed(servers []v1alpha1.Server) string {
 	if len(servers) == 0 {
 		return ""
@@ -42,9 +42,10 @@ func firstNamed(servers []v1alpha1.Server) string {
 	}).Spec.CertificateRef
 }
 
-// serverCertificateOf is the name of the Certificate of a CA's own server. A status that
-// openvox-operator has written since does not say it, and then its Servers do: the pair of the
-// server would be taken for another's, and revoked for the rights that it gives.
+// serverCertificateOf returns the name of the Certificate of a CA's own server. If openvox-
+// operator has overwritten the status, the name is missing there and is read from the Servers.
+// Otherwise the server's certificate would be treated as a foreign one, and revoked for the
+// rights that it grants.
 func serverCertificateOf(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority) (string, error) {
 	if ca.Spec.External != nil || namesServer(ca) {
 		return rules.ServerCertificate(ca), nil

@@ -32,7 +32,7 @@ const (
 	warnedAnnotation = "openvox.voxpupuli.org/expiry-warned"
 )
 
-// CertificateReconciler begins attempts, and tells what has become of them.
+// CertificateReconciler starts attempts and reports their results.
 type CertificateReconciler struct {
 	client   client.Client
 	secrets  secrets
@@ -120,8 +120,8 @@ func (r *CertificateReconciler) issue(ctx context.Context, certificate *v1alpha1
 	return i.run(ctx)
 }
 
-// turns has the Certificates whose pairs administer a CA looked at one after the other: each is
-// signed by another's pair, and all revoked in one moment would leave nobody to sign.
+// turns serializes the Certificates that administer a CA. Each is signed with the key of another
+// one: if all were revoked at the same time, none could sign.
 type turns struct {
 	mutex sync.Mutex
 	of    map[client.ObjectKey]chan struct{}
@@ -142,13 +142,13 @@ func (t *turns) take(ctx context.Context, ca client.ObjectKey) (end func()) {
 	select {
 	case turn <- struct{}{}:
 		return func() { <-turn }
-	case <-ctx.Done(): // which ends whatever follows
+	case <-ctx.Done(): // the next call with ctx fails
 		return func() {}
 	}
 }
 
-// revoke is an attempt to revoke the certificate of an object that goes. phase is empty
-// when nothing is left to do.
+// revoke starts an attempt to revoke the certificate of an object that is being deleted. phase
+// is empty if nothing is left to do.
 func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha1.Certificate) outcome {
 	ca := &v1alpha1.CertificateAuthority{}
 	err := r.client.Get(ctx, authorityOf(certificate), ca)
@@ -179,8 +179,9 @@ func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha
 	return outcome{phase: v1alpha1.CertificateError, reason: "RevocationFailed", message: err.Error(), wait: retryError}
 }
 
-// revokeLater records the certificate of an object that goes, to be revoked once its CA answers.
-// recorded is false where nothing is revoked from here, or no certificate is stored.
+// revokeLater records the certificate of an object that is being deleted, to be revoked when its
+// CA answers. recorded is false if Lintel does not revoke at this CA, or if no certificate is
+// stored.
 func (r *CertificateReconciler) revokeLater(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate) (recorded bool, err error) {
 	data, err := r.secrets.owned(ctx, certificate, layout.TLSSecret(certificate.Name))
 	stored := layout.StoredPair(data)
@@ -240,7 +241,7 @@ func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alp
 	}, nil
 }
 
-// report is what has become of an attempt.
+// report writes the result of an attempt to the status.
 func (r *CertificateReconciler) report(certificate *v1alpha1.Certificate, out outcome) certificateReport {
 	report := certificateReport{Events: out.events, Again: out.wait}
 	if out.generation != certificate.Generation || out.deleting == certificate.DeletionTimestamp.IsZero() {

@@ -23,15 +23,15 @@ import (
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
-// CertificateRequestReconciler has CAs sign cert-manager's requests that are approved, as
-// cert-manager asks of external issuers, and approves them where a flag asks for that.
+// CertificateRequestReconciler signs approved cert-manager CertificateRequests at their CAs, as
+// an external issuer. It also approves them if a flag enables that.
 type CertificateRequestReconciler struct {
 	client   client.Client
 	live     client.Reader
 	signer   signer
 	events   events.EventRecorder
 	attempts *attempt.Runner[outcome]
-	approves builtin.Admitter // asked whether to approve; nil: somebody else does
+	approves builtin.Admitter // decides about approval; nil: another component approves
 	now      func() time.Time
 }
 
@@ -86,7 +86,7 @@ func authorityAsked(object *cmapi.CertificateRequest) client.ObjectKey {
 	return client.ObjectKey{Namespace: object.Namespace, Name: object.Spec.IssuerRef.Name}
 }
 
-// isFinal says whether nothing becomes of a request any more.
+// isFinal reports whether the request has reached a final state.
 func isFinal(object *cmapi.CertificateRequest) bool {
 	if len(object.Status.Certificate) > 0 || apiutil.CertificateRequestHasInvalidRequest(object) {
 		return true
@@ -113,7 +113,7 @@ func (r *CertificateRequestReconciler) decide(ctx context.Context, object *cmapi
 	return r.reporter().Write(ctx, object, certManagerReport{Status: &next.Status})
 }
 
-// report is what has become of an attempt.
+// report writes the result of an attempt to the status.
 func (r *CertificateRequestReconciler) report(of *cmapi.CertificateRequest, out outcome) certManagerReport {
 	report := certManagerReport{Events: out.events}
 	event := object.Event{Warning: true, Reason: out.reason, Message: strings.ToValidUTF8(out.message, "?")}

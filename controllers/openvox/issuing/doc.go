@@ -1,8 +1,8 @@
-// Package issuing has certificates issued: it sets up CertificateAuthorities in the cluster,
-// keeps their CRLs and the signing policies that their autosign hooks read, and has them sign
-// Certificates, CertificateSigningRequests and cert-manager's CertificateRequests.
+// Package issuing issues certificates: it sets up in-cluster CertificateAuthorities, stores
+// their CRLs and the signing policies that their autosign hooks read, and signs Certificates,
+// CertificateSigningRequests and cert-manager CertificateRequests at them.
 //
-// Invariants: who gets a certificate is decided by the rules alone; a key of somebody else is
-// never stored, nor signed under a name that another holds; an attempt may be broken off
-// anywhere, and the next one begins with what the CA and the Secrets have.
+// Invariants: the rules alone decide which request gets a certificate. A foreign key is never
+// stored, and never signed under a name that another object holds. An attempt may be interrupted
+// at any point; the next one resumes from the state of the CA and the Secrets.
 package issuing

@@ -34,10 +34,10 @@ const (
 	// setupRetry is how long a setup Job that goes is waited for, or one that left
 	// Secrets empty.
 	setupRetry = 10 * time.Second
-	// conflictRetry is how long somebody else's object is left alone.
+	// conflictRetry is the delay before retrying when another owner holds an object.
 	conflictRetry = 30 * time.Second
-	// namingTime is how long after it was made a CA waits for a Server that names the
-	// certificate of its server, before one is made.
+	// namingTime is how long a new CA waits for a Server that names the certificate of the CA's
+	// server. After that, a Certificate is created.
 	namingTime = 5 * time.Second
 
 	reasonInitialized      = "CAInitialized"
@@ -53,7 +53,7 @@ const (
 	reasonNoSigner         = "NoSigningCertificate"
 )
 
-// InitializeReconciler has CAs that run in the cluster set up. It asks no CA anything.
+// InitializeReconciler sets up in-cluster CAs. It never calls a CA.
 type InitializeReconciler struct {
 	client  client.Client
 	secrets secrets
@@ -98,8 +98,8 @@ func (r *InitializeReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certif
 	return authorityReport{Status: &next.Status, Again: p.wait}, nil
 }
 
-// refusalOf is the reason of an error that does not pass by being tried again at once: "" of
-// others.
+// refusalOf returns the reason of an error that an immediate retry cannot fix, and "" for any
+// other error.
 func refusalOf(err error) (string, error) {
 	var foreign *object.Foreign
 	switch {
@@ -124,8 +124,8 @@ func (r *InitializeReconciler) keep(ctx context.Context, ca *v1alpha1.Certificat
 	if len(want.GetOwnerReferences()) > 0 || !metav1.IsControlledBy(have, ca) {
 		return nil
 	}
-	// openvox-operator has made it, and has it go with the CertificateAuthority. What is applied
-	// takes no field away that somebody else has set.
+	// The object was created by openvox-operator, and would be deleted together with the
+	// CertificateAuthority. Applying removes no field that another manager has set.
 	before := have.DeepCopyObject().(client.Object)
 	have.SetOwnerReferences(slices.DeleteFunc(have.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == ca.UID }))
 	if err := r.client.Patch(ctx, have, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(initializeManager)); err != nil {
@@ -161,7 +161,8 @@ func phaseOf(ca *v1alpha1.CertificateAuthority) v1alpha1.CertificateAuthorityPha
 	return v1alpha1.CertificateAuthorityInitializing
 }
 
-// hasAnswered says whether a CA has ever: one whose server has not started yet is no fault.
+// hasAnswered reports whether a CA has ever answered: a server that has not started yet is not a
+// fault.
 func hasAnswered(ca *v1alpha1.CertificateAuthority) bool {
 	return ca.Status.CRL != nil && ca.Status.CRL.Refreshed != nil
 }
@@ -208,7 +209,7 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 		if err != nil {
 			return progress{}, err
 		}
-		// Somebody has emptied the Secret for that, and stopped the server.
+		// An administrator has emptied the Secret to request a rescue, and stopped the server.
 		s.rescue = s.served && signer == "" && len(stored[layout.CertificateFile]) == 0
 		if !s.rescue {
 			return r.initialized(ctx, s, stored)
@@ -228,8 +229,8 @@ func lostCRL(ca *v1alpha1.CertificateAuthority, stored caData) bool {
 // has its CA looked at.
 func (r *InitializeReconciler) cached() secrets { return secrets{client: r.client, live: r.client} }
 
-// served says whether the CA's server has a pair, whatever its names: it may be running,
-// also where the CertificateAuthority is another that has taken the CA over.
+// served reports whether the CA's server has a certificate, under any name. The server may be
+// running even if this CertificateAuthority has only taken the CA over.
 func (r *InitializeReconciler) served(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored caData) (bool, error) {
 	if hasAnswered(ca) || certificate == nil {
 		return hasAnswered(ca), nil
@@ -297,7 +298,7 @@ func (r *InitializeReconciler) setUp(ctx context.Context, s setup) (progress, er
 	if len(naming) == 0 {
 		return progress{reason: reasonWaitingForConfig, message: "no Config names this CertificateAuthority in spec.authorityRef; the setup Job needs its image"}, nil
 	}
-	// The one that was made first, so that later ones change nothing.
+	// Use the oldest Config, so that later ones change nothing.
 	s.image = slices.MinFunc(naming, func(a, b v1alpha1.Config) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	}).Spec.Image
@@ -391,7 +392,7 @@ func (r *InitializeReconciler) runJob(ctx context.Context, s setup) (progress, e
 	}
 	ended, failed := jobEnd(have)
 	switch {
-	// Its Pod is of what was wanted then, and cannot be changed.
+	// Its Pod uses the settings of an earlier revision, and is immutable.
 	case have.Annotations[setupHash] != want.Annotations[setupHash],
 		s.imports() && have.Annotations[setupImport] != want.Annotations[setupImport]:
 		running.wait = time.Second
@@ -505,7 +506,7 @@ func (r *InitializeReconciler) remove(ctx context.Context, s setup, kind client.
 // caData is what the Secrets of a CA have, by key.
 type caData map[string][]byte
 
-// stored reads the Secrets of a CA; none counts that is somebody else's.
+// stored reads the Secrets of a CA, and ignores those with another owner.
 func (r *InitializeReconciler) stored(ctx context.Context, ca *v1alpha1.CertificateAuthority) (caData, error) {
 	data := caData{}
 	for _, name := range keptSecrets(ca.Name) {

@@ -71,7 +71,7 @@ func databaseHosts(ctx context.Context, reader client.Reader, namespace string) 
 	if err := reader.List(ctx, &databases, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the Databases of %s: %w", namespace, err)
 	}
-	// No Database gets the pairs by which a CA is administered: they are not issued again for one.
+	// A Certificate that administers a CA is never reissued for a Database.
 	var authorities v1alpha1.CertificateAuthorityList
 	if err := reader.List(ctx, &authorities, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the CertificateAuthorities of %s: %w", namespace, err)
@@ -105,7 +105,7 @@ func Outdated(ctx context.Context, reader client.Reader, ca *v1alpha1.Certificat
 	return differs(stored, wanted.Spec), nil
 }
 
-// inject has a Certificate be for the names of Pools and Databases, too.
+// inject adds the names of Pools and Databases to a Certificate.
 func inject(certificate *v1alpha1.Certificate, hosts map[string][]string) {
 	if more := hosts[certificate.Name]; len(more) > 0 {
 		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, more)

@@ -13,8 +13,8 @@ import (
 	"github.com/lintel-policy/lintel/test/certificates"
 )
 
-// TestInjectedNames: certificates of a Pool's servers are for its host name, and nobody else
-// gets one for it.
+// TestInjectedNames: certificates of a Pool's servers include its host name, and no other
+// certificate does.
 func TestInjectedNames(t *testing.T) {
 	pool := openvoxtest.MakeRoutedPool("puppet", "puppet.example.com", 1)
 	server := openvoxtest.MakeServer("catalogs")
@@ -44,7 +44,7 @@ func TestInjectedNames(t *testing.T) {
 	require.NoError(t, c.Update(t.Context(), server))
 	require.Equal(t, map[string][]string{"web": {"a"}, "other": nil}, names(), "the host name is another Pool's")
 
-	// A Database has its Certificate be for its name, unless that is a pair of the CA's own.
+	// A Database adds its name to its Certificate, unless that Certificate belongs to the CA.
 	db := &v1alpha1.Database{ObjectMeta: metav1.ObjectMeta{Name: "db", Namespace: "ns"}, Spec: v1alpha1.DatabaseSpec{CertificateRef: "db"}}
 	c = openvoxtest.NewClient(t, openvoxtest.MakeCA("main"), db)
 	hosts, err := injected(t.Context(), c, "ns")

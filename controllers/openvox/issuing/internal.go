@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// setupHash tells a setup Job for what is wanted now from an earlier one.
+	// setupHash identifies the settings of a setup Job, to detect an outdated one.
 	setupHash = "openvox.voxpupuli.org/setup-hash"
 
 	caPrivateKey = "ca_key.pem"
@@ -53,14 +53,14 @@ func serviceName(ca string) string   { return ca + "-internal" }
 func signingSecret(ca string) string { return layout.TLSSecret(layout.SigningCertificate(ca)) }
 func standbySecret(ca string) string { return layout.TLSSecret(layout.StandbyCertificate(ca)) }
 
-// signerSecrets have the pairs by which requests to a CA in the cluster may be signed, the first
-// that counts.
+// signerSecrets returns the Secrets with keys that may sign requests at an in-cluster CA, in
+// order of preference.
 func signerSecrets(ca string) []string {
 	return []string{signingSecret(ca), standbySecret(ca), setupName(ca)}
 }
 
-// keptSecrets outlive their CA, unless its deletionPolicy says otherwise: the three of
-// the CA, and the pair that the setup Job has made for the CA's server.
+// keptSecrets outlive their CA unless its deletionPolicy is different: the three Secrets of the
+// CA, and the certificate that the setup Job has created for the CA's server.
 func keptSecrets(ca string) []string {
 	return []string{ca + "-ca", caKeySecret(ca), layout.CRLSecret(ca), setupName(ca)}
 }
@@ -79,8 +79,8 @@ type setup struct {
 	ca *v1alpha1.CertificateAuthority
 	// image is that of the Config.
 	image v1alpha1.ImageSpec
-	// certificate is that of the CA's server: nil where it is not there. server is what its
-	// pair is to have.
+	// certificate is the Certificate of the CA's server, or nil if it is missing. server is its
+	// desired content.
 	certificate *v1alpha1.Certificate
 	server      v1alpha1.CertificateSpec
 	// exists says that the Secrets have a CA already: another one is never set up.
@@ -91,7 +91,7 @@ type setup struct {
 	// its Secret that the Job reads, too.
 	nextSerial string
 	optional   []string
-	// rescue has the Job make another pair that signs, for there is none left.
+	// rescue makes the Job create another signing key, because none is left.
 	rescue bool
 	// node is where the CA's server has the volume: empty for none.
 	node string
@@ -129,7 +129,8 @@ func (s setup) meta(name string) metav1.ObjectMeta {
 	return kept
 }
 
-// keptMeta is of an object that stays when the CA goes, unless that is not wanted.
+// keptMeta returns the metadata of an object that outlives the CA, unless the deletionPolicy is
+// different.
 func (s setup) keptMeta(name string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Namespace: s.ca.Namespace, Name: name, Labels: labelsOf(s.ca.Name)}
 	if s.ca.Spec.DeletionPolicy == v1alpha1.DeletionDelete {
@@ -142,7 +143,7 @@ func ownerOf(ca *v1alpha1.CertificateAuthority) metav1.OwnerReference {
 	return *metav1.NewControllerRef(ca, v1alpha1.SchemeGroupVersion.WithKind("CertificateAuthority"))
 }
 
-// claim is the volume of the CA. What one has that exists stays as it is.
+// claim returns the volume of the CA. An existing volume is never changed.
 func (s setup) claim() *corev1.PersistentVolumeClaim {
 	claim := &corev1.PersistentVolumeClaim{
 		TypeMeta: layout.KindOf(corev1.SchemeGroupVersion, "PersistentVolumeClaim"), ObjectMeta: s.keptMeta(layout.CAClaim(s.ca.Name)),
@@ -200,9 +201,9 @@ func (s setup) roleBinding() *rbacv1.RoleBinding {
 	}
 }
 
-// signing are the Certificates by which requests are signed: two, for none can sign its own
-// successor. They stay with the keys: without them, nobody could sign for a CA of the name that
-// takes them over.
+// signing returns the two Certificates that sign requests: neither can sign its own successor.
+// They are retained together with the keys. Without them, a CA that takes the keys over under
+// the same name could not sign.
 func (s setup) signing() (list []*v1alpha1.Certificate) {
 	add := func(name, certname string) {
 		list = append(list, &v1alpha1.Certificate{

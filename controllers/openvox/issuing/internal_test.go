@@ -221,7 +221,7 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// site has its CA set up.
+// site sets up its CA.
 type site struct{ *openvoxtest.Site }
 
 func newSite(t *testing.T, objects ...client.Object) *site {
@@ -381,8 +381,8 @@ func TestLostCRL(t *testing.T) {
 	anyone.close()
 }
 
-// TestTakenOver: a CertificateAuthority that is made again, while the CA's server has a
-// pair with other names than the setup Job's, sets nothing up.
+// TestTakenOver: a recreated CertificateAuthority sets nothing up if the CA's server already has
+// a certificate with names that differ from the setup Job's.
 func TestTakenOver(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
 	s.reconcile()
@@ -423,8 +423,8 @@ func TestTakenOver(t *testing.T) {
 	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "CA_SERVED", Value: "true"})
 }
 
-// TestSigners: a pair that has ended or is revoked signs nothing, the next does, and where
-// there is none that is told, once.
+// TestSigners: an expired or revoked certificate is skipped in favor of the next one. If none is
+// valid, that is reported once.
 func TestSigners(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
 	s.reconcile()
@@ -463,7 +463,8 @@ func TestSigners(t *testing.T) {
 	require.Nil(t, a.admin)
 	a.close()
 
-	// Somebody has emptied its Secret: the Job makes a pair that signs and is no server's.
+	// The Secret was emptied: the Job creates a key that signs, and that does not belong to any
+	// server.
 	require.True(t, s.Get("main-ca-setup", secret))
 	secret.Data = nil
 	require.NoError(t, s.Client.Update(t.Context(), secret))
@@ -507,7 +508,7 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 	a, list := signers("main-server")
 	require.Equal(t, []*x509.Certificate{setup}, list)
 	pairs := map[*x509.Certificate]map[string][]byte{}
-	// lead has the pairs show themselves to the CA of this test.
+	// lead presents the client certificates to the CA of this test.
 	lead := func(a *authority) {
 		for i, one := range a.admins {
 			for certificate, pair := range pairs {
@@ -580,8 +581,8 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 	}
 }
 
-// TestTurns: of the pairs that administer a CA one is replaced at a time. Other Certificates wait
-// for none.
+// TestTurns: the Certificates that administer a CA are replaced one at a time. Other
+// Certificates do not wait.
 func TestTurns(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
 	s.reconcile()
@@ -629,9 +630,9 @@ func TestSpareIsMissing(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestOthersCertificatesAreNotTaken: whoever labels one of another CA gets no pair that
-// administers this one into its Secret, which a Pod may have. Without labels it is ours for its
-// name alone, which admission gives to nobody else.
+// TestOthersCertificatesAreNotTaken: a label on a Certificate of another CA does not put an
+// administrator's key into its Secret, which a Pod may mount. An unlabelled Certificate is
+// recognized by its name alone, which admission reserves.
 func TestOthersCertificatesAreNotTaken(t *testing.T) {
 	labelled := certificates.MakeCertificate("main-operator-standby", "x.example.com").Of("other").UID("theirs").Obj()
 	server := certificates.MakeCertificate("main-server", "x.example.com").Of("other").UID("theirs").Obj()
@@ -654,7 +655,7 @@ func TestOthersCertificatesAreNotTaken(t *testing.T) {
 	}
 }
 
-// TestServerPairIsMounted: the pair that administers a CA does not come into Pods of others.
+// TestServerPairIsMounted: the certificate that administers a CA is never mounted in other Pods.
 func TestServerPairIsMounted(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
 	s.reconcile()
@@ -732,7 +733,7 @@ func TestAChangeDuringAnAttempt(t *testing.T) {
 	}
 }
 
-// TestRescuingPairCounts: its certname is no Certificate's.
+// TestRescuingPairCounts: its certname does not belong to a Certificate.
 func TestRescuingPairCounts(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
 	s.reconcile()
@@ -767,8 +768,9 @@ func TestReplacedPair(t *testing.T) {
 	}
 }
 
-// TestStatusOfOpenVoxOperator: it drops the field that says which Certificate is that of the CA's
-// server, whose pair is not revoked for its rights until that is said again.
+// TestStatusOfOpenVoxOperator: openvox-operator drops the field that names the Certificate of
+// the CA's server. Until the field is written again, that certificate is not revoked for its
+// rights.
 func TestStatusOfOpenVoxOperator(t *testing.T) {
 	ca, server, later := openvoxtest.MakeCA("main"), openvoxtest.MakeCAServer(), openvoxtest.MakeCAServer()
 	server.Spec.CertificateRef, later.Spec.CertificateRef, later.Name = "web", "late", "z"
@@ -916,7 +918,7 @@ func TestServerCertificate(t *testing.T) {
 	require.True(t, s.Get("main-ca-setup", job))
 	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "CERTNAME", Value: "ca.example.com"})
 
-	// None is made before a Server had the time to name one.
+	// No Certificate is created before a Server had time to name one.
 	young := openvoxtest.MakeCA("main")
 	young.CreationTimestamp = metav1.Now()
 	s = newSite(t, young, openvoxtest.MakeConfig("main"))
@@ -930,15 +932,15 @@ func TestServerCertificate(t *testing.T) {
 	s.Now = young.CreationTimestamp.Add(-time.Hour) // by the clock of the API server it is of tomorrow
 	require.Equal(t, reasonSettingUp, s.reason())
 
-	// One of somebody else's is not taken for the one that is made.
+	// A Certificate of another owner is not mistaken for the one that Lintel creates.
 	taken := certificates.MakeCertificate("main-server", "web").Obj()
 	s = newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"), taken)
 	object = s.reconcile()
 	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "False NotOwned Certificate main-server does not belong to this object and is left alone; delete it, or have this object under another name, or name it in spec.serverCertificateRef")
 }
 
-// TestRights: a certificate with an extension that gives rights is no Certificate's but that
-// of the CA's own server; one that has it is issued again.
+// TestRights: only the CA's own server may have a certificate with an extension that grants
+// rights. Any other such certificate is reissued.
 func TestRights(t *testing.T) {
 	fake := openvoxtest.NewCA(t)
 	value, err := asn1.MarshalWithParams("true", "utf8")
@@ -996,7 +998,7 @@ func TestDeletionPolicy(t *testing.T) {
 	require.Zero(t, owners())
 }
 
-// TestRefusedObjects: what the API server does not take, the status says.
+// TestRefusedObjects: the status reports objects that the API server rejects.
 func TestRefusedObjects(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
 	s.Refuse = apierrors.NewInvalid(schema.GroupKind{Kind: "PersistentVolumeClaim"}, "main-data", field.ErrorList{
@@ -1076,8 +1078,9 @@ func certificateOf(t *testing.T, pair map[string][]byte) *x509.Certificate {
 	return certificate
 }
 
-// TestComingFromOpenVoxOperator: what it has made of a CA is gone on with, no CA is set up
-// anew, and from then on keys and volume no longer go with the CertificateAuthority.
+// TestComingFromOpenVoxOperator: a CA that openvox-operator has created is adopted and not set
+// up again. From then on its keys and its volume are no longer deleted together with the
+// CertificateAuthority.
 func TestComingFromOpenVoxOperator(t *testing.T) {
 	ca, fake := openvoxtest.MakeCA("main"), openvoxtest.NewCA(t)
 	ca.UID, ca.Spec.DeletionPolicy, ca.Spec.ServerCertificateRef = "ca", v1alpha1.DeletionRetain, "puppet"

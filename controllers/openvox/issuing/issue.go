@@ -43,7 +43,7 @@ const (
 	reasonMounted = "MountedElsewhere"
 )
 
-// outcome is what has become of a Certificate.
+// outcome is the result of an attempt for a Certificate.
 type outcome struct {
 	phase           v1alpha1.CertificatePhase
 	reason, message string
@@ -74,8 +74,8 @@ func failure(reason, format string, args ...any) error {
 	return &problem{phase: v1alpha1.CertificateError, reason: reason, err: fmt.Errorf(format, args...)}
 }
 
-// failed is the outcome of an attempt that came to nothing, and the phase of it where the
-// error is no *problem, which has its own.
+// failed returns the outcome of a failed attempt. phase is used if the error is not a *problem,
+// which has its own phase.
 func failed(err error, phase v1alpha1.CertificatePhase, events []object.Event) outcome {
 	out := outcome{phase: phase, reason: reasonFailed, message: err.Error(), wait: retryError, events: events}
 	var known *problem
@@ -125,15 +125,16 @@ func (i *issuance) run(ctx context.Context) outcome {
 	return out
 }
 
-// ensure returns the certificate that is stored and good, or else the error, and the
-// certificate that is to be replaced and still serves.
+// ensure returns the valid stored certificate, or an error and the certificate that remains in
+// use until it is replaced.
 func (i *issuance) ensure(ctx context.Context) (good, renewing *x509.Certificate, err error) {
 	data, err := i.secrets.owned(ctx, i.certificate, layout.TLSSecret(i.certificate.Name))
 	if err != nil {
 		return nil, nil, err
 	}
 	stored := layout.StoredPair(data)
-	// Another CA's does not count: the server would wait for its pair, and the pair for the server.
+	// Ignore the certificate of another CA: the server and its certificate would wait for each
+	// other.
 	if stored == nil || i.authority.waiting != nil && !layout.IssuedBy(stored, i.authority.bundle) {
 		if adopted, err := i.adopt(ctx, stored); err != nil || adopted != nil {
 			return adopted, nil, err
@@ -159,9 +160,10 @@ func (i *issuance) ensure(ctx context.Context) (good, renewing *x509.Certificate
 	return good, stored, err
 }
 
-// adopt stores the pair that the setup Job has made for the CA's server, where it is what is
-// wanted: that server cannot ask the CA for its first certificate. The pair administers the
-// CA, so it is nobody else's. had is the certificate in its place, of another CA.
+// adopt stores the certificate that the setup Job has created for the CA's server, if it matches
+// the desired one: that server cannot request its first certificate from the CA. The certificate
+// administers the CA, so no other object gets it. had is the certificate of another CA that it
+// replaces.
 func (i *issuance) adopt(ctx context.Context, had *x509.Certificate) (*x509.Certificate, error) {
 	if !i.server {
 		return nil, nil
@@ -224,7 +226,7 @@ func (i *issuance) nextCheck(stored *x509.Certificate) time.Duration {
 	return min(max(half, time.Second), longestCheck)
 }
 
-// renew has the CA renew a certificate for its own key, or else issues another.
+// renew renews a certificate for its existing key, or issues a new one if the CA cannot renew.
 func (i *issuance) renew(ctx context.Context, stored *x509.Certificate, data map[string][]byte) (*x509.Certificate, error) {
 	why := "the certificate cannot be renewed, or allowAutoRenewal is false"
 	if i.autoRenews && i.now().Before(stored.NotAfter) {
@@ -241,8 +243,8 @@ func (i *issuance) renew(ctx context.Context, stored *x509.Certificate, data map
 	return i.issue(ctx, stored)
 }
 
-// renewed is the next certificate for the key of the stored one: one that the CA has
-// already, where its answer was lost or came too early, or else a new one.
+// renewed returns the next certificate for the stored key: one that the CA has already signed,
+// if its answer was lost or not valid yet, or a new one.
 func (i *issuance) renewed(ctx context.Context, stored *x509.Certificate, data map[string][]byte) (*x509.Certificate, error) {
 	has, err := i.authority.anyone.Certificate(ctx, i.certificate.Spec.Certname)
 	if err == nil && i.follows(has, stored) == nil {
@@ -311,7 +313,7 @@ func (i *issuance) issue(ctx context.Context, old *x509.Certificate) (*x509.Cert
 	certname := i.certificate.Spec.Certname
 	has, err := i.authority.anyone.Certificate(ctx, certname)
 	if err != nil && !errors.Is(err, puppet.ErrNotFound) {
-		return nil, err // before a key is made for a CA that does not answer
+		return nil, err // create no key for a CA that does not answer
 	}
 	keyPEM, key, err := i.pendingKey(ctx)
 	if err != nil {
@@ -379,7 +381,7 @@ func (i *issuance) accept(ctx context.Context, certificate *x509.Certificate, ke
 	return stored, i.secrets.remove(ctx, i.certificate, pendingSecret(i.certificate.Name))
 }
 
-// store keeps the old pair until the new one is written, in one step.
+// store replaces the old certificate with the new one in a single write.
 func (i *issuance) store(ctx context.Context, certificate *x509.Certificate, keyPEM []byte, old *x509.Certificate, reason string) (*x509.Certificate, error) {
 	data := map[string][]byte{layout.CertificateFile: encodeCertificate(certificate), layout.KeyFile: keyPEM}
 	if old != nil {

@@ -36,8 +36,8 @@ type bench struct {
 	noRenewal   bool
 }
 
-// TestPlantedRequest: whoever reaches a CA may send a request in the operator's name, which keeps
-// it from nothing.
+// TestPlantedRequest: any client that reaches a CA may send a request under the operator's name,
+// which does not block the operator.
 func TestPlantedRequest(t *testing.T) {
 	for name, certname := range map[string]string{"main-operator-signing": "main-operator", "main-operator-standby": "standby.main-operator", "web": "web.example.com"} {
 		b := newBench(t)
@@ -53,8 +53,8 @@ func TestPlantedRequest(t *testing.T) {
 	}
 }
 
-// TestNothingIsSaidToBeRevoked: where nobody could sign the successor of a certificate that is not
-// renewed, it stays, and no Event says otherwise.
+// TestNothingIsSaidToBeRevoked: a certificate that is not renewed, and whose successor could not
+// be signed, is not revoked, and no Event claims otherwise.
 func TestNothingIsSaidToBeRevoked(t *testing.T) {
 	b := newBench(t)
 	leaf := b.signed()
@@ -139,7 +139,8 @@ func TestIssue(t *testing.T) {
 	require.Equal(t, 1, b.ca.Count("PUT certificate_status/web.example.com"))
 }
 
-// TestOnlyItsOwnRequestIsSigned, whoever comes first or in between.
+// TestOnlyItsOwnRequestIsSigned: a foreign request is never signed, whether it arrives first or
+// in between.
 func TestOnlyItsOwnRequestIsSigned(t *testing.T) {
 	foreign := csrtest.Template{CommonName: "web.example.com"}.Make(t)
 	t.Run("planted before", func(t *testing.T) {
@@ -171,7 +172,7 @@ func TestOnlyItsOwnRequestIsSigned(t *testing.T) {
 	})
 }
 
-// TestWithoutCredentials somebody signs at the CA.
+// TestWithoutCredentials: without credentials, an administrator signs at the CA.
 func TestWithoutCredentials(t *testing.T) {
 	b := newBench(t)
 	b.noAdmin = true
@@ -193,8 +194,8 @@ func TestWithoutCredentials(t *testing.T) {
 	b.signed()
 }
 
-// TestReissue: what is wanted otherwise, lost or edited is issued again; the one that was
-// issued last is never the one that is revoked.
+// TestReissue: a certificate that is lost, edited, or differs from the desired one is reissued.
+// The certificate that was issued last is never revoked.
 func TestReissue(t *testing.T) {
 	for name, change := range map[string]func(b *bench){
 		"a change of names": func(b *bench) {
@@ -230,7 +231,7 @@ func TestReissue(t *testing.T) {
 	}
 }
 
-// TestRequestOfAnEarlierGeneration is taken back, not signed.
+// TestRequestOfAnEarlierGeneration: such a request is withdrawn, not signed.
 func TestRequestOfAnEarlierGeneration(t *testing.T) {
 	b := newBench(t)
 	b.noAdmin = true
@@ -268,8 +269,8 @@ func TestRenewal(t *testing.T) {
 	require.Equal(t, 1, asked, "once")
 }
 
-// checkRenewal holds a request to what servers that have certificate_renewal know of it:
-// they go by the shown certificate alone, and so the request is of its key.
+// checkRenewal verifies a request in the same way as a server with certificate_renewal: only the
+// client certificate counts, so the request must be for its key.
 func checkRenewal(t *testing.T, r *http.Request, old *x509.Certificate) {
 	t.Helper()
 	require.Equal(t, "/puppet-ca/v1/certificate_renewal", r.URL.Path)
@@ -334,7 +335,7 @@ func TestRenewalRefused(t *testing.T) {
 	}
 }
 
-// TestRenewalThatWasLost: a renewal whose answer did not arrive is taken over.
+// TestRenewalThatWasLost: a renewal whose answer was lost is adopted.
 func TestRenewalThatWasLost(t *testing.T) {
 	b := newBench(t)
 	b.ca.Renews = true
@@ -381,7 +382,7 @@ func TestACAThatIsAhead(t *testing.T) {
 	require.Empty(t, b.ca.Revoked)
 }
 
-// TestACAThatIsBehind signs what has ended already.
+// TestACAThatIsBehind: a CA with a slow clock signs certificates that have already expired.
 func TestACAThatIsBehind(t *testing.T) {
 	b := newBench(t)
 	b.ca.Lifetime = -time.Minute
@@ -471,7 +472,8 @@ func TestExpired(t *testing.T) {
 	require.Zero(t, b.ca.Count("POST certificate_renewal"))
 }
 
-// TestOldPairServes until the new one is stored, whatever happens in between.
+// TestOldPairServes: the old certificate stays in use until the new one is stored, even after
+// failures.
 func TestOldPairServes(t *testing.T) {
 	b := newBench(t)
 	first := b.signed()
@@ -491,7 +493,7 @@ func TestOldPairServes(t *testing.T) {
 	require.False(t, b.signed().Equal(first))
 }
 
-// TestBadAnswers: nothing is stored of what is no certificate of ours.
+// TestBadAnswers: an answer that is not one of our certificates is never stored.
 func TestBadAnswers(t *testing.T) {
 	other := openvoxtest.NewCA(t)
 	for name, body := range map[string]struct {
@@ -528,7 +530,7 @@ func TestBadAnswers(t *testing.T) {
 	}
 }
 
-// TestForeignSecret: a Secret that somebody else has made is left alone.
+// TestForeignSecret: a Secret that another owner has created is left unchanged.
 func TestForeignSecret(t *testing.T) {
 	b := newBench(t)
 	b.client = openvoxtest.NewClient(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "web-tls", Namespace: "ns"}, Data: map[string][]byte{"mine": []byte("x")}})

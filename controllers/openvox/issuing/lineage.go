@@ -23,8 +23,8 @@ type lineage struct {
 	request *cmapi.CertificateRequest
 }
 
-// succeeds says whether the request is the next one of the Certificate that has a
-// certificate. All is read from the API server: what is revoked stays revoked.
+// succeeds reports whether the request is the successor of the certificate that its Certificate
+// has. All input is read from the API server, because a revocation cannot be undone.
 func (l lineage) succeeds(ctx context.Context, has *x509.Certificate) (bool, error) {
 	certificate, err := l.certificate(ctx)
 	if err != nil || certificate == nil {
@@ -77,7 +77,7 @@ func (l lineage) nextOf(ctx context.Context, certificate *cmapi.Certificate) (*x
 	}
 	key, err := parseKey(secret.Data[corev1.TLSPrivateKeyKey])
 	if err != nil {
-		return nil, nil // what is no key proves nothing
+		return nil, nil // an invalid key proves nothing
 	}
 	block, _ := pem.Decode(l.request.Spec.Request)
 	if block == nil {
@@ -85,7 +85,7 @@ func (l lineage) nextOf(ctx context.Context, certificate *cmapi.Certificate) (*x
 	}
 	request, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil || request.CheckSignature() != nil || !samePublic(request.PublicKey, key.Public()) {
-		return nil, nil // the rules tell what is wrong with it
+		return nil, nil // the rules report the error
 	}
 	return request, nil
 }
@@ -112,7 +112,7 @@ func (l lineage) wasIssued(ctx context.Context, certificate *cmapi.Certificate, 
 	for i := range list.Items {
 		earlier := &list.Items[i]
 		if earlier.UID == l.request.UID || !metav1.IsControlledBy(earlier, certificate) || earlier.Spec.IssuerRef != l.request.Spec.IssuerRef ||
-			earlier.Annotations[cmapi.CertificateNameKey] != certificate.Name { // which cert-manager lets nobody change
+			earlier.Annotations[cmapi.CertificateNameKey] != certificate.Name { // an annotation that cert-manager protects against changes
 			continue
 		}
 		if leaf := leafOf(earlier.Status.Certificate); leaf != nil && leaf.Equal(has) {

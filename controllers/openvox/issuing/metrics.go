@@ -23,8 +23,8 @@ var (
 	crlFailures    = prometheus.NewDesc("lintel_openvox_crl_refresh_failures_total", "Tries to read a CRL that failed, or gave one that was not taken.", crlLabels, nil)
 )
 
-// crlMetrics tell of the CRLs of the CertificateAuthorities that there are, and of their own
-// certificates. They are the leader's.
+// crlMetrics describes the CRLs and the certificates of all CertificateAuthorities. Only the
+// leader exports them.
 type crlMetrics struct {
 	now   func() time.Time
 	mutex sync.Mutex

@@ -12,9 +12,9 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 )
 
-// mountedBy is the Server or Database that has the pair of a Certificate in its Pods, and is not
-// the CA's own server: "" where none has. What it names now does not matter, for its Pods go on
-// where that comes to nothing.
+// mountedBy returns the Server or Database that mounts a Certificate's key in its Pods and is
+// not the CA's own server, or "" if there is none. The reference in its current spec does not
+// matter: its Pods keep running if that spec cannot be applied.
 func mountedBy(ctx context.Context, reader client.Reader, certificate *v1alpha1.Certificate) (string, error) {
 	var servers appsv1.DeploymentList
 	var databases appsv1.StatefulSetList

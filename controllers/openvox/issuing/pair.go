@@ -68,7 +68,7 @@ func parseKey(text []byte) (crypto.Signer, error) {
 	return signer, nil
 }
 
-// samePublic compares public keys, of whatever kind.
+// samePublic compares two public keys of any type.
 func samePublic(a, b crypto.PublicKey) bool {
 	key, ok := a.(interface{ Equal(crypto.PublicKey) bool })
 	return ok && key.Equal(b)

@@ -158,8 +158,8 @@ func (r *PolicyReconciler) takeOver(ctx context.Context, ca *v1alpha1.Certificat
 	return true, nil
 }
 
-// reportOnAuthority says at a CA whether its hook has the policies: one that reads somebody
-// else's signs what that permits.
+// reportOnAuthority reports on a CA whether its hook reads the policies. A hook that reads a
+// foreign Secret signs all requests that the Secret permits.
 func reportOnAuthority(ca *v1alpha1.CertificateAuthority, problem error) authorityReport {
 	reason, message := reasonPoliciesRendered, "the SigningPolicies are in Secret "+layout.AutosignSecret(ca.Name)
 	var foreign *notOurs

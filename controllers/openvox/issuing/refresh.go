@@ -36,10 +36,10 @@ type refreshed struct {
 	// connected says whether the CA's Secrets could be read; notAfter is by them.
 	connected bool
 	notAfter  *metav1.Time
-	// crl and known are of what is stored, where there is no err.
+	// crl and known describe the stored CRL, if err is nil.
 	crl   *v1alpha1.CRLStatus
 	known knownCRL
-	// check is of what was revoked from here; changes is the count of that when it began.
+	// check covers the local revocations. changes is their count at the start of the check.
 	check   revocationCheck
 	changes int
 	events  []object.Event
@@ -48,7 +48,7 @@ type refreshed struct {
 	err    error
 }
 
-// knownCRL is what was stored last, so that a CA need not send it again.
+// knownCRL is the CRL that was stored last, so that the CA need not send it again.
 type knownCRL struct {
 	version puppet.Version
 	sum     [sha256.Size]byte
@@ -68,8 +68,8 @@ type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// refresh reads the CRL of a CA, stores it where it follows the one before, and revokes again what
-// it lacks.
+// refresh reads the CRL of a CA, stores it if it succeeds the previous one, and revokes again
+// any certificate that is missing from it.
 func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.CertificateAuthority) (out refreshed) {
 	known, changes := r.lastRead(client.ObjectKeyFromObject(ca))
 	out.known, out.changes = ptr.Deref(known, knownCRL{}), changes
@@ -165,7 +165,7 @@ func (r *AuthorityReconciler) judgeLost(ca *v1alpha1.CertificateAuthority, lost 
 	return nil
 }
 
-// describe is what the status says of a CRL that was read now.
+// describe returns the status of a CRL that was just read.
 func (r *AuthorityReconciler) describe(lists puppet.CRLs) *v1alpha1.CRLStatus {
 	this, next := lists.Updates()
 	status := &v1alpha1.CRLStatus{ThisUpdate: new(metav1.NewTime(this)), Refreshed: new(metav1.NewTime(r.now()))}
@@ -175,7 +175,7 @@ func (r *AuthorityReconciler) describe(lists puppet.CRLs) *v1alpha1.CRLStatus {
 	return status
 }
 
-// judgeCRLs says whether a CRL may take the place of what is stored, which had is.
+// judgeCRLs checks whether a CRL may replace the stored one.
 func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte, now time.Time) (lists, had puppet.CRLs, err error) {
 	lists, err = puppet.ParseCRLs(text)
 	if err != nil {
@@ -212,8 +212,8 @@ func notAfter(bundle []byte) *metav1.Time {
 	return nil
 }
 
-// lastEnd is when the last certificate of a bundle ends: a CA's old one may stand before
-// its new one.
+// lastEnd returns when the last certificate of a bundle expires: a bundle may list the old
+// certificate of a CA before the new one.
 func lastEnd(bundle []byte) (last time.Time) {
 	for _, certificate := range puppet.ParseBundle(bundle) {
 		if certificate.NotAfter.After(last) {

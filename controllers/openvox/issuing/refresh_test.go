@@ -80,7 +80,7 @@ func (f *refreshing) woken() {
 	require.Equal(f.t, openvoxtest.Main, request)
 }
 
-// later is reconcile after what was waited for.
+// later reconciles again after the requested delay.
 func (f *refreshing) later() (*v1alpha1.CertificateAuthority, time.Duration) {
 	f.t.Helper()
 	f.now = f.now.Add(time.Minute)
@@ -112,8 +112,8 @@ func state(ca *v1alpha1.CertificateAuthority, kind string) string {
 	return string(condition.Status) + " " + condition.Reason + " " + condition.Message
 }
 
-// TestCRL: refreshed on its interval, never backwards, and beside what else is in the
-// Secret.
+// TestCRL: the CRL is refreshed on its interval, never replaced by an older one, and stored
+// without changing other keys of the Secret.
 func TestCRL(t *testing.T) {
 	ca := openvoxtest.NewCA(t)
 	f := newRefreshing(t, ca.URL, ca)
@@ -161,7 +161,7 @@ func TestCRL(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestCRLRefused: what is no CRL of the CA's is not taken, and the stored one stays.
+// TestCRLRefused: anything but a CRL of the CA is rejected, and the stored one stays.
 func TestCRLRefused(t *testing.T) {
 	ca, other := openvoxtest.NewCA(t), openvoxtest.NewCA(t)
 	f := newRefreshing(t, ca.URL, ca)
@@ -298,8 +298,8 @@ func TestCRLIsNotSentTwice(t *testing.T) {
 	}
 }
 
-// TestBackOff: a CA that fails is asked later and later, by its own clock alone, and at
-// once when its Secrets change.
+// TestBackOff: a failing CA is retried with a growing delay of its own, and immediately when its
+// Secrets change.
 func TestBackOff(t *testing.T) {
 	ca := openvoxtest.NewCA(t)
 	ca.Answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusBadGateway); return true }
@@ -385,8 +385,8 @@ func TestACAThatIsBack(t *testing.T) {
 	require.Equal(t, v1alpha1.CertificateAuthorityExternal, object.Status.Phase)
 }
 
-// TestAnswersAreNotRepeated: whoever may name a URL may not read by the status what stands
-// there.
+// TestAnswersAreNotRepeated: a user who may set a URL cannot read the content of that URL
+// through the status.
 func TestAnswersAreNotRepeated(t *testing.T) {
 	for name, answer := range map[string]string{
 		"an error": "HTTP/1.1 500 Oh\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nHUNTER2VAL",
@@ -421,7 +421,7 @@ func TestAnswersAreNotRepeated(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreNotRepeated: nor by the status of what is signed or revoked there.
+// TestRefusalsAreNotRepeated: nor through the errors of signing and revoking.
 func TestRefusalsAreNotRepeated(t *testing.T) {
 	ca := openvoxtest.NewCA(t)
 	ca.Answer = func(w http.ResponseWriter, _ *http.Request) bool {
@@ -444,7 +444,7 @@ func TestRefusalsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// TestStaleCRL: that a CRL has ended is told when it does, not at the next refresh.
+// TestStaleCRL: the status reports an expired CRL when it expires, not at the next refresh.
 func TestStaleCRL(t *testing.T) {
 	ca := openvoxtest.NewCA(t)
 	f := newRefreshing(t, ca.URL, ca)
@@ -488,7 +488,7 @@ func TestStaleAndRefused(t *testing.T) {
 	require.Contains(t, told[1], "CRLStale")
 }
 
-// TestCRLWithoutEnd: what was said of an earlier answer does not stay after a success.
+// TestCRLWithoutEnd: the message about an earlier answer is removed after a success.
 func TestCRLWithoutEnd(t *testing.T) {
 	f := newRefreshing(t, "https://ca", openvoxtest.NewCA(t))
 	before := newAuthority("https://ca")
@@ -536,8 +536,8 @@ func TestCRLMetrics(t *testing.T) {
 	require.Empty(t, values())
 }
 
-// TestCRLOfADeafServer: one that takes connections and answers none keeps no worker, and
-// one that is down is told as such.
+// TestCRLOfADeafServer: a server that accepts connections and never answers blocks no worker,
+// and the status reports a server that is down.
 func TestCRLOfADeafServer(t *testing.T) {
 	ca := openvoxtest.NewCA(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -131,7 +131,7 @@ func (r *AuthorityReconciler) describeRefused(ctx context.Context, ca *v1alpha1.
 	return names, strings.ToValidUTF8(message[:min(len(message), maxNote)], ""), nil
 }
 
-// printable replaces what is not graphic: parts of a reason are the request's own text.
+// printable replaces non-graphic characters: a reason may quote the request.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

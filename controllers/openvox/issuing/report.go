@@ -14,7 +14,7 @@ import (
 
 type authorityReport = object.Report[v1alpha1.CertificateAuthorityStatus]
 
-// authorityReporter writes what one of three controllers knows of a CA.
+// authorityReporter writes the conditions of one of three controllers to a CA.
 func authorityReporter(c client.Client, recorder events.EventRecorder, manager, action string) object.Reporter[*v1alpha1.CertificateAuthority, v1alpha1.CertificateAuthorityStatus] {
 	return object.Reporter[*v1alpha1.CertificateAuthority, v1alpha1.CertificateAuthorityStatus]{
 		Client: c, Manager: manager, Action: action, Events: recorder,
@@ -45,7 +45,7 @@ func begins(names map[string]string) object.News {
 	}
 }
 
-// isFault says whether somebody has to do something.
+// isFault reports whether a user has to act.
 func isFault(reason string) bool {
 	return strings.HasPrefix(reason, "Import") || slices.Contains([]string{reasonSetupFailed, reasonNotOwned, reasonNotWritten, reasonServerDenied, reasonExternalOnly}, reason)
 }

@@ -21,14 +21,14 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
-// RequestReconciler has CAs sign CertificateSigningRequests that are approved, and
-// approves them where a flag asks for that.
+// RequestReconciler signs approved CertificateSigningRequests at their CAs, and approves them if
+// a flag enables that.
 type RequestReconciler struct {
 	client   client.Client
 	signer   signer
 	events   events.EventRecorder
 	attempts *attempt.Runner[outcome]
-	approves builtin.Admitter // asked whether to approve; nil: somebody else does
+	approves builtin.Admitter // decides about approval; nil: another component approves
 	// namespaces are those whose CAs sign here: all where there are none.
 	namespaces []string
 }
@@ -115,7 +115,7 @@ func add(status *certificatesv1.CertificateSigningRequestStatus, kind certificat
 	})
 }
 
-// report is what has become of an attempt.
+// report writes the result of an attempt to the status.
 func (r *RequestReconciler) report(of *certificatesv1.CertificateSigningRequest, out outcome) requestReport {
 	next := of.Status.DeepCopy()
 	switch out.phase {

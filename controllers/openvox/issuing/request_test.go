@@ -59,7 +59,7 @@ func (s *signingTest) sign(t *testing.T, request []byte, next bool) outcome {
 
 const web = "web.example.com"
 
-// TestSigningOfRequests: what ends for good, and what is tried again.
+// TestSigningOfRequests: which failures are final, and which are retried.
 func TestSigningOfRequests(t *testing.T) {
 	key := csrtest.Key(t)
 	same := func(template csrtest.Template) []byte {
@@ -120,7 +120,7 @@ func TestSigningOfRequests(t *testing.T) {
 	}
 }
 
-// meanwhile has the CA sign somebody else's request between two looks at it.
+// meanwhile makes the CA sign a foreign request between two attempts.
 func meanwhile(s *signingTest) {
 	s.ca.Answer = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPut || !strings.HasSuffix(r.URL.Path, "certificate_request/"+web) {
@@ -132,7 +132,7 @@ func meanwhile(s *signingTest) {
 	}
 }
 
-// meanwhileWith has another request wait at the CA by the time this one comes.
+// meanwhileWith submits another request to the CA before this one.
 func meanwhileWith(request []byte) func(*signingTest) {
 	return func(s *signingTest) {
 		s.ca.Answer = func(_ http.ResponseWriter, r *http.Request) bool {
@@ -144,7 +144,7 @@ func meanwhileWith(request []byte) func(*signingTest) {
 	}
 }
 
-// refusing is a CA that does not sign what is asked for.
+// refusing makes the CA reject requests.
 func refusing(s *signingTest) {
 	s.ca.Answer = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "certificate_status/"+web) {
@@ -174,7 +174,7 @@ func TestTwoRequestsForOneName(t *testing.T) {
 	require.Len(t, s.ca.Revoked, 1)
 }
 
-// TestChain: the leaf first, then what is between it and the root, and the root apart.
+// TestChain: the leaf comes first, then the intermediates; the root is returned separately.
 func TestChain(t *testing.T) {
 	root := openvoxtest.NewCA(t)
 	key := csrtest.Key(t)

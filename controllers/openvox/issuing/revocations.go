@@ -70,7 +70,8 @@ func issuerID(certificate *x509.Certificate, issuers []*x509.Certificate) string
 	if issuer := issuerOf(certificate, issuers); issuer != nil {
 		return digest(issuer.RawSubjectPublicKeyInfo)
 	}
-	// Puppet servers write the issuer in UTF-8, whatever the CA's certificate has.
+	// Puppet servers encode the issuer in UTF-8, regardless of the encoding in the CA's
+	// certificate.
 	for _, issuer := range issuers {
 		if certificate.CheckSignatureFrom(issuer) == nil {
 			return digest(issuer.RawSubjectPublicKeyInfo)

@@ -40,7 +40,7 @@ const (
 // again.
 var revokeAgain = attempt.Backoff{First: 30 * time.Second, Longest: 10 * time.Minute, Jitter: retryJitter}
 
-// revocationCheck is what a CRL lacks of what was revoked from here.
+// revocationCheck lists local revocations that are missing from a CRL.
 type revocationCheck struct {
 	missing []revocation
 	// tries is how often missing ones were revoked again, and next is when they are once more.
@@ -66,7 +66,7 @@ func (c revocationCheck) has(r revocation) bool {
 	return slices.ContainsFunc(c.missing, func(m revocation) bool { return m.Fingerprint == r.Fingerprint })
 }
 
-// judge is the reason and message of the condition about an incomplete CRL.
+// judge returns the reason and message of the condition for an incomplete CRL.
 func (c revocationCheck) judge(now time.Time) (reason, message string) {
 	if c.err != nil {
 		return reasonUnreadable, c.err.Error() + ". Until then certificates are still revoked at the CA, but the CRL is not checked for them"
@@ -158,7 +158,7 @@ func (r *AuthorityReconciler) markListed(ctx context.Context, ca *v1alpha1.Certi
 	})
 }
 
-// describeRevocations adds to the status of a CRL what it lacks.
+// describeRevocations adds the missing revocations to the status of a CRL.
 func (r *AuthorityReconciler) describeRevocations(ca *v1alpha1.CertificateAuthority, record []revocation, lists puppet.CRLs, out *refreshed) {
 	if len(record) > 0 {
 		last := slices.MaxFunc(record, func(a, b revocation) int { return a.Recorded.Compare(b.Recorded) })

@@ -84,8 +84,8 @@ func (q *revocationQueue) add(orders []*revocationOrder) {
 	q.waiting = append(q.waiting, orders...)
 }
 
-// take removes from the queue what is carried out with some orders: all that waits, or nothing
-// else where one is alone.
+// take removes from the queue the orders that are executed in one batch: all pending orders, or
+// only own if a single order must run alone.
 func (q *revocationQueue) take(own []*revocationOrder) (batch []*revocationOrder) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -146,7 +146,7 @@ func (b *revocationBatch) run(ctx context.Context) error {
 	recordErr := b.record(ctx, false)
 	b.recorded = recordErr == nil
 	key := types.NamespacedName{Namespace: b.ca.Namespace, Name: b.ca.Name}
-	b.read(ctx, key) // the CA reports what is missing meanwhile
+	b.read(ctx, key) // the CA's status lists missing revocations meanwhile
 	defer b.read(ctx, key)
 	err := b.carryOut(ctx)
 	if b.confirmed {

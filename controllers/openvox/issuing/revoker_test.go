@@ -23,7 +23,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 )
 
-// revokerOf is one that does not pause. reads counts how often it has a CRL read.
+// revokerOf returns a revoker that does not pause. reads counts how often it reads a CRL.
 func revokerOf(c client.Client, reads *int) *revoker {
 	r := newRevoker(secrets{c, c}, time.Now, func(context.Context, types.NamespacedName) {
 		if reads != nil {
@@ -169,7 +169,7 @@ func TestRevokedAgain(t *testing.T) {
 	require.Equal(t, leaf.SerialNumber, f.ca.Revoked[0])
 	require.Nil(t, f.ca.Issued["web"])
 
-	// What has been on the CRL is looked for until it expires.
+	// A serial that was on the CRL once is expected there until it expires.
 	f.ca.Revoked, f.ca.CRL = nil, f.ca.CRL+1
 	object, _ = f.later()
 	require.Contains(t, state(object, v1alpha1.ConditionCAReady), "CRLRefused the CRL lacks 1 entries that it had")
@@ -270,7 +270,8 @@ func TestAnotherCA(t *testing.T) {
 	require.False(t, newListed(lists, f.ca.Bundle()).has(f.record()[0]))
 }
 
-// TestRecordOfThousands stays within a Secret. Only what has been on the CRL is dropped.
+// TestRecordOfThousands: the record fits into a Secret. Only serials that were on the CRL are
+// dropped.
 func TestRecordOfThousands(t *testing.T) {
 	id := func() string {
 		id := make([]byte, 8)

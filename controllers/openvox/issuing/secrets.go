@@ -18,11 +18,11 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
-// secretsManager owns what is written into Secrets.
+// secretsManager is the field manager for Secrets.
 const secretsManager = "lintel-openvox-secrets"
 
-// secrets reads and writes Secrets, always at the API server: a key that is made from a
-// stale view would be made twice.
+// secrets reads and writes Secrets directly at the API server: a stale read would create a
+// second key.
 type secrets struct {
 	client client.Client
 	live   client.Reader
@@ -43,8 +43,9 @@ func (s secrets) keep(ctx context.Context, owner client.Object, name string, lab
 	})
 }
 
-// edit changes the data of a Secret, or creates it. A Secret of that name that belongs to nobody
-// or somebody else is left alone, which is an error. A conflict with another writer is one, too.
+// edit changes the data of a Secret, or creates the Secret. An existing Secret without an owner,
+// or with another owner, is left unchanged, and edit returns an error. A write conflict is an
+// error, too.
 func (s secrets) edit(ctx context.Context, owner client.Object, name string, labels map[string]string, change func(data map[string][]byte) error) error {
 	have, err := s.read(ctx, owner.GetNamespace(), name)
 	if err != nil {
@@ -70,7 +71,7 @@ func (s secrets) edit(ctx context.Context, owner client.Object, name string, lab
 	if equality.Semantic.DeepEqual(before, have) {
 		return nil
 	}
-	if have.Immutable != nil && *have.Immutable { // by whoever would have it stay as it is
+	if have.Immutable != nil && *have.Immutable { // set by a user
 		return s.renew(ctx, have)
 	}
 	if err := s.client.Update(ctx, have, client.FieldOwner(secretsManager)); err != nil {
@@ -109,8 +110,8 @@ func (s secrets) renew(ctx context.Context, secret *corev1.Secret) error {
 	return nil
 }
 
-// ours are the objects that another one controls. Some of a CA in the cluster may outlive
-// it, controlled by nobody, and are the next CA's of the name.
+// ours selects the objects that owner controls. Some objects of an in-cluster CA may outlive it;
+// they have no controller, and the next CA with the name adopts them.
 func ours(owner client.Object) object.Ours {
 	ca, ofCA := owner.(*v1alpha1.CertificateAuthority)
 	return func(o client.Object) bool {
@@ -128,7 +129,7 @@ func ours(owner client.Object) object.Ours {
 	}
 }
 
-// notOurs is a Secret that stands where one of ours would.
+// notOurs is the error for a Secret with the expected name and another owner.
 type notOurs struct{ name string }
 
 // Error says what to do.
@@ -163,7 +164,7 @@ func (s secrets) remove(ctx context.Context, owner client.Object, name string) e
 	return nil
 }
 
-// value is one key of a Secret that somebody else has made.
+// value returns one key of a user's Secret.
 func (s secrets) value(ctx context.Context, namespace, name, key string) ([]byte, error) {
 	secret, err := s.read(ctx, namespace, name)
 	if err != nil {

@@ -31,14 +31,14 @@ const workers = 8
 
 // Options are what the controllers of this package need.
 type Options struct {
-	// Cluster has OpenVox's kinds in its cache, and of Kinds and Secrets those that are made
-	// here; Metadata has the metadata of all Secrets.
+	// Cluster caches OpenVox's kinds, and those objects of Kinds and Secrets that this package
+	// creates. Metadata caches the metadata of all Secrets.
 	Cluster, Metadata cluster.Cluster
 	// AdmitCertificate is asked about Certificates, and AdmitRequest about requests to CAs.
 	AdmitCertificate, AdmitRequest builtin.Admitter
 	// Approve has requests approved or denied, as AdmitRequest says.
 	Approve bool
-	// KeyBits is how long the RSA keys are that are made for Certificates.
+	// KeyBits is the size in bits of the RSA keys for Certificates.
 	KeyBits int
 	// Namespaces are those whose CAs sign: all where there are none.
 	Namespaces []string
@@ -48,15 +48,14 @@ type Options struct {
 	FSGroup *int64
 }
 
-// Kinds are the kinds of which CAs in the cluster consist, beside Secrets.
+// Kinds returns the kinds that make up an in-cluster CA, in addition to Secrets.
 func Kinds() []client.Object {
 	return []client.Object{
 		&corev1.PersistentVolumeClaim{}, &corev1.Service{}, &corev1.ServiceAccount{}, &batchv1.Job{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
 	}
 }
 
-// SetUp adds the controllers to a manager, and what they run beside themselves. They run on
-// the leader.
+// SetUp adds the controllers and their background tasks to a manager. They run on the leader.
 func SetUp(mgr system.Manager, o Options) error {
 	c, all := o.Cluster, o.Metadata
 	recorder := c.GetEventRecorder("lintel-openvox")

@@ -36,8 +36,8 @@ const (
 	retryNameInUse = 2 * time.Second
 )
 
-// signer has CAs sign requests that others have made. Nothing of them is trusted: not
-// that the CA has got just this request, nor that its certname is free.
+// signer signs requests of other components at their CAs. It trusts nothing about them: neither
+// that the CA has received exactly this request, nor that its certname is free.
 type signer struct {
 	client  client.Client
 	secrets secrets
@@ -46,13 +46,13 @@ type signer struct {
 	names   *certnames
 }
 
-// application is a request that somebody has approved.
+// application is an approved request.
 type application struct {
 	authority client.ObjectKey
-	object    client.Object // by which the rules judge it
+	object    client.Object // the input of the rules
 	request   []byte        // in PEM
-	// succeeds says whether the request is the next one of whoever has a certificate:
-	// nobody else's is ever replaced.
+	// succeeds reports whether the request is the successor of the given certificate: a
+	// certificate of another owner is never replaced.
 	succeeds func(ctx context.Context, has *x509.Certificate) (bool, error)
 }
 
@@ -172,8 +172,8 @@ func (s *signing) makeRoom(ctx context.Context, has *x509.Certificate) error {
 	return nil
 }
 
-// issue has the CA sign this request, byte for byte: one for the same key might ask for
-// more than the rules have seen.
+// issue signs exactly this request, byte for byte: another request for the same key might
+// contain more than the rules have reviewed.
 func (s *signing) issue(ctx context.Context) (*x509.Certificate, error) {
 	pending, err := s.submit(ctx)
 	if err != nil {
@@ -202,8 +202,8 @@ func (s *signing) issue(ctx context.Context) (*x509.Certificate, error) {
 	return nil, waiting(reasonForeign, "the CA has signed somebody else's key under certname %s (serial %s), which is not returned", s.certname(), serial(certificate))
 }
 
-// submit has the request wait at the CA. pending is false where the CA has signed it at
-// once, or something else.
+// submit sends the request to the CA. pending is false if the CA has signed it immediately, or
+// has signed another request.
 func (s *signing) submit(ctx context.Context) (pending bool, err error) {
 	found, err := s.anyone.Request(ctx, s.certname())
 	if err == nil && !bytes.Equal(found.Raw, s.request.Raw) && samePublic(found.PublicKey, s.request.PublicKey) {
@@ -236,8 +236,8 @@ func (s *signing) foreign() error {
 	return waiting(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed. Take it away there (puppetserver ca clean --certname %s)", s.certname(), s.certname())
 }
 
-// refused ends an attempt for good where the CA has refused the request itself. It is
-// taken away, or the next one for the certname would find somebody else's there.
+// refused ends an attempt permanently if the CA has rejected the request itself. The request is
+// withdrawn, so that it does not block the next one for the certname.
 func (s *signing) refused(ctx context.Context, err error) error {
 	var status *puppet.StatusError
 	if !errors.As(err, &status) || strings.Contains(status.Body, "already has a") {

@@ -13,8 +13,8 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
-// forgetOutdated takes back what was asked for an earlier generation, and a key that has
-// its certificate already.
+// forgetOutdated withdraws requests of an earlier generation, and requests for a key that
+// already has its certificate.
 func (i *issuance) forgetOutdated(ctx context.Context, old *x509.Certificate) error {
 	data, err := i.secrets.owned(ctx, i.certificate, pendingSecret(i.certificate.Name))
 	if err != nil {
@@ -34,7 +34,7 @@ func (i *issuance) forgetOutdated(ctx context.Context, old *x509.Certificate) er
 			return err
 		}
 		if forget != nil && i.authority.admin == nil {
-			return nil // it stays ours: what is signed is compared with what is wanted
+			return nil // the request stays: the signed certificate is compared with the desired one
 		}
 		if forget != nil {
 			if err := forget(); err != nil {
@@ -45,8 +45,8 @@ func (i *issuance) forgetOutdated(ctx context.Context, old *x509.Certificate) er
 	return i.secrets.remove(ctx, i.certificate, pendingSecret(i.certificate.Name))
 }
 
-// forgetting is how the CA is made to forget what it has for a key: nil where it has
-// nothing. Cleaning leaves a request where it is.
+// forgetting returns the call that removes everything the CA stores for a key, or nil if it
+// stores nothing. Cleaning alone does not remove a pending request.
 func (i *issuance) forgetting(ctx context.Context, key crypto.Signer) (func() error, error) {
 	certname := i.certificate.Spec.Certname
 	certificate, err := i.authority.anyone.Certificate(ctx, certname)
@@ -72,8 +72,8 @@ func (i *issuance) forgetting(ctx context.Context, key crypto.Signer) (func() er
 	return func() error { return i.authority.admin.Withdraw(ctx, certname) }, nil
 }
 
-// withdrawForeign takes away somebody else's request for a certname that is the operator's own:
-// whoever reaches the CA may send one.
+// withdrawForeign withdraws a foreign request for one of the operator's own certnames: any
+// client that reaches the CA may send one.
 func (i *issuance) withdrawForeign(ctx context.Context, key crypto.Signer) error {
 	if !layout.IsOperators(i.certificate.Name) || i.authority.admin == nil {
 		return nil
@@ -118,14 +118,14 @@ func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error 
 func (i *issuance) isOurs(ctx context.Context, has, old *x509.Certificate) (bool, error) {
 	certname, ca := i.certificate.Spec.Certname, i.certificate.Spec.AuthorityRef
 	if old != nil && has.Equal(old) || serial(has) == i.certificate.Status.SerialNumber ||
-		certname == rules.OperatorCertname(ca) || certname == rules.StandbyCertname(ca) { // nobody else may have them
+		certname == rules.OperatorCertname(ca) || certname == rules.StandbyCertname(ca) { // reserved for the operator
 		return true, nil
 	}
 	return i.authority.wasRevoked(ctx, has)
 }
 
-// revoke has the CA forget the certificate of an object that goes: nothing else that it
-// may have under the name.
+// revoke revokes the certificate of an object that is being deleted, and nothing else that the
+// CA stores under the name.
 func (i *issuance) revoke(ctx context.Context) error {
 	if i.authority.admin == nil {
 		return nil

@@ -20,8 +20,8 @@ import (
 // watches say whom a change concerns, by the cache.
 type watches struct{ reader client.Reader }
 
-// setupSources are what CAs in the cluster are made of, and what they have become. Where none
-// is set up, their status says that, and no more.
+// setupSources returns the watches on the objects that in-cluster CAs consist of. If in-cluster
+// CAs are disabled, only their status is reported.
 func (w watches) setupSources(c, all cluster.Cluster, externalOnly bool) []source.Source {
 	list := []source.Source{object.Self(c, &v1alpha1.CertificateAuthority{})}
 	if externalOnly {
@@ -49,7 +49,7 @@ func authorityOfCertificate(_ context.Context, c *v1alpha1.Certificate) []reconc
 	return object.Request(c.Namespace, c.Spec.AuthorityRef)
 }
 
-// labelled is the CA of an object that was made for it.
+// labelled maps an object to the CA in its label.
 func labelled(_ context.Context, o client.Object) []reconcile.Request {
 	name := o.GetLabels()[layout.CALabel]
 	if name == "" {
@@ -91,7 +91,7 @@ func (w watches) certificatesOfPool(ctx context.Context, pool *v1alpha1.Pool) (r
 		return nil
 	}
 	for i := range servers.Items {
-		if len(servers.Items[i].Spec.PoolRefs) > 0 { // of a Pool that goes, another gets the host name
+		if len(servers.Items[i].Spec.PoolRefs) > 0 { // when a Pool is deleted, another one gets its host name
 			requests = append(requests, object.Request(pool.Namespace, servers.Items[i].Spec.CertificateRef)...)
 		}
 	}
@@ -124,7 +124,8 @@ func (w watches) authoritiesOfIntermediateSecret(ctx context.Context, secret *me
 	}, client.InNamespace(secret.Namespace))
 }
 
-// authorityOfAutosignSecret is the CA whose hook reads a Secret, whoever has made it.
+// authorityOfAutosignSecret maps a Secret, regardless of its owner, to the CA whose hook reads
+// it.
 func authorityOfAutosignSecret(_ context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
 	ca, ok := strings.CutSuffix(secret.Name, layout.AutosignSecret(""))
 	if !ok {

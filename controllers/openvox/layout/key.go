@@ -61,8 +61,8 @@ func administers(ctx context.Context, reader client.Reader, secret *corev1.Secre
 	return "", nil
 }
 
-// PolicyValue returns a value that a SigningPolicy compares with. problem is what is wrong with
-// the Secret, and err that the API server has not answered.
+// PolicyValue returns a value that a SigningPolicy compares with. problem describes an invalid
+// Secret; err means that the API server has not answered.
 func PolicyValue(ctx context.Context, reader client.Reader, secret *corev1.Secret, key string) (value string, problem, err error) {
 	what, err := KeyIn(ctx, reader, secret)
 	if err != nil {
@@ -78,7 +78,7 @@ func PolicyValue(ctx context.Context, reader client.Reader, secret *corev1.Secre
 	return string(text), nil, nil
 }
 
-// Claim is what is known of a PersistentVolumeClaim.
+// Claim is the known state of a PersistentVolumeClaim.
 type Claim int
 
 const (

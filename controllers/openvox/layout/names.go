@@ -7,7 +7,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 )
 
-// The labels of what is made for OpenVox's objects.
+// The labels of objects that are created for OpenVox's kinds.
 const (
 	// ManagedByLabel is ManagedBy on all of it: caches hold nothing else.
 	ManagedByLabel = "app.kubernetes.io/managed-by"
@@ -68,7 +68,7 @@ const RevocationsFile = "revocations.json.gz"
 // name.
 func AutosignSecret(ca string) string { return ca + "-autosign-policy" }
 
-// TLSSecret is the name of the Secret with the pair of a Certificate, by the Certificate's name.
+// TLSSecret returns the name of the Secret with the key and certificate of a Certificate.
 func TLSSecret(certificate string) string { return certificate + "-tls" }
 
 // SigningCertificate is the name of the Certificate by which requests to a CA in the cluster

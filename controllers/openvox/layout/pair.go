@@ -9,7 +9,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 )
 
-// StoredPair is the certificate of the pair that the data of a Secret has: nil where that is no
+// StoredPair returns the certificate in the data of a Secret, or nil unless the data contains a
 // certificate with its key.
 func StoredPair(data map[string][]byte) *x509.Certificate {
 	pair, err := tls.X509KeyPair(data[CertificateFile], data[KeyFile])

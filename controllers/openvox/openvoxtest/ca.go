@@ -29,9 +29,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 )
 
-// CA answers as a Puppet CA does (the end-to-end tests hold the real one to the same
-// steps), and fails as it is told. It knows certificate_renewal, which the real one of
-// the tests does not.
+// CA simulates a Puppet CA, and injects faults. The end-to-end tests run the same steps against
+// the real CA. It supports certificate_renewal, which the real CA of the tests does not.
 type CA struct {
 	*httptest.Server
 	t *testing.T
@@ -53,7 +52,7 @@ type CA struct {
 	// Changed is the date of the CRL's file, and ETag its tag: the real one has none.
 	Changed time.Time
 	ETag    string
-	// Clock is its time, and Ahead how much later what it signs begins.
+	// Clock is the CA's time. Ahead delays the start of the certificates that it signs.
 	Clock func() time.Time
 	Ahead time.Duration
 	// Lifetime is of the certificates that it issues; Renews says whether it has
@@ -72,8 +71,8 @@ type CA struct {
 	BeforeSign func(certname string)
 }
 
-// NewCA is one on the loopback interface until the test ends. The options come before its
-// certificate is made.
+// NewCA starts a CA on the loopback interface until the test ends. The options are applied
+// before its certificate is created.
 func NewCA(t *testing.T, options ...func(*CA)) *CA {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -285,7 +284,8 @@ func (f *CA) give(w http.ResponseWriter, has bool, what func() []byte) {
 	_, _ = w.Write(what())
 }
 
-// giveCRL answers 304 as the real one does: by the date of its file, which it never tells.
+// giveCRL answers 304 as the real CA does: by the modification time of its file, which it never
+// sends.
 func (f *CA) giveCRL(w http.ResponseWriter, r *http.Request) {
 	since, err := http.ParseTime(r.Header.Get("If-Modified-Since"))
 	switch {
@@ -339,7 +339,7 @@ func (f *CA) List(number int64) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der})
 }
 
-// Count is how often a call was made, named as in Calls.
+// Count returns the number of calls, by a name as in Calls.
 func (f *CA) Count(call string) (n int) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -1,6 +1,6 @@
-// Package openvoxtest has what tests of OpenVox's controllers share: a double of a Puppet CA, an
-// API server without one, and objects.
+// Package openvoxtest provides shared parts for tests of OpenVox's controllers: a fake Puppet
+// CA, a fake API server, and builders of objects.
 //
-// Invariant: objects are in namespace ns and of CertificateAuthority main, unless the test says
-// otherwise, and no two that are made share anything.
+// Invariant: objects are in namespace ns and belong to CertificateAuthority main, unless the
+// test sets other values. No two built objects share memory.
 package openvoxtest

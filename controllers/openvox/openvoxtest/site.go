@@ -15,20 +15,20 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 )
 
-// Site is an API server that counts what is written, and what the rules say there.
+// Site is an API server that counts writes, together with the verdicts of the rules.
 type Site struct {
 	// T is the test whose site it is.
 	T *testing.T
-	// Client has what it holds, and Applier writes there as field manager "test".
+	// Client reads the objects, and Applier writes them as field manager "test".
 	Client  client.Client
 	Applier *object.Applier
 	// Now is its time.
 	Now time.Time
-	// Events has up to 100 that nobody has read yet.
+	// Events buffers up to 100 unread Events.
 	Events *events.FakeRecorder
 	// Writes is how often an object was applied, or a status patched.
 	Writes int
-	// Refuse is the error of what is created or applied: nil refuses nothing.
+	// Refuse is the error for objects that are created or applied: nil allows them.
 	Refuse error
 	// Denied is what the rules say: "" permits. Broken is why they say nothing: nil where they
 	// do.

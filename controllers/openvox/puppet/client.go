@@ -28,7 +28,7 @@ const (
 	handshakeTimeout = 10 * time.Second
 )
 
-// ErrNotFound is the answer of a CA that does not have what is asked for.
+// ErrNotFound means that the CA does not have the requested object.
 var ErrNotFound = errors.New("the CA does not have it")
 
 // StatusError is an answer that was not hoped for.
@@ -39,8 +39,8 @@ type StatusError struct {
 	quoted bool
 }
 
-// Error says what the CA has answered: in its own words only where it is known to be one,
-// or whoever names a URL could read what stands there.
+// Error describes the CA's answer. It quotes the answer only if the server is known to be a CA:
+// otherwise a user who sets a URL could read the content of that URL.
 func (e *StatusError) Error() string {
 	detail := e.Body
 	if !e.quoted {
@@ -76,8 +76,8 @@ type unanswered struct{ error }
 
 func (e unanswered) Unwrap() error { return e.error }
 
-// Unanswered says whether an error is of a CA that cannot be asked: nobody answers, or a
-// server that has an error of its own, sends elsewhere, or is no CA.
+// Unanswered reports whether an error means that the CA is unavailable: there is no answer, the
+// server has an internal error, redirects, or is not a CA.
 func Unanswered(err error) bool {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Code >= http.StatusInternalServerError || status.Code/100 == http.StatusMultipleChoices/100
@@ -140,7 +140,7 @@ func NewClient(s Server) (*Client, error) {
 		http: &http.Client{
 			Timeout:   cmp.Or(s.Timeout, defaultTimeout),
 			Transport: transport,
-			// A CA sends nobody elsewhere: credentials would go along.
+			// A CA never redirects: credentials would be sent along.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
@@ -171,7 +171,7 @@ func (c *Client) RequestText(ctx context.Context, certname string) ([]byte, erro
 	return text, nil
 }
 
-// parse reads an answer, if there is one. doing is what was asked for.
+// parse parses an answer, if there is one. doing describes the request.
 func parse[T any](text []byte, err error, read func([]byte) (*T, error), doing string) (*T, error) {
 	if err == nil {
 		var answer *T
@@ -182,8 +182,8 @@ func parse[T any](text []byte, err error, read func([]byte) (*T, error), doing s
 	return nil, fmt.Errorf("%s: %w", doing, err)
 }
 
-// Submit sends a request in PEM. A CA that has one already keeps that, which is no
-// error: see Request.
+// Submit sends a request in PEM. If the CA already has a request, it keeps that one, which is
+// not an error: see Request.
 func (c *Client) Submit(ctx context.Context, certname string, request []byte) error {
 	_, err := c.do(ctx, http.MethodPut, "certificate_request/"+url.PathEscape(certname), "text/plain", request)
 	if status, ok := errors.AsType[*StatusError](err); ok && status.Code == http.StatusBadRequest && strings.Contains(status.Body, "already has a requested certificate") {
@@ -195,8 +195,8 @@ func (c *Client) Submit(ctx context.Context, certname string, request []byte) er
 	return nil
 }
 
-// Status asks what the CA knows of a certname, which it tells those who administer it: a
-// *StatusError of code 403 where the client does not, and ErrNotFound where it knows nothing.
+// Status reads the CA's state of a certname, which only administrators may read. It returns a
+// *StatusError with code 403 for other clients, and ErrNotFound for an unknown certname.
 func (c *Client) Status(ctx context.Context, certname string) error {
 	if _, err := c.do(ctx, http.MethodGet, "certificate_status/"+url.PathEscape(certname), "", nil); err != nil {
 		return fmt.Errorf("reading the status of %s: %w", certname, err)
@@ -204,7 +204,7 @@ func (c *Client) Status(ctx context.Context, certname string) error {
 	return nil
 }
 
-// Sign has the CA sign the request that waits for a certname.
+// Sign makes the CA sign the pending request for a certname.
 func (c *Client) Sign(ctx context.Context, certname string) error {
 	if _, err := c.do(ctx, http.MethodPut, "certificate_status/"+url.PathEscape(certname), "application/json", []byte(`{"desired_state":"signed"}`)); err != nil {
 		return fmt.Errorf("signing %s: %w", certname, err)
@@ -221,8 +221,8 @@ func (c *Client) Revoke(ctx context.Context, certname string) error {
 	return nil
 }
 
-// Clean revokes the certificates of certnames, and has the CA forget them. Requests that
-// wait stay. Calls that overlap overwrite each other's CRL.
+// Clean revokes and deletes the certificates of certnames. Pending requests stay. Concurrent
+// calls overwrite each other's CRL.
 func (c *Client) Clean(ctx context.Context, certnames ...string) error {
 	body, err := json.Marshal(map[string][]string{"certnames": certnames})
 	if err != nil {
@@ -304,12 +304,12 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 	if err != nil {
 		return nil, err
 	}
-	// What is asked for as text has no other form, and what is set has none as text.
+	// Text endpoints have no other format, and endpoints that write have no text format.
 	request.Header.Set("Accept", "text/plain, application/json;q=0.5")
 	return request, nil
 }
 
-// send returns the answer of a CA that has done what was asked; all else is an error.
+// send returns the answer of a CA to a successful request, and an error otherwise.
 func (c *Client) send(request *http.Request) (http.Header, []byte, error) {
 	return c.sendUpTo(request, maxBody)
 }
@@ -337,7 +337,7 @@ func (c *Client) sendUpTo(request *http.Request, limit int) (http.Header, []byte
 	return response.Header, text, nil
 }
 
-// graphic replaces what would steer a terminal.
+// graphic replaces control characters, which a terminal would interpret.
 func graphic(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsGraphic(r) && r != '\n' && r != '\t' {
@@ -347,8 +347,8 @@ func graphic(text string) string {
 	}, text)
 }
 
-// explain has the same words for the same error each time, and says which clock or
-// certificate is wrong. Go's HTTP client quotes what is no HTTP.
+// explain returns the same text for the same error each time, and names the clock or certificate
+// at fault. Go's HTTP client quotes answers that are not HTTP.
 func (c *Client) explain(err error) error {
 	if connection, ok := errors.AsType[*net.OpError](err); ok {
 		connection.Source = nil // a port of ours, another one each time
@@ -395,7 +395,7 @@ func (e *validityError) Error() string {
 		e.certificate.Subject, e.certificate.NotBefore.UTC().Format(time.RFC3339), e.certificate.NotAfter.UTC().Format(time.RFC3339))
 }
 
-// parseCertificate reads one certificate: what is behind it are those of CAs.
+// parseCertificate reads the first certificate: any others belong to CAs.
 func parseCertificate(text []byte) (*x509.Certificate, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE" {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostile is a client of a server that answers as it is told.
+// hostile returns a client of a server with the given handler.
 func hostile(t *testing.T, answer http.HandlerFunc, patience time.Duration) *Client {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,8 +46,8 @@ func everything(c *Client) map[string]func(context.Context) error {
 	}
 }
 
-// TestHostileServers: no answer of a server that is no CA is taken for one, and none
-// keeps who asks.
+// TestHostileServers: no answer of another kind of server is mistaken for a CA's, and none
+// blocks the caller.
 func TestHostileServers(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
 	t.Cleanup(elsewhere.Close)
@@ -118,7 +118,7 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// TestTheSameWords: an error that comes again is the same, and so nothing is written.
+// TestTheSameWords: a repeated error has the same text, so nothing is written.
 func TestTheSameWords(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

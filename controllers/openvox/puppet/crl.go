@@ -88,7 +88,7 @@ func (l CRLs) SignedBy(bundle []byte) error {
 	return nil
 }
 
-// ParseBundle reads the certificates of a bundle in PEM, and leaves out what is none.
+// ParseBundle reads the certificates of a PEM bundle, and skips other blocks.
 func ParseBundle(text []byte) (certificates []*x509.Certificate) {
 	for {
 		var block *pem.Block
@@ -192,7 +192,7 @@ func (l CRLs) Revokes(certificate *x509.Certificate) bool {
 	})
 }
 
-// HasSerial says whether one of the lists has a serial, in hexadecimal, whoever its issuer is.
+// HasSerial reports whether one of the lists contains a serial in hexadecimal, from any issuer.
 func (l CRLs) HasSerial(serial string) bool {
 	return slices.ContainsFunc(l, func(list *x509.RevocationList) bool {
 		return slices.ContainsFunc(list.RevokedCertificateEntries, func(e x509.RevocationListEntry) bool { return fmt.Sprintf("%x", e.SerialNumber) == serial })

@@ -83,8 +83,8 @@ func (s *site) update(name string, into client.Object, change func()) {
 
 const classified = "Active True ConfigRendered: it is rendered for the Configs that name it"
 
-// TestClassifierOfAConfig: the Secret comes with the reference, follows what it is made of,
-// and goes with it.
+// TestClassifierOfAConfig: the Secret is created with the reference, follows its inputs, and is
+// deleted with the reference.
 func TestClassifierOfAConfig(t *testing.T) {
 	config := openvoxtest.MakeConfig("")
 	config.Spec.NodeClassifierRef = "foreman"
@@ -116,7 +116,7 @@ func TestClassifierOfAConfig(t *testing.T) {
 	require.Equal(t, rendered, s.render())
 	require.Equal(t, "two", s.enc().Auth.Token)
 
-	// Without them, servers keep what they have.
+	// Without the credentials, servers retain the last rendered files.
 	require.NoError(t, s.Client.Delete(t.Context(), openvoxtest.MakeSecret("credentials", nil)))
 	require.Contains(t, s.render(), "Pending False ClassifierNotRendered")
 	require.Contains(t, s.classify(), "Error False Error")
@@ -132,7 +132,7 @@ func TestClassifierOfAConfig(t *testing.T) {
 	require.NotContains(t, s.files()["puppet.conf"], "external_nodes")
 }
 
-// TestForeignClassifierSecret: somebody else's Secret is not taken over, and not removed.
+// TestForeignClassifierSecret: a Secret of another owner is neither adopted nor deleted.
 func TestForeignClassifierSecret(t *testing.T) {
 	config := openvoxtest.MakeConfig("")
 	config.Spec.NodeClassifierRef = "foreman"
@@ -145,7 +145,7 @@ func TestForeignClassifierSecret(t *testing.T) {
 	require.Equal(t, map[string][]byte{"a": []byte("b")}, secret.Data)
 }
 
-// TestClassifierIsRendered: each field stands in the file.
+// TestClassifierIsRendered: the file contains each field.
 func TestClassifierIsRendered(t *testing.T) {
 	ca := openvoxtest.NewCA(t).Bundle()
 	basic := map[string][]byte{"username": []byte("ann"), "password": []byte("pa:ss"), "other": []byte("x"), "ca.pem": ca}
@@ -192,7 +192,8 @@ func TestClassifierIsRendered(t *testing.T) {
 	}
 }
 
-// TestClassifierCannotBeRendered: it says what is wrong, and never what a Secret holds.
+// TestClassifierCannotBeRendered: the condition reports the error, and never the content of a
+// Secret.
 func TestClassifierCannotBeRendered(t *testing.T) {
 	for want, change := range map[string]func(*v1alpha1.NodeClassifierSpec){
 		`spec.auth.token.secretKeyRef: the Secret credentials has no key "none"`: func(s *v1alpha1.NodeClassifierSpec) {
@@ -227,8 +228,8 @@ func TestClassifierCannotBeRendered(t *testing.T) {
 	require.Contains(t, s.classify(), "were told: no", "that nobody answers says nothing about it")
 }
 
-// TestKeysAreSentToNobody: whoever writes a NodeClassifier need not be permitted to read the
-// Secrets by which a CA is set up or signed at.
+// TestKeysAreSentToNobody: a user who writes a NodeClassifier need not have permission to read
+// the Secrets with which a CA is set up or signs.
 func TestKeysAreSentToNobody(t *testing.T) {
 	ca := openvoxtest.MakeCA("main")
 	ca.Name, ca.Spec.External = "elsewhere", &v1alpha1.ExternalCA{URL: "https://ca.example.com", TLSSecretRef: "admin"}

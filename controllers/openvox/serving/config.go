@@ -24,8 +24,8 @@ import (
 
 const (
 	defaultAutoRenewalTTL = 90 * 24 * time.Hour
-	// retryPending and conflictRetry are how long somebody else's object is left alone,
-	// by a Config and by what runs.
+	// retryPending and conflictRetry are the delays before retrying when another owner holds an
+	// object: for Configs and for workloads.
 	retryPending  = 10 * time.Second
 	conflictRetry = 30 * time.Second
 
@@ -50,7 +50,7 @@ type ConfigReconciler struct {
 	classifiers classifiers
 }
 
-// verdict is what has become of a Config.
+// verdict is the result of reconciling a Config.
 type verdict struct {
 	phase           v1alpha1.ConfigPhase
 	reason, message string
@@ -104,8 +104,8 @@ func (r *ConfigReconciler) carryOut(ctx context.Context, config *v1alpha1.Config
 	return configReport{Status: next, Again: v.wait}, err
 }
 
-// render writes the files of a Config, and gives their hash. What it cannot know or may not write is a *verdict,
-// and what was written before stays.
+// render writes the files of a Config, and returns their hash. If an input is missing, or an
+// object may not be written, it returns a *verdict, and the existing files stay.
 func (r *ConfigReconciler) render(ctx context.Context, config *v1alpha1.Config) (hash string, err error) {
 	used, replaced, err := r.admitted(ctx, config)
 	if err != nil {
@@ -157,8 +157,8 @@ func (r *ConfigReconciler) admitted(ctx context.Context, config *v1alpha1.Config
 	return used, denied, nil
 }
 
-// apply writes the objects of a Config. The file by which servers classify is there before
-// the file that tells them to, and goes after it.
+// apply writes the objects of a Config. The classifier's file is created before the file that
+// refers to it, and deleted after it.
 func (r *ConfigReconciler) apply(ctx context.Context, config *v1alpha1.Config, files map[string]string, classifier []byte) error {
 	children, ours, name := []client.Object{configMap(config, files), serverAccount(config)}, object.ControlledBy(config), classifierSecret(config.Name)
 	if classifier != nil {

@@ -110,14 +110,14 @@ func TestConfig(t *testing.T) {
 	require.Contains(t, s.files()["puppet.conf"], "ca_ttl = 3600\n")
 	require.Contains(t, s.files()["ca.conf"], `"allow-auto-renewal": false`)
 
-	// Without it, servers keep what they have.
+	// Without it, servers retain their files.
 	before := s.files()
 	require.NoError(t, s.Client.Delete(t.Context(), ca))
 	require.Contains(t, s.render(), "Pending False AuthorityNotFound")
 	require.Equal(t, before, s.files())
 }
 
-// TestConfigEditedByHand: what is rendered comes back.
+// TestConfigEditedByHand: manual changes to rendered files are reverted.
 func TestConfigEditedByHand(t *testing.T) {
 	s := newConfigSite(t, openvoxtest.MakeConfig("main"), openvoxtest.MakeCA("main"))
 	s.render()
@@ -138,7 +138,7 @@ func TestConfigEditedByHand(t *testing.T) {
 	require.False(t, *account.AutomountServiceAccountToken)
 }
 
-// TestConfigIsNotRendered: it says why, and what was rendered before stays.
+// TestConfigIsNotRendered: the condition reports the reason, and the existing files stay.
 func TestConfigIsNotRendered(t *testing.T) {
 	for want, change := range map[string]func(*configSite, *v1alpha1.Config){
 		"Error False NotAdmitted: no": func(s *configSite, _ *v1alpha1.Config) { s.Denied = "no" },

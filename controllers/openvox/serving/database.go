@@ -87,9 +87,9 @@ func (r *DatabaseReconciler) carryOut(ctx context.Context, db *v1alpha1.Database
 	return report, nil
 }
 
-// apply writes the objects of a Database, and takes away those that it has no more. The
-// Deployment is openvox-operator's, and goes first: the same Service leads there, and it lets
-// in whoever has a certificate.
+// apply writes the objects of a Database, and deletes those that it no longer needs. The
+// Deployment of openvox-operator is deleted first: the same Service routes to it, and it accepts
+// any client with a certificate.
 func (r *DatabaseReconciler) apply(ctx context.Context, f databaseFacts) error {
 	ours, former := object.ControlledBy(f.db), &appsv1.Deployment{}
 	if err := r.applier.Remove(ctx, ours, client.ObjectKeyFromObject(f.db), former); err != nil {
@@ -99,7 +99,7 @@ func (r *DatabaseReconciler) apply(ctx context.Context, f databaseFacts) error {
 	return applyAll(ctx, r.applier, ours, wanted, unwanted)
 }
 
-// gather finds what a Database is made of. What it lacks is an *obstacle.
+// gather collects the inputs of a Database. A missing input is an *obstacle.
 func (r *DatabaseReconciler) gather(ctx context.Context, db *v1alpha1.Database) (f databaseFacts, err error) {
 	f = databaseFacts{db: db, fsGroup: r.fsGroup}
 	if r.externalOnly {
@@ -179,7 +179,8 @@ func waitsForAuthority(message string, args ...any) error {
 	return &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForAuthority, message: fmt.Sprintf(message, args...)}
 }
 
-// credentials are by whom PostgreSQL is asked, and by what it is known.
+// credentials returns the user and password for PostgreSQL, and the CA certificates that verify
+// its server.
 func (r *DatabaseReconciler) credentials(ctx context.Context, db *v1alpha1.Database) (username, password string, ca []byte, err error) {
 	from, name := references{r.secrets, db.Namespace}, db.Spec.Postgres.CredentialsSecretRef
 	const field = "spec.postgres.credentialsSecretRef"
@@ -195,8 +196,8 @@ func (r *DatabaseReconciler) credentials(ctx context.Context, db *v1alpha1.Datab
 	return username, password, ca, err
 }
 
-// clients are the Configs that name a Database, and the certnames of their servers, with those
-// that it allows besides.
+// clients returns the Configs that refer to a Database, and the certnames of their servers
+// together with those in its allow list.
 func (r *DatabaseReconciler) clients(ctx context.Context, db *v1alpha1.Database) (configs, certnames []string, err error) {
 	all, err := layout.ConfigsIn(ctx, r.client, db.Namespace)
 	if err != nil {

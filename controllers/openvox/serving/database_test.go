@@ -39,7 +39,7 @@ func newDatabase() *v1alpha1.Database {
 	}
 }
 
-// databaseSite is an API server with one Database, and what it refers to.
+// databaseSite is an API server with one Database and the objects it refers to.
 type databaseSite struct {
 	*site
 	db           *v1alpha1.Database
@@ -109,8 +109,7 @@ func (s *databaseSite) edit(name string, data map[string][]byte) {
 	require.NoError(s.T, s.Client.Update(s.T.Context(), secret))
 }
 
-// TestDatabase is the way of a Database from nothing to what it is when all is taken away
-// again.
+// TestDatabase covers the life of a Database, from the first object until all are deleted.
 func TestDatabase(t *testing.T) {
 	s := newDatabaseSite(t)
 	require.Equal(t, "Pending False RollingOut: databases are being started or replaced: 0 of 1 are ready, 0 of them of the latest version", s.run())
@@ -163,8 +162,8 @@ func TestDatabase(t *testing.T) {
 	require.Equal(t, "Pending False ScaledToZero: no databases are wanted: spec.replicas is 0", s.run())
 }
 
-// TestDatabaseOfOpenVoxOperator: its Deployment goes when the StatefulSet comes, for the Service
-// leads to both. One that is not the Database's stays.
+// TestDatabaseOfOpenVoxOperator: its Deployment is deleted when the StatefulSet is created,
+// because the Service routes to both. A Deployment of another owner stays.
 func TestDatabaseOfOpenVoxOperator(t *testing.T) {
 	for _, of := range []string{"db", "another"} {
 		former := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "db", Namespace: "ns", OwnerReferences: []metav1.OwnerReference{
@@ -177,15 +176,15 @@ func TestDatabaseOfOpenVoxOperator(t *testing.T) {
 	}
 }
 
-// TestNobodyIsLetIn: a policy without clients is no policy for all.
+// TestNobodyIsLetIn: a NetworkPolicy without clients does not allow all clients.
 func TestNobodyIsLetIn(t *testing.T) {
 	db := newDatabase()
 	db.Spec.NetworkPolicy = &v1alpha1.NetworkPolicySpec{Enabled: true}
 	require.Empty(t, databaseFacts{db: db, ca: openvoxtest.MakeCA("main")}.networkPolicy().Spec.Ingress)
 }
 
-// TestWhatRollsADatabase: its Pods are replaced for what they read when they start, and for
-// nothing else.
+// TestWhatRollsADatabase: Pods are replaced when an input that they read at startup changes, and
+// for no other reason.
 func TestWhatRollsADatabase(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*databaseSite)
@@ -227,7 +226,7 @@ func (s *databaseSite) add(name, config, certname string) {
 	}
 }
 
-// TestDatabaseWaits: what is missing is said, and what was made before stays.
+// TestDatabaseWaits: the status reports missing inputs, and existing objects stay.
 func TestDatabaseWaits(t *testing.T) {
 	for want, change := range map[string]func(*databaseSite){
 		"Error False NotAdmitted: no": func(s *databaseSite) { s.refused = "no" },
@@ -317,7 +316,7 @@ func TestCertificateOfADatabase(t *testing.T) {
 	require.Contains(t, s.run(), "WaitingForCert False WaitingForCertificate: Certificate db is not for db.ns.svc yet")
 }
 
-// TestDatabaseOnAVolume keeps what it was sent.
+// TestDatabaseOnAVolume: received data survives a restart.
 func TestDatabaseOnAVolume(t *testing.T) {
 	db := newDatabase()
 	db.Spec.Storage = &v1alpha1.StorageSpec{Size: resource.MustParse("2Gi"), StorageClass: "fast"}

@@ -25,7 +25,7 @@ const (
 	databaseContainer = "openvox-db"
 	// credentialsHash is of how PostgreSQL is reached, and as whom.
 	credentialsHash = "openvox.voxpupuli.org/db-secret-hash"
-	// queueVolume has what was sent and is not stored yet.
+	// queueVolume contains received data that is not stored yet.
 	queueVolume = "queue"
 
 	// databaseHeap is that of an OpenVox DB without a memory limit.
@@ -43,7 +43,7 @@ func databaseSecret(db string) string    { return db + "-db" }
 type databaseFacts struct {
 	db *v1alpha1.Database
 	ca *v1alpha1.CertificateAuthority
-	// files and secret are what it reads.
+	// files and secret are the inputs of the Pod.
 	files, secret map[string]string
 	// pair is the Secret of the Certificate, and bundle the CA's certificates.
 	pair   map[string][]byte
@@ -111,7 +111,7 @@ func (f databaseFacts) service() *corev1.Service {
 		TypeMeta: layout.KindOf(corev1.SchemeGroupVersion, "Service"), ObjectMeta: f.meta(f.db.Name),
 		Spec: corev1.ServiceSpec{
 			Type: cmp.Or(spec.Type, corev1.ServiceTypeClusterIP), Selector: f.selector(),
-			// One whose PostgreSQL is down is not ready, and takes what it is told all the same.
+			// A Database whose PostgreSQL is down is not ready, but still accepts data.
 			PublishNotReadyAddresses: true,
 			Ports: []corev1.ServicePort{{
 				Name: serverPort, Protocol: corev1.ProtocolTCP, Port: cmp.Or(spec.Port, configfiles.DatabasePort), TargetPort: intstr.FromString(serverPort),

@@ -10,8 +10,8 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 )
 
-// formerJavaArgs is what openvox-operator fills in where javaArgs is left out, so that it
-// says no more than an empty field.
+// formerJavaArgs is the default that openvox-operator sets for javaArgs. It is treated as an
+// empty field.
 const formerJavaArgs = "-Xms512m -Xmx1024m"
 
 // heapOption is one by which a JVM has the size of its heap.

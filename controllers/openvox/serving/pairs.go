@@ -44,8 +44,8 @@ func (p pairs) settled(ctx context.Context, ca *v1alpha1.CertificateAuthority, c
 	return waitsForCertificate("Certificate %s is issued again: %s; changes wait for it, so that Pods are replaced once", certificate.Name, difference)
 }
 
-// of is the pair of a Certificate, with its certificate parsed, and the certificates of its
-// CA. What is not there yet is an *obstacle.
+// of returns the key and the parsed certificate of a Certificate, and the certificates of its CA.
+// A missing Secret is an *obstacle.
 func (p pairs) of(ctx context.Context, certificate *v1alpha1.Certificate, ca *v1alpha1.CertificateAuthority) (pair map[string][]byte, bundle []byte, leaf *x509.Certificate, err error) {
 	authority, err := p.read(ctx, ca.Namespace, layout.CASecret(ca))
 	if err != nil {
@@ -72,8 +72,8 @@ func waitsForCertificate(message string, args ...any) error {
 	return &obstacle{phase: v1alpha1.ServerWaitingForCert, reason: reasonWaitingForCertificate, message: fmt.Sprintf(message, args...)}
 }
 
-// read is the data of a Secret: of those that are made here from the cache, and else from
-// the API server.
+// read returns the data of a Secret: from the cache if Lintel manages the Secret, and from the
+// API server otherwise.
 func (p pairs) read(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	secret, err := p.secret(ctx, namespace, name)
 	if err != nil {

@@ -105,7 +105,8 @@ func (r *PoolReconciler) carryOut(ctx context.Context, pool *v1alpha1.Pool) (poo
 
 func routed(pool *v1alpha1.Pool) bool { return pool.Spec.Route != nil && pool.Spec.Route.Enabled }
 
-// expose writes the objects of a Pool. What is not as it is wanted is an *obstacle.
+// expose writes the objects of a Pool. An object that cannot reach its desired state is an
+// *obstacle.
 func (r *PoolReconciler) expose(ctx context.Context, pool *v1alpha1.Pool) error {
 	if r.externalOnly {
 		return &obstacle{reason: reasonExternalOnly, message: "the manager has no servers reached in the cluster (--openvox-external-only)"}
@@ -233,8 +234,8 @@ func service(pool *v1alpha1.Pool) *corev1.Service {
 	return s
 }
 
-// tlsRoute leads from a Gateway to the Service of a Pool, by the name that clients ask for:
-// what they send is not decrypted on the way.
+// tlsRoute returns the TLSRoute from a Gateway to the Service of a Pool, by host name. TLS is
+// passed through without decryption.
 func tlsRoute(pool *v1alpha1.Pool, kind schema.GroupVersionKind) *unstructured.Unstructured {
 	spec := pool.Spec.Route
 	parent := map[string]any{"name": spec.GatewayRef.Name}

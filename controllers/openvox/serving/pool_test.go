@@ -117,7 +117,7 @@ func TestPool(t *testing.T) {
 	require.Contains(t, said, "False NotOwned: Service puppet")
 }
 
-// TestRoute: a TLSRoute is made once the cluster has the kind, and not before.
+// TestRoute: a TLSRoute is created only when the cluster has the kind.
 func TestRoute(t *testing.T) {
 	first, second := openvoxtest.MakeRoutedPool("z", "puppet.example.com", 1), openvoxtest.MakeRoutedPool("a", "Puppet.example.com", 2)
 	s := newPoolSite(t, nil, first.DeepCopy())

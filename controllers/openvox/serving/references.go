@@ -17,8 +17,8 @@ import (
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
-// unrendered is why an object cannot be rendered that somebody has to mend: it, or what it
-// names. All other errors pass, and say nothing of the object.
+// unrendered is an error that a user has to fix in the object or in one that it refers to. All
+// other errors are transient, and the status does not report them.
 type unrendered struct{ message string }
 
 // Error is the message.
@@ -31,7 +31,7 @@ var serverSSL = endpoints.SSL{
 	CAFile:   "/etc/puppetlabs/puppet/ssl/certs/ca.pem",
 }
 
-// secrets reads what is not made here, from the cache and at the API server.
+// secrets reads Secrets that Lintel does not manage, from the cache and at the API server.
 type secrets struct {
 	client client.Reader
 	live   client.Reader
@@ -51,8 +51,8 @@ func (r references) secretValue(ctx context.Context, field, name, key string) (s
 	return found(field, "Secret "+name, key, string(secret.Data[key]))
 }
 
-// credential is a value that is sent to an endpoint: no key of a CA or a certificate, which
-// whoever names the endpoint need not be permitted to read.
+// credential returns a value that is sent to an endpoint. It rejects the keys of CAs and
+// certificates: a user who sets the endpoint need not have permission to read them.
 func (r references) credential(ctx context.Context, field, name, key string) (string, error) {
 	secret, err := r.secret(ctx, field, name)
 	if err != nil {
@@ -68,8 +68,8 @@ func (r references) credential(ctx context.Context, field, name, key string) (st
 	return found(field, "Secret "+name, key, string(secret.Data[key]))
 }
 
-// authorities are certificates of CAs, and nothing else that the Secret may hold: they are
-// mounted where whoever names the Secret runs what they like.
+// authorities returns the CA certificates of a Secret and nothing else: they are mounted into
+// Pods in which the user who names the Secret may run any code.
 func (r references) authorities(ctx context.Context, field, name, key string) ([]byte, error) {
 	text, err := r.secretValue(ctx, field, name, key)
 	if err != nil {

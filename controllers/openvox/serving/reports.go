@@ -65,7 +65,8 @@ func (r *ReportReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 	return r.report(ctx, processors, problems, err)
 }
 
-// report says of ReportProcessors what keeps each of them from being rendered, or all.
+// report sets the conditions of the ReportProcessors: the error of each, or an error that
+// concerns all.
 func (r *ReportReconciler) report(ctx context.Context, processors []v1alpha1.ReportProcessor, problems map[string]error, all error) (reconcile.Result, error) {
 	var failure error
 	switch foreign := (*object.Foreign)(nil); {
@@ -93,7 +94,7 @@ func (r *ReportReconciler) report(ctx context.Context, processors []v1alpha1.Rep
 	return object.Result(0, failure)
 }
 
-// keep has the Secret be as the ReportProcessors say, or not be there where there are none.
+// keep reconciles the Secret with the ReportProcessors, and deletes it if there are none.
 func (r *ReportReconciler) keep(ctx context.Context, config *v1alpha1.Config, processors []v1alpha1.ReportProcessor, problems map[string]error) error {
 	name, ours := reportsSecret(config.Name), object.ControlledBy(config)
 	if len(processors) == 0 {
@@ -126,7 +127,7 @@ func (r *ReportReconciler) keep(ctx context.Context, config *v1alpha1.Config, pr
 		case errors.As(err, new(*unrendered)):
 			problems[processors[i].Name] = err
 		default:
-			return err // nothing is known of it: what is rendered stays
+			return err // its state is unknown: keep the rendered files
 		}
 	}
 	text, err := file.Write()

@@ -110,7 +110,7 @@ func TestReportProcessors(t *testing.T) {
 	s.report()
 	require.Zero(t, s.Writes, "nothing changed, nothing written")
 
-	// What they read changes.
+	// Their Secret changes.
 	s.update("credentials", secret, func() { secret.Data["token"] = []byte("two") })
 	s.update("settings", settings, func() { settings.Data["site"] = "there" })
 	s.report()
@@ -127,8 +127,8 @@ func TestReportProcessors(t *testing.T) {
 	require.Contains(t, s.files()["puppet.conf"], "reports = store\n")
 }
 
-// TestReportProcessorsThatAreNotRendered: each says why; where nobody answers, nothing is
-// said and nothing written.
+// TestReportProcessorsThatAreNotRendered: each one reports its error. If the API server does not
+// answer, neither status nor files are written.
 func TestReportProcessorsThatAreNotRendered(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeConfig(""), newProcessor("a", nil))
 	s.Denied = "no"

@@ -15,7 +15,7 @@ import (
 
 // rollout is how far the workload of a Server or a Database is.
 type rollout struct {
-	// of is the workload, pods the selector of its Pods, and what they are.
+	// of is the workload, pods the selector of its Pods, and what their name in messages.
 	of, pods, what string
 	// want is how many Pods are wanted, observed whether the rest is about that.
 	want                int32

@@ -62,7 +62,7 @@ type ServerReconciler struct {
 	now          func() time.Time
 }
 
-// obstacle is why the spec of an object is not carried out now. What was made before stays.
+// obstacle is the reason why the spec of an object cannot be applied now. Existing objects stay.
 type obstacle struct {
 	phase           v1alpha1.ServerPhase
 	reason, message string
@@ -72,7 +72,7 @@ type obstacle struct {
 // Error is the message.
 func (o *obstacle) Error() string { return o.message }
 
-// among is the phase and what is said where some of what was made before may be ready.
+// among returns the phase and message if some of the existing Pods may be ready.
 func (o *obstacle) among(phase v1alpha1.ServerPhase, ready int32, what string) (v1alpha1.ServerPhase, string) {
 	if phase == v1alpha1.ServerPending || o.phase == v1alpha1.ServerError {
 		phase = o.phase
@@ -83,8 +83,8 @@ func (o *obstacle) among(phase v1alpha1.ServerPhase, ready int32, what string) (
 	return phase, o.message
 }
 
-// obstacleOf is what has kept an object from being carried out: nil where nothing has. Errors
-// that pass are given back.
+// obstacleOf returns the obstacle in an error, or nil if there is no error. Transient errors are
+// returned.
 func obstacleOf(err error) (*obstacle, error) {
 	var o *obstacle
 	var foreign *object.Foreign
@@ -221,7 +221,7 @@ func lastWritten(o metav1.Object) time.Time {
 	return last
 }
 
-// gather finds what a Server is made of. What it lacks is an *obstacle.
+// gather collects the inputs of a Server. A missing input is an *obstacle.
 func (r *ServerReconciler) gather(ctx context.Context, server *v1alpha1.Server) (f serverFacts, err error) {
 	f = serverFacts{server: server, fsGroup: r.fsGroup}
 	if r.externalOnly {
@@ -344,7 +344,7 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 	case server.Spec.CA && ca.Spec.External != nil:
 		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
 			"spec.ca: CertificateAuthority %s runs elsewhere (spec.external), and has its own server; leave the field out", ca.Name)}
-	case !server.Spec.CA && own == name: // and whoever compiles code with it could sign
+	case !server.Spec.CA && own == name: // code compiled on that server could sign
 		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
 			"spec.certificateRef: Certificate %s is that of the server of CertificateAuthority %s, and administers it; name another, or set spec.ca", name, ca.Name)}
 	case server.Spec.CA && own != name && ca.Spec.ServerCertificateRef != "":

@@ -63,8 +63,8 @@ func podOf(t *testing.T, f serverFacts) corev1.PodTemplateSpec {
 	return deployment.Spec.Template
 }
 
-// TestWhatRollsWhichServers: Pods are replaced for what they read when they start, and for
-// nothing else.
+// TestWhatRollsWhichServers: Pods are replaced when an input that they read at startup changes,
+// and for no other reason.
 func TestWhatRollsWhichServers(t *testing.T) {
 	both := []string{"ca", "catalogs"}
 	for name, c := range map[string]struct {
@@ -246,7 +246,7 @@ func TestImageOfServer(t *testing.T) {
 	require.Equal(t, []corev1.LocalObjectReference{{Name: "own"}}, pod.ImagePullSecrets)
 }
 
-// TestHeap: 90 % of the limit, unless somebody says otherwise.
+// TestHeap: 90 % of the limit, unless the spec sets another value.
 func TestHeap(t *testing.T) {
 	for _, c := range []struct{ args, limit, want string }{
 		{"", "", "-Xms512m -Xmx1024m"},
@@ -464,7 +464,7 @@ func TestForbiddenPods(t *testing.T) {
 	}
 }
 
-// serverSite is an API server with one Server, and what it refers to.
+// serverSite is an API server with one Server and the objects it refers to.
 type serverSite struct {
 	*site
 	fake         *openvoxtest.CA
@@ -537,7 +537,7 @@ func (s *serverSite) change(change func(*v1alpha1.ServerSpec)) {
 	require.NoError(s.T, s.Client.Update(s.T.Context(), s.server))
 }
 
-// TestServer is the way of a Server from nothing to what it is when all is taken away again.
+// TestServer covers the life of a Server, from the first object until all are deleted.
 func TestServer(t *testing.T) {
 	s := newServerSite(t, openvoxtest.MakeServer("catalogs"))
 	require.Equal(t, "Pending False RollingOut: servers are being started or replaced: 0 of 2 are ready, 0 of them of the latest version", s.run())
@@ -598,7 +598,7 @@ func TestServer(t *testing.T) {
 	require.Equal(t, "Pending False ScaledToZero: no servers are wanted: spec.replicas is 0", s.run())
 }
 
-// TestServerTakesNothingOver: what somebody else has made stays.
+// TestServerTakesNothingOver: objects of other owners stay unchanged.
 func TestServerTakesNothingOver(t *testing.T) {
 	s := newServerSite(t, openvoxtest.MakeServer("catalogs"))
 	require.NoError(t, s.Client.Create(t.Context(), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "catalogs", Namespace: "ns"}}))
@@ -613,7 +613,7 @@ func TestServerOfCA(t *testing.T) {
 	require.Equal(t, appsv1.RecreateDeploymentStrategyType, s.deployment().Spec.Strategy.Type)
 }
 
-// TestWhatServersWaitFor: each reason says what is missing, and what runs goes on.
+// TestWhatServersWaitFor: each reason names the missing input, and running Pods stay.
 func TestWhatServersWaitFor(t *testing.T) {
 	remove := func(object client.Object, name string) func(*serverSite) {
 		return func(s *serverSite) {
@@ -703,7 +703,8 @@ func TestWhatServersWaitFor(t *testing.T) {
 	require.Nil(t, s.deployment(), "an error is no permission")
 }
 
-// TestCAServersWaitForTheirCertificate: the CA's server has just the pair that administers it.
+// TestCAServersWaitForTheirCertificate: the CA's server mounts exactly the certificate that
+// administers the CA.
 func TestCAServersWaitForTheirCertificate(t *testing.T) {
 	server := openvoxtest.MakeCAServer()
 	server.Spec.CertificateRef = "web"
@@ -767,7 +768,7 @@ func TestFilesOfOneServer(t *testing.T) {
 	}
 }
 
-// TestOnlyTheCAAdministersItself: the certificate of the CA's server is nobody else's.
+// TestOnlyTheCAAdministersItself: no other object gets the certificate of the CA's server.
 func TestOnlyTheCAAdministersItself(t *testing.T) {
 	server := openvoxtest.MakeServer("catalogs")
 	server.Spec.CertificateRef = "main-server"
@@ -869,7 +870,7 @@ func TestACRLIsFollowed(t *testing.T) {
 	require.Eventually(t, has("second"), 10*time.Second, 10*time.Millisecond)
 }
 
-// TestPausedServer: nothing but the condition Paused is written, until the annotation goes.
+// TestPausedServer: while the annotation is set, only the condition Paused is written.
 func TestPausedServer(t *testing.T) {
 	t.Parallel()
 	s := newServerSite(t, openvoxtest.MakeServer("catalogs"))

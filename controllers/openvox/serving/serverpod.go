@@ -37,7 +37,7 @@ func (f serverFacts) pod() (corev1.PodSpec, error) {
 	security := &corev1.PodSecurityContext{
 		RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
-	if spec.CA { // as the setup Job, which has made what is on the volume
+	if spec.CA { // the user of the setup Job, which owns the files on the volume
 		security.FSGroup, security.FSGroupChangePolicy = f.fsGroup, new(corev1.FSGroupChangeOnRootMismatch)
 	}
 	layout.OverrideSecurity(security, spec.SecurityContext)
@@ -75,7 +75,7 @@ func (f serverFacts) pod() (corev1.PodSpec, error) {
 			Ports:        []corev1.ContainerPort{{Name: serverPort, ContainerPort: layout.Port, Protocol: corev1.ProtocolTCP}},
 			VolumeMounts: volumeMounts,
 			StartupProbe: f.probe(5, 60), ReadinessProbe: f.probe(10, 3), LivenessProbe: f.probe(30, 3),
-			// Until no Service leads here any more.
+			// Wait until no Service routes to this Pod.
 			Lifecycle:                &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 5}}},
 			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 			SecurityContext:          container,
@@ -98,7 +98,8 @@ while :; do
 done
 `
 
-// followCRL runs beside a server, from before it starts until after it has ended.
+// followCRL returns the sidecar that updates the CRL. It starts before the server and stops
+// after it.
 func followCRL(image string, pull corev1.PullPolicy, security *corev1.SecurityContext) corev1.Container {
 	return corev1.Container{
 		Name: crlContainer, Image: image, ImagePullPolicy: pull, RestartPolicy: new(corev1.ContainerRestartPolicyAlways),

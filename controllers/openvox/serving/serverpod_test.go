@@ -14,7 +14,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 )
 
-// TestOwnFiles: the CA's server owns its files, whoever created them.
+// TestOwnFiles: the CA's server owns its files, no matter which user created them.
 func TestOwnFiles(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {

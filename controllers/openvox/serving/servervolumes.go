@@ -79,7 +79,7 @@ func (f serverFacts) volumes() (volumes []corev1.Volume, mounts []corev1.VolumeM
 	var followed []corev1.VolumeProjection // as it changes, since it is mounted as a folder
 	if f.server.Spec.CA {
 		policies := secretFile(layout.AutosignSecret(f.ca.Name), layout.PolicyFile, layout.PolicyFile)
-		policies.Secret.Optional = new(true) // while it is somebody else's, the hook signs nothing
+		policies.Secret.Optional = new(true) // while another owner has the Secret, the hook signs nothing
 		followed = append(followed, policies)
 		add("ca", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: layout.CAClaim(f.ca.Name)}}, false, layout.CAFolder)
 	} else {
@@ -96,7 +96,7 @@ func (f serverFacts) volumes() (volumes []corev1.Volume, mounts []corev1.VolumeM
 	}
 	if f.sendsReports() {
 		endpoints := secretFile(reportsSecret(f.config.Name), endpoints.ReportsKey, below(endpoints.ReportsFile))
-		endpoints.Secret.Optional = new(true) // it may come after the files that have it read
+		endpoints.Secret.Optional = new(true) // it may be created after the files that refer to it
 		followed = append(followed, endpoints, corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
 			LocalObjectReference: corev1.LocalObjectReference{Name: configMapName(f.config.Name)},
 			Items:                []corev1.KeyToPath{{Key: configfiles.ReportProcessorFile, Path: below(configfiles.ReportsFolder) + "/" + configfiles.ReportProcessorFile}},

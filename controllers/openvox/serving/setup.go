@@ -43,8 +43,8 @@ const formerManager = "manager"
 
 // Options are what the controllers of this package need.
 type Options struct {
-	// Cluster has OpenVox's kinds in its cache, and of Kinds those that are made here;
-	// Metadata has the metadata of all Secrets and ConfigMaps.
+	// Cluster caches OpenVox's kinds, and those objects of Kinds that this package creates.
+	// Metadata caches the metadata of all Secrets and ConfigMaps.
 	Cluster, Metadata cluster.Cluster
 	// AdmitConfig and the others are asked about the objects of their kinds.
 	AdmitConfig, AdmitServer, AdmitPool, AdmitDatabase, AdmitClassifier, AdmitProcessor builtin.Admitter
@@ -70,7 +70,7 @@ func serverKinds() []client.Object {
 	}
 }
 
-// databaseKinds are the kinds of which Databases consist, beside those that others have, too.
+// databaseKinds returns the kinds that only Databases consist of.
 func databaseKinds() []client.Object {
 	return []client.Object{&appsv1.StatefulSet{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}}
 }

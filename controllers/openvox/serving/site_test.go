@@ -12,7 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 )
 
-// site has the controllers of this package look at what it holds.
+// site runs the controllers of this package on its objects.
 type site struct{ *openvoxtest.Site }
 
 func newSite(t *testing.T, objects ...client.Object) *site {

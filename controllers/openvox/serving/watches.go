@@ -25,8 +25,8 @@ import (
 // watches say whom a change concerns, by the cache.
 type watches struct{ reader client.Reader }
 
-// serverSources are what Servers are made of, and what they have become. Where none runs, their
-// status says that, and no more.
+// serverSources returns the watches on the objects that Servers depend on and consist of. If in-
+// cluster servers are disabled, only their status is reported.
 func (w watches) serverSources(c, all cluster.Cluster, externalOnly bool) []source.Source {
 	list := []source.Source{object.Self(c, &v1alpha1.Server{}, pausing.Changed[*v1alpha1.Server]())}
 	if externalOnly {
@@ -49,7 +49,7 @@ func (w watches) serverSources(c, all cluster.Cluster, externalOnly bool) []sour
 		object.Mapped(c, &v1alpha1.Pool{}, func(ctx context.Context, pool *v1alpha1.Pool) []reconcile.Request {
 			return w.servers(ctx, pool.Namespace, func(s *v1alpha1.Server) bool { return slices.Contains(s.Spec.PoolRefs, pool.Name) })
 		}, object.Updates(func(_, _ *v1alpha1.Pool) bool { return false })), // whether it is there
-		// Those of others, and those that pairs are read from, of which this cache may know later.
+		// Secrets of other owners, and those with certificates, may reach this cache later.
 		object.Mapped(all, client.Object(object.MetadataOf(object.SecretKind)), w.serversOfSecret),
 		object.Mapped(c, client.Object(&corev1.Secret{}), w.serversOfSecret),
 		// One that goes may leave the CA to another.
@@ -65,8 +65,8 @@ func (w watches) serverSources(c, all cluster.Cluster, externalOnly bool) []sour
 	return list
 }
 
-// databaseSources are what Databases are made of, and what they have become. Where none runs,
-// their status says that, and no more.
+// databaseSources returns the watches on the objects that Databases depend on and consist of. If
+// in-cluster servers are disabled, only their status is reported.
 func (w watches) databaseSources(c, all cluster.Cluster, externalOnly bool) []source.Source {
 	list := []source.Source{object.Self(c, &v1alpha1.Database{}, pausing.Changed[*v1alpha1.Database]())}
 	if externalOnly {
@@ -81,7 +81,7 @@ func (w watches) databaseSources(c, all cluster.Cluster, externalOnly bool) []so
 		object.Mapped(c, &v1alpha1.Server{}, func(ctx context.Context, o *v1alpha1.Server) []reconcile.Request { return ofNamespace(ctx, o) }, predicate.TypedGenerationChangedPredicate[*v1alpha1.Server]{}),
 		object.Mapped(c, &v1alpha1.Certificate{}, func(ctx context.Context, o *v1alpha1.Certificate) []reconcile.Request { return ofNamespace(ctx, o) }),
 		object.Mapped(c, &v1alpha1.CertificateAuthority{}, func(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
-			return ofNamespace(ctx, ca) // whose status says which Certificate is its server's
+			return ofNamespace(ctx, ca) // its status names the Certificate of its server
 		}),
 		object.Mapped(all, client.Object(object.MetadataOf(object.SecretKind)), w.databasesOfSecret),
 		object.Mapped(c, client.Object(&corev1.Secret{}), w.databasesOfSecret),
@@ -94,8 +94,8 @@ func (w watches) databaseSources(c, all cluster.Cluster, externalOnly bool) []so
 	return list
 }
 
-// poolSources are what Pools are made of, and whom they reach. Where none is reached in the
-// cluster, their status says that, and no more.
+// poolSources returns the watches on the objects that Pools depend on, and on their Servers. If
+// in-cluster servers are disabled, only their status is reported.
 func (w watches) poolSources(c cluster.Cluster, externalOnly bool) []source.Source {
 	list := []source.Source{object.Self(c, &v1alpha1.Pool{}, pausing.Changed[*v1alpha1.Pool]())}
 	if externalOnly {
@@ -119,7 +119,8 @@ func (w watches) poolsIn(ctx context.Context, namespace *corev1.Namespace) []rec
 	return object.Requests(ctx, w.reader, &v1alpha1.PoolList{}, func(*v1alpha1.Pool) bool { return true }, client.InNamespace(namespace.Name))
 }
 
-// databasesOfSecret are those that name a Secret, and those whose pair or CA it is.
+// databasesOfSecret maps a Secret to the Databases that refer to it, or whose certificate or CA
+// it contains.
 func (w watches) databasesOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	ofCA := secret.GetLabels()[layout.CALabel] != ""
 	return object.Requests(ctx, w.reader, &v1alpha1.DatabaseList{}, func(d *v1alpha1.Database) bool {
@@ -149,7 +150,7 @@ func (w watches) serversWithVolume(ctx context.Context, ca *v1alpha1.Certificate
 	return append(own, w.serversOfConfigs(ctx, ca.Namespace, func(c v1alpha1.Config) bool { return names(c.Spec.Code) })...)
 }
 
-// serversOfClassifier are those that keep what it answers.
+// serversOfClassifier maps a NodeClassifier to the Servers that cache its answers.
 func (w watches) serversOfClassifier(ctx context.Context, classifier *v1alpha1.NodeClassifier) []reconcile.Request {
 	return w.serversOfConfigs(ctx, classifier.Namespace, func(c v1alpha1.Config) bool { return c.Spec.NodeClassifierRef == classifier.Name })
 }
@@ -165,7 +166,8 @@ func (w watches) serversOfConfigs(ctx context.Context, namespace string, concern
 	})
 }
 
-// serversOfSecret are those whose pair it is, and those of its CA.
+// serversOfSecret maps a Secret to the Servers whose certificate it contains, and those of its
+// CA.
 func (w watches) serversOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	requests := w.servers(ctx, secret.GetNamespace(), func(s *v1alpha1.Server) bool {
 		return layout.TLSSecret(s.Spec.CertificateRef) == secret.GetName() || slices.Contains(rules.SecretsOf(&s.Spec), secret.GetName())
@@ -225,7 +227,8 @@ func configOfProcessor(_ context.Context, p *v1alpha1.ReportProcessor) []reconci
 	return object.Request(p.Namespace, p.Spec.ConfigRef)
 }
 
-// configOfReportsSecret is the Config whose servers read a Secret, whoever has made it.
+// configOfReportsSecret maps a Secret, regardless of its owner, to the Config whose servers read
+// it.
 func configOfReportsSecret(_ context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
 	config, ok := strings.CutSuffix(secret.Name, reportsSecret(""))
 	if !ok {
