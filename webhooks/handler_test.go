@@ -296,7 +296,7 @@ func TestUnreadable(t *testing.T) {
 	}{
 		{"empty", "", 0, "cannot be read"},
 		{"no JSON", "hello", 0, "cannot be read"},
-		{"a list", "[]", 0, "not a JSON object"},
+		{"a list", "[]", 0, "must be an AdmissionReview"},
 		{"truncated before the uid", podRequest[:80], 0, "cannot be read"},
 		{"truncated behind the uid", podRequest[:len(podRequest)-20], 400, "cannot be read"},
 		{"another apiVersion", strings.Replace(podRequest, "k8s.io/v1", "k8s.io/v1beta1", 1), 400, "v1beta1"},

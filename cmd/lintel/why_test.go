@@ -35,7 +35,7 @@ func TestWhy(t *testing.T) {
 		"\n      warn       careful [a warn, a.rego:6, 001@",
 		"\n    d  001  changes the object\n      patch      add /metadata/labels/d = \"x\"\n",
 		"\n  could not be asked\n    c  001  its namespaceSelector needs the labels of namespace \"shop\"\n",
-		"\n    b  001  namespaces  namespace \"shop\" is none of team-*\n",
+		"\n    b  001  namespaces  namespace \"shop\" is not one of team-*\n",
 		"\n    e  001  kinds       Pod is not one of Service\n",
 	} {
 		require.Contains(t, found.stdout, want)

@@ -49,7 +49,7 @@ func TestSourceReadyIsWhatThisReplicaServes(t *testing.T) {
 			registry := prometheus.NewPedanticRegistry()
 			registry.MustRegister(sourceMetrics{sources, live})
 			require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP lintel_source_ready 1 where the latest revision of a source is Ready and this replica serves it, else 0.
+# HELP lintel_source_ready 1 if the latest revision of a source is Ready and this replica serves it, otherwise 0.
 # TYPE lintel_source_ready gauge
 lintel_source_ready{source="team"} `+c.want+`
 `), "lintel_source_ready"))

@@ -128,7 +128,7 @@ func TestSetupScriptTakesNoPaths(t *testing.T) {
 		command.Env = append(os.Environ(), "SETUP_PROGRAM=", "WORK_DIR="+folder, "CA_DIR="+folder, "CERTNAME="+certname, "DNS_ALT_NAMES=", "CA_TTL=1")
 		output, err := command.CombinedOutput()
 		require.Error(t, err, certname)
-		require.Contains(t, string(output), "is not a certname", certname)
+		require.Contains(t, string(output), "is no certname", certname)
 	}
 }
 
