@@ -14,7 +14,7 @@ func TestExpiry(t *testing.T) {
 		require.Equal(t, want, got, text)
 	}
 	for text, says := range map[string]string{
-		"30": "is not a duration such as 30d, 12h or 1h30m", "1.5h": "is not a duration", "d": "is no duration", "-1h": "is no duration",
+		"30": "is not a duration such as 30d, 12h or 1h30m", "1.5h": "is not a duration", "d": "is not a duration", "-1h": "is not a duration",
 		"106752d": "is longer than durations can be, 106751d", "99999999999999999999s": "is longer than durations can be", "106751d24h": "is longer than durations can be",
 	} {
 		_, err := OZSetupKeySpec{ExpiresIn: text}.Expiry()
