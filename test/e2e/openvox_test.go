@@ -222,7 +222,7 @@ func TestOpenVoxKinds(t *testing.T) {
 		{"NodeClassifier", `{"url":"foreman.example.com"}`, "spec.url: it is http or https with a host"},
 		{"NodeClassifier", `{"url":"https://a","request":{"body":"facts"}}`, "body is for method POST only"},
 		{"NodeClassifier", `{"url":"https://a","request":{"method":"PUT"}}`, "spec.request.method"},
-		{"NodeClassifier", `{"url":"https://a","request":{"path":"node"}}`, `spec.request.path: "node" is no path`},
+		{"NodeClassifier", `{"url":"https://a","request":{"path":"node"}}`, `spec.request.path: "node" is not a path`},
 		{"NodeClassifier", `{"url":"https://a","response":{"format":"xml"}}`, "spec.response.format"},
 		{"NodeClassifier", `{"url":"https://a","timeoutSeconds":0}`, "spec.timeoutSeconds"},
 		{"NodeClassifier", `{"url":"https://a","auth":{"mtls":true,"bearer":{"secretKeyRef":{"name":"a","key":"b"}}}}`, "give at most one of mtls, token, bearer and basic"},

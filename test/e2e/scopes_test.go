@@ -68,7 +68,7 @@ patch contains {"op": "add", "path": "/metadata/labels/owner", "value": "acme"} 
 		for name, c := range map[string]struct{ rego, want string }{
 			"namespaces of others":    {"# METADATA\n# custom:\n#   match: {namespaces: [" + base + "-*]}\npackage blue.base\n" + denies, `match.namespaces (` + base + `-*) matches "` + base},
 			"cluster-scoped kinds":    {"# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Namespace}]}\npackage blue.base\n" + denies, "Namespace is cluster-scoped"},
-			"a version":               {"# METADATA\n# custom:\n#   match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}]}\npackage blue.base\n" + denies, "leave version out"},
+			"a version":               {"# METADATA\n# custom:\n#   match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}]}\npackage blue.base\n" + denies, "remove version"},
 			"the enterprise's policy": {"package acme.base\n" + denies, "package acme.base has the path of policy acme.base of source tenants-acme"},
 			"an exemption":            {"package exemptions\nforbidden := true\ndeny contains \"x\"", "exemptions belong to the scope that owns the rule"},
 			"the enterprise's label":  {"package blue.base\npatch contains {\"op\": \"replace\", \"path\": \"/metadata/labels/owner\", \"value\": \"blue\"}", "which policy acme.base of source tenants-acme sets (policy.rego:7)"},
