@@ -303,10 +303,14 @@ func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Conte
 		if err != nil {
 			return nil, err
 		}
-		a := decided(decider.Validate(ctx, review, options), decider.Digest())
+		decision := decider.Validate(ctx, review, options)
 		if err := pacedBy(ctx).err(ctx); err != nil {
-			return nil, err
+			decision.Denials = slices.DeleteFunc(decision.Denials, func(f engine.Finding) bool { return f.Error })
+			if len(decision.Denials) == 0 {
+				return nil, err
+			}
 		}
+		a := decided(decision, decider.Digest())
 		if !a.allowed() && options.Scopes != nil && decider.Tenant(review) != "" {
 			a.denialTexts = allDenials(ctx, decider, review, options, a.denialTexts)
 		}

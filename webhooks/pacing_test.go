@@ -161,11 +161,12 @@ type tenantOf struct{ decisions }
 
 func (tenantOf) Tenant(*admission.Review) string { return "team shop" }
 
-// TestWhoWaitsInVainIsToldToRetry: a policy that had no turn before the request's deadline is no
-// denial, and neither is what the policy says that was cut off.
-func TestWhoWaitsInVainIsToldToRetry(t *testing.T) {
+// TestMissedTurnsAreNoDenials: a policy without a turn before the request's deadline is not a
+// denial, nor is the error of a policy that the deadline ended.
+func TestMissedTurnsAreNoDenials(t *testing.T) {
 	t.Parallel()
 	var f fixture
+	var denied []engine.Finding
 	waits := func(ctx context.Context, options engine.Options) {
 		if options.Pacer.Wait(ctx, time.Now()); ctx.Err() == nil {
 			time.Sleep(paceAfter)
@@ -176,7 +177,9 @@ func TestWhoWaitsInVainIsToldToRetry(t *testing.T) {
 	f = newFixture(t, tenantOf{decisions{
 		validate: func(ctx context.Context, _ *admission.Review, options engine.Options) *engine.Decision {
 			waits(ctx, options)
-			return &engine.Decision{Denials: []engine.Finding{finding("the request's own deadline passed")}}
+			cut := finding("the request's own deadline passed")
+			cut.Error = true
+			return &engine.Decision{Denials: append([]engine.Finding{cut}, denied...)}
 		},
 		mutate: func(ctx context.Context, _ *admission.Review, options engine.Options) *engine.Mutation {
 			waits(ctx, options)
@@ -184,15 +187,23 @@ func TestWhoWaitsInVainIsToldToRetry(t *testing.T) {
 		},
 	}}, nil)
 	f.pacing.free = 0 // other reviews have all turns
-	for _, path := range []string{"/validate/fail", "/validate/ignore", "/mutate/fail"} {
-		t.Run(path, func(t *testing.T) {
-			t.Parallel()
-			response := f.ask(t, path+"?timeout=1s", podRequest)
-			require.False(t, response.Allowed)
-			require.EqualValues(t, http.StatusTooManyRequests, response.Result.Code)
-			require.EqualValues(t, 1, response.Result.Details.RetryAfterSeconds)
-			require.Contains(t, response.Result.Message, "wait for those of other reviews; retry")
-			require.NotContains(t, response.Result.Message, "deadline")
-		})
-	}
+	t.Run("no verdict", func(t *testing.T) {
+		for _, path := range []string{"/validate/fail", "/validate/ignore", "/mutate/fail"} {
+			t.Run(path, func(t *testing.T) {
+				t.Parallel()
+				response := f.ask(t, path+"?timeout=1s", podRequest)
+				require.False(t, response.Allowed)
+				require.EqualValues(t, http.StatusTooManyRequests, response.Result.Code)
+				require.EqualValues(t, 1, response.Result.Details.RetryAfterSeconds)
+				require.Contains(t, response.Result.Message, "wait for those of other reviews; retry")
+				require.NotContains(t, response.Result.Message, "deadline")
+			})
+		}
+	})
+	// A broader policy was evaluated first, and its denial is a verdict.
+	denied = []engine.Finding{finding("forbidden by the enterprise")}
+	response := f.ask(t, "/validate/fail?timeout=1s", podRequest)
+	require.EqualValues(t, http.StatusForbidden, response.Result.Code)
+	require.Contains(t, response.Result.Message, "forbidden by the enterprise")
+	require.NotContains(t, response.Result.Message, "deadline")
 }

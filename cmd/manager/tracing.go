@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -25,7 +26,7 @@ const tracingShutdownTimeout = 5 * time.Second
 // tracingEnabled reports whether the environment enables traces, by the variables of
 // OpenTelemetry's specification. The error names a setting that is not supported.
 func tracingEnabled(getenv func(string) string) (bool, error) {
-	if getenv("OTEL_SDK_DISABLED") == "true" {
+	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") {
 		return false, nil
 	}
 	switch exporter := getenv("OTEL_TRACES_EXPORTER"); exporter {

@@ -32,7 +32,7 @@ func TestTracingEnabled(t *testing.T) {
 		"traces' endpoint": {env: map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c:4318/v1/traces"}, enabled: true},
 		"exporter":         {env: map[string]string{"OTEL_TRACES_EXPORTER": "otlp"}, enabled: true},
 		"exporter none":    {env: map[string]string{"OTEL_TRACES_EXPORTER": "none", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}},
-		"SDK disabled":     {env: map[string]string{"OTEL_SDK_DISABLED": "true", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}},
+		"SDK disabled":     {env: map[string]string{"OTEL_SDK_DISABLED": "TRUE", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}},
 		"unknown exporter": {env: map[string]string{"OTEL_TRACES_EXPORTER": "zipkin"}, wrong: `OTEL_TRACES_EXPORTER: Unsupported value "zipkin": supported values: otlp, none`},
 	} {
 		t.Run(name, func(t *testing.T) {

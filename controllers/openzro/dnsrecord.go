@@ -2,7 +2,6 @@ package openzro
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"strings"
 
@@ -26,7 +25,7 @@ func (n *networkResources) withdrawRecord(ctx context.Context, t *task[*v1.OZNet
 	}
 	err := n.grants.mayUseZone(ctx, t, peer.Namespace, domainOf(peer))
 	if isProblem(err) {
-		return errors.Join(n.removeRecord(ctx, t), err)
+		return firstOf(n.removeRecord(ctx, t), err)
 	}
 	return err
 }

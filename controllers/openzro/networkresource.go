@@ -28,14 +28,14 @@ func (n *networkResources) keep(ctx context.Context, t *task[*v1.OZNetworkResour
 	peer, err := n.peer(ctx, t.object, t.next.Status.Account)
 	if err != nil {
 		if refused, is := errors.AsType[*problem](err); is && refused.reason == v1.ReasonNotGranted {
-			return errors.Join(n.withdraw(ctx, t), err)
+			return firstOf(n.withdraw(ctx, t), err)
 		}
 		return err
 	}
 	network := peer.Status.NetworkID
 	address, err := n.address(ctx, t.object)
 	if isProblem(err) { // the former address may be another Service's by now
-		return errors.Join(n.withdraw(ctx, t), err)
+		return firstOf(n.withdraw(ctx, t), err)
 	}
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (n *networkResources) keep(ctx context.Context, t *task[*v1.OZNetworkResour
 	}
 	if unknown != nil {
 		if held, err := narrowResource(ctx, t, &wanted); err != nil || !held {
-			return errors.Join(err, unknown)
+			return firstOf(err, unknown)
 		}
 	}
 	held, err := holdResource(ctx, t, wanted)

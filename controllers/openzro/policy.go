@@ -2,7 +2,6 @@ package openzro
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -127,7 +126,7 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 	}
 	ids, err := p.groupIDs(ctx, t.Tenant, t.by, slices.Concat(r.sources, r.destinations))
 	if isProblem(err) {
-		return errors.Join(p.narrow(ctx, t, r, ids), err)
+		return firstOf(p.narrow(ctx, t, r, ids), err)
 	}
 	if err != nil {
 		return err

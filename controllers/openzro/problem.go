@@ -74,6 +74,17 @@ func stalled(reason, format string, arguments ...any) *problem {
 	return &problem{reason: reason, message: fmt.Sprintf(format, arguments...), stalled: true, again: refusedPause}
 }
 
+// firstOf returns the first error. A failed withdrawal comes before the problem that made it
+// necessary: joined with a problem, it would be reported and retried as the problem.
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // problemOf converts an error of the server, with some credentials, to a problem of an object:
 // nil for other errors.
 func problemOf(err error, by credentials) *problem {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,7 +36,7 @@ func (r *resources) keep(ctx context.Context, t *task[*v1.OZResource]) error {
 	}
 	if unknown != nil {
 		if held, err := narrowResource(ctx, t, &wanted); err != nil || !held {
-			return errors.Join(err, unknown)
+			return firstOf(err, unknown)
 		}
 	}
 	held, err := holdResource(ctx, t, wanted)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/origin"
 )
@@ -215,14 +216,16 @@ func (s *statusWriter) served(what, reason string) {
 			message += "; " + s.missing.Error()
 		}
 		s.set(v1alpha1.ConditionReady, false, ReasonProgressing, message)
-	case s.verdict != nil && s.verdict.OutsideScope:
-		s.set(v1alpha1.ConditionReady, false, s.verdict.Reason, "where a scope above has no namespaces, these policies bind nothing: "+s.verdict.Message)
 	case s.unregistered != "" && s.lost:
 		s.set(v1alpha1.ConditionReady, false, ReasonNotRegistered, s.unregistered)
 	case s.unregistered != "":
 		s.set(v1alpha1.ConditionReady, false, ReasonProgressing, s.unregistered)
 	case s.notCalled != "":
 		s.set(v1alpha1.ConditionReady, false, ReasonNotCalled, s.notCalled)
+	case s.verdict != nil && s.verdict.Reason == scope.ReasonPackageConflict:
+		s.set(v1alpha1.ConditionReady, false, s.verdict.Reason, "this revision stays in force, and a new one is refused: "+s.verdict.Message)
+	case s.verdict != nil && s.verdict.OutsideScope:
+		s.set(v1alpha1.ConditionReady, false, s.verdict.Reason, "where a scope above has no namespaces, these policies bind nothing: "+s.verdict.Message)
 	default:
 		message := fmt.Sprintf("%s, served by %d of %d replicas", what, serving, len(s.replicas))
 		if left := s.object.Annotations[v1alpha1.NotEnforcedAnnotation]; left != "" {

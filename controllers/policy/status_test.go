@@ -17,6 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/origin"
 )
@@ -53,6 +54,8 @@ func TestStatus(t *testing.T) {
 		}
 		return out
 	}
+	conflict := verdict
+	conflict.Reason, conflict.Message, conflict.OutsideScope = scope.ReasonPackageConflict, "source z has it", true
 	for name, c := range map[string]struct {
 		facts  facts
 		ready  metav1.ConditionStatus
@@ -65,6 +68,8 @@ func TestStatus(t *testing.T) {
 		"not registered yet":       {facts{verdict: &verdict, replicas: serves(digest), unregistered: "soon"}, metav1.ConditionFalse, ReasonProgressing, digest},
 		"registered no longer":     {facts{verdict: &verdict, replicas: serves(digest), unregistered: "deleted", lost: true}, metav1.ConditionFalse, ReasonNotRegistered, digest},
 		"not called":               {facts{verdict: &verdict, replicas: serves(digest), notCalled: "no answer"}, metav1.ConditionFalse, ReasonNotCalled, digest},
+		"another source's package": {facts{verdict: &conflict, replicas: serves(digest)}, metav1.ConditionFalse, scope.ReasonPackageConflict, digest},
+		"conflict, not called":     {facts{verdict: &conflict, replicas: serves(digest), notCalled: "no answer"}, metav1.ConditionFalse, ReasonNotCalled, digest},
 		"the artifact is not kept": {facts{verdict: &verdict, stored: errors.New("forbidden")}, metav1.ConditionFalse, ReasonArtifactFailed, ""},
 		"requires may not be read": {facts{verdict: &verdict, unmet: &unmet{ReasonRequiresForbidden, "kubectl"}}, metav1.ConditionFalse, ReasonRequiresForbidden, ""},
 		"refused":                  {facts{verdict: &source.Verdict{Reason: source.ReasonCompileFailed, Message: "bad"}}, metav1.ConditionFalse, source.ReasonCompileFailed, ""},
@@ -75,6 +80,7 @@ func TestStatus(t *testing.T) {
 			ready := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
 			require.Equal(t, c.ready, ready.Status)
 			require.Equal(t, c.reason, ready.Reason)
+			require.NotContains(t, ready.Message, "bind nothing")
 			require.Equal(t, int64(3), ready.ObservedGeneration)
 			require.Equal(t, c.digest, next.Digest)
 			require.Equal(t, int64(3), next.ObservedGeneration)

@@ -27,12 +27,19 @@ const (
 	yamlUnits = 2
 )
 
+// yamlMarks separate the values of a text of YAML: all line breaks that the library knows, and
+// the indicators with the space or tab that must follow them.
+var yamlMarks = []string{
+	"\n", "\r", "\u0085", "\u2028", "\u2029", ",", "{", "[", "- ", ": ", "? ", "-\t", ":\t", "?\t",
+}
+
 // marked bounds the values that a text of YAML may have.
 func marked(operands []*ast.Term) (int, error) {
 	text, marks := textAt(operands, 0), 0
-	for _, mark := range []string{"\n", ",", "{", "[", "- ", ": ", "? "} {
+	for _, mark := range yamlMarks {
 		marks += strings.Count(text, mark)
 	}
+	marks -= strings.Count(text, "\r\n") // one break
 	if marks > maxYAMLMarks {
 		return 0, exceeds("a text of YAML has %d lines, commas, brackets, colons and dashes; the limit is %d", marks, maxYAMLMarks)
 	}
@@ -57,7 +64,7 @@ func keyed(operands []*ast.Term) (int, error) {
 	for decoder := yaml.NewDecoder(strings.NewReader(textAt(operands, 0))); ; {
 		var document yaml.Node
 		if err := decoder.Decode(&document); err != nil {
-			break // the function says what is wrong
+			break // the function reports the error
 		}
 		visit(&document, 0)
 	}

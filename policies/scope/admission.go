@@ -82,7 +82,10 @@ func CheckScope(scope hierarchy.Scope, others []hierarchy.Scope) []Violation {
 // Check says whether a compiled source keeps within its scope, beside the others that
 // are live. Only the candidate is judged: a broader scope is never refused for what
 // narrower ones have.
-func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *admission.Resources) []Violation {
+//
+// before is the live set of the candidate's source, or nil. A package belongs to the source that
+// has it live; if two have, to the older one.
+func Check(candidate, before *engine.PolicySet, others []*engine.PolicySet, resources *admission.Resources) []Violation {
 	scopes := make([]hierarchy.Scope, len(others))
 	for i, other := range others {
 		scopes[i] = other.Source().Scope
@@ -105,7 +108,7 @@ func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *a
 		key := other.Source().Scope.Key()
 		switch {
 		case key == c.scope.Key():
-			out = append(out, sameScope(candidate, other)...)
+			out = append(out, sameScope(candidate, before, other)...)
 		case slices.Contains(above, key):
 			out = append(out, c.redeclares(other)...)
 			out = append(out, c.exempts(other)...)
@@ -191,28 +194,31 @@ func (c *candidateCheck) grants(policy engine.PolicyInfo) []Violation {
 	return out
 }
 
-// CheckPackages says whether a source has packages of its own, beside the others that are
-// live: of two sources of one scope, the older one may have a package.
-func CheckPackages(candidate *engine.PolicySet, others []*engine.PolicySet) (out []Violation) {
+// CheckPackages checks that no package of a live source belongs to an older live source of the
+// same scope.
+func CheckPackages(live *engine.PolicySet, others []*engine.PolicySet) (out []Violation) {
 	for _, other := range others {
-		if other.Source().Scope.Key() == candidate.Source().Scope.Key() {
-			out = append(out, sameScope(candidate, other)...)
+		if other.Source().Scope.Key() == live.Source().Scope.Key() {
+			out = append(out, sameScope(live, live, other)...)
 		}
 	}
 	return out
 }
 
-// sameScope is about two sources of one scope that claim one package.
-func sameScope(candidate, other *engine.PolicySet) []Violation {
-	if candidate.Source().OlderThan(other.Source()) {
-		return nil
+// sameScope finds the packages of a candidate that belong to another source of its scope.
+func sameScope(candidate, before, other *engine.PolicySet) []Violation {
+	kept := map[string]bool{}
+	if before != nil && candidate.Source().OlderThan(other.Source()) {
+		for _, policy := range before.Describe() {
+			kept[policy.Package] = true
+		}
 	}
 	var out []Violation
 	for _, mine := range candidate.Describe() {
 		for _, theirs := range other.Describe() {
-			if mine.Package == theirs.Package {
+			if mine.Package == theirs.Package && !kept[mine.Package] {
 				out = append(out, Violation{ReasonPackageConflict, mine.Location.Errorf(
-					"source %s has a policy %s, too (%s): a message could not tell them apart, and the older source keeps it; rename the package", other.Name(), theirs.Package, theirs.Location)})
+					"source %s has a policy %s, too (%s): messages could not distinguish them, and that source keeps the package; rename the package", other.Name(), theirs.Package, theirs.Location)})
 			}
 		}
 	}

@@ -182,7 +182,7 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 				source(t, "retail", org, "package retail.base\nwarn contains \"x\""),
 				source(t, "other-team", hierarchy.Scope{Level: hierarchy.Team, Name: "bank", Namespaces: []string{"bank"}}, denies),
 			}
-			violations := Check(source(t, "shop", c.scope, c.candidate...), others, admission.BuiltinResources())
+			violations := Check(source(t, "shop", c.scope, c.candidate...), nil, others, admission.BuiltinResources())
 			if c.reason == "" {
 				require.Empty(t, violations)
 				return
@@ -196,14 +196,15 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 
 func TestTwoSourcesOfOneScopeHaveTheirOwnPackages(t *testing.T) {
 	others := []*engine.PolicySet{source(t, "first", hierarchy.Scope{}, denies)}
-	violations := Check(source(t, "second", hierarchy.Scope{}, denies), others, admission.BuiltinResources())
+	violations := Check(source(t, "second", hierarchy.Scope{}, denies), nil, others, admission.BuiltinResources())
 	require.Len(t, violations, 1)
 	require.Equal(t, ReasonPackageConflict, violations[0].Reason)
 	require.Contains(t, violations[0].Error(), "policy.rego:1: source first has a policy team.labels, too (policy.rego:1)")
-	require.Empty(t, Check(source(t, "second", hierarchy.Scope{}, "package other\ndeny contains \"no\""), others, admission.BuiltinResources()))
+	require.Empty(t, Check(source(t, "second", hierarchy.Scope{}, "package other\ndeny contains \"no\""), nil, others, admission.BuiltinResources()))
 }
 
-// TestTheOlderSourceKeepsAPackage, whichever is judged first.
+// TestTheOlderSourceKeepsAPackage that two live sources have. A source that is not live, or has
+// no such package live, cannot claim the package of a younger one.
 func TestTheOlderSourceKeepsAPackage(t *testing.T) {
 	at := func(name string, created int64) *engine.PolicySet {
 		set, err := engine.Compile(definition.Source{Name: name, Files: map[string]string{"policy.rego": denies}, Created: time.Unix(created, 0)})
@@ -216,9 +217,10 @@ func TestTheOlderSourceKeepsAPackage(t *testing.T) {
 		{at("b", 1), at("a", 2)}, {at("a", 1), at("b", 1)}, {at("b", 1), unstored},
 	} {
 		require.Empty(t, CheckPackages(c.older, []*engine.PolicySet{c.younger}))
-		require.Empty(t, Check(c.older, []*engine.PolicySet{c.younger}, admission.BuiltinResources()))
+		require.Empty(t, Check(c.older, c.older, []*engine.PolicySet{c.younger}, admission.BuiltinResources()), "both are live")
+		require.Len(t, Check(c.older, nil, []*engine.PolicySet{c.younger}, admission.BuiltinResources()), 1, "the younger one is live")
 		require.Len(t, CheckPackages(c.younger, []*engine.PolicySet{c.older}), 1)
-		require.Len(t, Check(c.younger, []*engine.PolicySet{c.older}, admission.BuiltinResources()), 1)
+		require.Len(t, Check(c.younger, c.younger, []*engine.PolicySet{c.older}, admission.BuiltinResources()), 1)
 	}
 	other := source(t, "other", hierarchy.Scope{Level: hierarchy.Team, Name: "bank", Namespaces: []string{"bank"}}, denies)
 	require.Empty(t, CheckPackages(at("b", 2), []*engine.PolicySet{other}), "another scope")
@@ -233,6 +235,6 @@ func TestTheEnterpriseHasNoParent(t *testing.T) {
 func TestABroaderScopeIsNotJudgedByNarrowerOnes(t *testing.T) {
 	child := source(t, "child", hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Namespaces: []string{"shop"}}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"y\"}")
 	parent := source(t, "parent", hierarchy.Scope{}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"z\"}")
-	require.Empty(t, Check(parent, []*engine.PolicySet{child}, admission.BuiltinResources()))
-	require.NotEmpty(t, Check(child, []*engine.PolicySet{parent}, admission.BuiltinResources()))
+	require.Empty(t, Check(parent, nil, []*engine.PolicySet{child}, admission.BuiltinResources()))
+	require.NotEmpty(t, Check(child, nil, []*engine.PolicySet{parent}, admission.BuiltinResources()))
 }

@@ -67,9 +67,10 @@ type Gate struct {
 // does not check whether the required kinds may be read, because the permission may be granted
 // after the source is created. An error means that there is no verdict.
 func (g Gate) Judge(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
-	if set, ok := live.Get(candidate.Name); ok && set.CompiledFrom(candidate) {
-		verdict := g.judgeLive(set, candidate, live)
-		verdict.Warnings = warnings(set, live.Resources())
+	before, isLive := live.Get(candidate.Name)
+	if isLive && before.CompiledFrom(candidate) {
+		verdict := g.judgeLive(before, candidate, live)
+		verdict.Warnings = warnings(before, live.Resources())
 		return verdict, nil
 	}
 	set, err := g.Compile(ctx, candidate)
@@ -82,7 +83,7 @@ func (g Gate) Judge(ctx context.Context, candidate definition.Source, live *engi
 			Message: "no package has a rule deny, warn, patch or defaults, and there is no constraint: nothing would ever be asked",
 		}, nil
 	}
-	if violations := scope.Check(set, others(live, candidate.Name), live.Resources()); len(violations) > 0 {
+	if violations := scope.Check(set, before, others(live, candidate.Name), live.Resources()); len(violations) > 0 {
 		return beyondScope(violations), nil
 	}
 	next := live.With(set)

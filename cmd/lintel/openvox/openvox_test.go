@@ -238,7 +238,7 @@ func caPod(name, replicaSet string) *corev1.Pod {
 	}
 }
 
-// TestPodOfTheCA: ports are forwarded to the newest Pod of the CA's Server, and not to others with
+// TestPodOfTheCA: ports are forwarded to the oldest ready Pod of the CA's Server, and not to others with
 // its labels.
 func TestPodOfTheCA(t *testing.T) {
 	pods := "/api/v1/namespaces/puppet/pods"
@@ -248,13 +248,13 @@ func TestPodOfTheCA(t *testing.T) {
 	newer.CreationTimestamp, planted.CreationTimestamp = metav1.Unix(20, 0), metav1.Unix(30, 0)
 	older.CreationTimestamp = metav1.Unix(10, 0)
 	for name, change := range map[string]func(*apiServer){
-		"newer": func(api *apiServer) { api.objects[pods] = list("PodList", planted, bare, older, newer) },
+		"older": func(api *apiServer) { api.objects[pods] = list("PodList", planted, bare, newer, older) },
 		"a-planted": func(api *apiServer) {
 			api.objects[pods] = list("PodList", planted)
 			api.forbidden[base+"servers"] = true
 		},
 		"belongs to no Server": func(api *apiServer) { api.objects[pods] = list("PodList", planted, bare) },
-		"older":                func(api *apiServer) { api.objects[pods] = list("PodList", older, deleted(newer)) },
+		"newer":                func(api *apiServer) { api.objects[pods] = list("PodList", deleted(older), newer) },
 	} {
 		_, api := site(t)
 		change(api)

@@ -289,7 +289,7 @@ func (s *session) forward(ctx context.Context, config *rest.Config, server *pupp
 }
 
 // pod is the Pod of the CA's server: a ready one that belongs to a Server of the CA, and of several
-// the newest. Labels alone do not tell, because any user who creates Pods sets them.
+// the oldest. Labels are not sufficient: any user who creates Pods can set them.
 func (s *session) pod(ctx context.Context) (client.ObjectKey, error) {
 	var list corev1.PodList
 	labels := client.MatchingLabels{layout.CALabel: s.ca.Name, layout.CAServerLabel: "true"}
@@ -318,8 +318,9 @@ func (s *session) pod(ctx context.Context) (client.ObjectKey, error) {
 		return client.ObjectKey{}, fmt.Errorf("the server of CertificateAuthority %s does not run: %s (kubectl get pods -n %s -l %s=%s,%s=true)",
 			s.ca.Name, state, s.ca.Namespace, layout.CALabel, s.ca.Name, layout.CAServerLabel)
 	}
-	newest := slices.MaxFunc(ready, func(a, b *corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-	return client.ObjectKeyFromObject(newest), nil
+	// A forged Pod with such an owner is younger than the server's, and is soon collected.
+	oldest := slices.MinFunc(ready, func(a, b *corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	return client.ObjectKeyFromObject(oldest), nil
 }
 
 // servers are the names of the Servers that run the CA.

@@ -36,7 +36,7 @@ func sourceProofs(read []sources.Source) ([]sourceProof, error) {
 	for i, set := range sets {
 		proofs = append(proofs, sourceProof{
 			set.Source().Name, set.Source().Scope.Key().String(),
-			scope.Check(set, slices.Concat(sets[:i], sets[i+1:]), resources),
+			scope.Check(set, nil, slices.Concat(sets[:i], sets[i+1:]), resources),
 		})
 	}
 	return proofs, nil

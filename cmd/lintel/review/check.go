@@ -140,7 +140,7 @@ func check(cmd *cobra.Command, o options) error {
 	if err != nil {
 		return err
 	}
-	if len(o.policies) == 0 && !slices.ContainsFunc(objects, hasRules) {
+	if len(o.policies) == 0 && !slices.ContainsFunc(objects, hasRules) && !slices.ContainsFunc(objects, isSigningRequest) {
 		return errors.New("no policies: give a folder, a .rego file or a PolicySource with -p")
 	}
 	c, err := newOfflineChecker(o, objects, sources.CompileAll)
@@ -164,6 +164,9 @@ func (c *checker) decide(ctx context.Context, a arrival) (outcome, error) {
 	}
 	out, err := decide(ctx, c.snapshot, a.object, review, c.optionsFor(a), c.validator(ctx, a))
 	out.as = a.as
+	if isSigningRequest(a.object) {
+		own.cannotSay("the SigningPolicies of a CertificateAuthority are evaluated in the cluster only")
+	}
 	out.join(own)
 	return out, err
 }

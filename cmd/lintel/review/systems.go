@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -57,6 +59,27 @@ func systemOf(o manifests.Object) (systems.System, bool) {
 func hasRules(o manifests.Object) bool {
 	_, ok := systemOf(o)
 	return ok
+}
+
+// isSigningRequest reports whether an object requests a certificate from a CertificateAuthority
+// of OpenVox. The rules for it need SigningPolicies with the values of Secrets, which are not
+// available here.
+func isSigningRequest(o manifests.Object) bool {
+	field := func(path ...string) string {
+		request, err := typed[unstructured.Unstructured](o)
+		if err != nil {
+			return "" // reported where the object is reviewed
+		}
+		value, _, _ := unstructured.NestedString(request.Object, path...)
+		return value
+	}
+	switch o.Kind.GroupKind() {
+	case schema.GroupKind{Group: "certificates.k8s.io", Kind: "CertificateSigningRequest"}:
+		return strings.HasPrefix(field("spec", "signerName"), openvox.SignerPrefix)
+	case schema.GroupKind{Group: "cert-manager.io", Kind: "CertificateRequest"}:
+		return field("spec", "issuerRef", "group") == openvoxv1alpha1.GroupName
+	}
+	return false
 }
 
 // reviewBySystem reviews an object by the rules of its system.

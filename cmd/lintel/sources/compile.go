@@ -118,7 +118,7 @@ func Notes(sources []Source, sets []*engine.PolicySet, snapshot *engine.Snapshot
 			out = append(out, sources[i].unchecked)
 		}
 		others := slices.Concat(sets[:i], sets[i+1:])
-		for _, violation := range scope.Check(set, others, snapshot.Resources()) {
+		for _, violation := range scope.Check(set, nil, others, snapshot.Resources()) {
 			out = append(out, fmt.Sprintf("a cluster would refuse %s: %v", sources[i].Origin, violation))
 		}
 		for _, mistake := range sources[i].InFolder(source.Mistakes(set, snapshot.Resources())) {

@@ -37,10 +37,10 @@ func TestPodTemplatesStay(t *testing.T) {
 		template corev1.PodTemplateSpec
 		digest   string
 	}{
-		"the CA's server":          {podOf(t, factsOf(openvoxtest.MakeCAServer())), "5a854887d5d578b3"},
+		"the CA's server":          {podOf(t, factsOf(openvoxtest.MakeCAServer())), "5e54ae76e33c4b58"},
 		"a server of catalogs":     {podOf(t, factsOf(openvoxtest.MakeServer("catalogs"))), "9c83a7c522c27512"},
 		"code in an image":         {podOf(t, factsOf(code)), "6776abae1e006b28"},
-		"all that a Config has":    {podOf(t, whole), "ce11adfb9b7a504d"},
+		"all that a Config has":    {podOf(t, whole), "f39b11b84a9dcf71"},
 		"a Database":               {db.statefulSet().Spec.Template, "e86f21cf4af1db2c"},
 		"a Database with a volume": {stored.statefulSet().Spec.Template, "7bddf41ad9a150d2"},
 	} {

@@ -190,8 +190,8 @@ const poolPatience = 10 * time.Second
 // awaitPools waits for Pools that are applied together with a Server, and after it: one whose host
 // name the certificate gets would replace the Pods again.
 func (r *ServerReconciler) awaitPools(ctx context.Context, server *v1alpha1.Server) error {
-	left := poolPatience - r.now().Sub(lastWritten(server))
-	if left <= 0 {
+	age := r.now().Sub(lastWritten(server))
+	if age < 0 || age >= poolPatience { // the clock of the API server may be ahead
 		return nil
 	}
 	missing, err := r.missingPools(ctx, server)
@@ -206,7 +206,7 @@ func (r *ServerReconciler) awaitPools(ctx context.Context, server *v1alpha1.Serv
 	if missing = slices.DeleteFunc(missing, labelled); len(missing) == 0 {
 		return nil
 	}
-	return &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForPool, wait: left, message: fmt.Sprintf(
+	return &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForPool, wait: poolPatience - age, message: fmt.Sprintf(
 		"spec.poolRefs: there is no Pool %s; the servers are started or changed without it after %s", strings.Join(missing, ", "), poolPatience)}
 }
 

@@ -124,7 +124,7 @@ func followCRL(image string, pull corev1.PullPolicy, security *corev1.SecurityCo
 // another, if runAsUser changed, or if the volume was restored in another namespace.
 const ownScript = `set -u
 refuse() {
-  echo "user $(id -u) cannot replace $1, which belongs to another user: set the same spec.securityContext.fsGroup in the CertificateAuthority and in the Server of the CA" >&2
+  echo "user $(id -u) cannot replace $1: if it belongs to another user, set the same spec.securityContext.fsGroup in the CertificateAuthority and in the Server of the CA; otherwise check the space and the mode of the volume" >&2
   exit 1
 }
 own() {
@@ -134,6 +134,7 @@ own() {
   for file in "$1"/* "$1"/.[!.]*; do
     case "$file" in
       *.lintel-owner) rm -f "$file"; continue ;;
+      */.snapshot | */lost+found) continue ;; # of the file system, not of the CA
     esac
     if [ -L "$file" ]; then
       continue
@@ -153,7 +154,7 @@ func ownFiles(image string, pull corev1.PullPolicy, security *corev1.SecurityCon
 		Name: ownerContainer, Image: image, ImagePullPolicy: pull, Command: []string{"/bin/sh", "-c", ownScript},
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("5m"), corev1.ResourceMemory: resource.MustParse("8Mi")},
-			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")},
+			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")},
 		},
 		VolumeMounts:             []corev1.VolumeMount{{Name: "ca", MountPath: layout.CAFolder}},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,

@@ -46,6 +46,9 @@ func TestOwnFiles(t *testing.T) {
 			require.NoError(t, os.Chmod(own, mode))
 		}
 	}
+	for _, dir := range []string{"lost+found", ".snapshot"} { // of the file system
+		require.NoError(t, os.Mkdir(filepath.Join(folder, dir), 0o700))
+	}
 	for range 2 {
 		out, err := run()
 		require.NoError(t, err, out)
@@ -64,5 +67,5 @@ func TestOwnFiles(t *testing.T) {
 	require.NoError(t, os.Chmod(filepath.Join(folder, "signed"), 0o700)) //nolint:gosec // a folder
 	out, err := run()
 	require.Error(t, err)
-	require.Contains(t, out, fmt.Sprintf("user %d cannot replace %s/signed, which belongs to another user: set the same spec.securityContext.fsGroup", user, folder))
+	require.Contains(t, out, fmt.Sprintf("user %d cannot replace %s/signed: if it belongs to another user, set the same spec.securityContext.fsGroup", user, folder))
 }

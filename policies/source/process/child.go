@@ -82,7 +82,7 @@ func (c Child) Converse(ctx context.Context, conversation func(context.Context, 
 	if err := command.Start(); err != nil {
 		return err
 	}
-	output := &io.LimitedReader{R: stdout, N: c.OutputBytes}
+	output := &io.LimitedReader{R: stdout, N: c.OutputBytes + 1}
 	err := conversation(bounded, json.NewEncoder(stdin), json.NewDecoder(output))
 	if output.N <= 0 {
 		cancel() // the child may wait for a reader
@@ -118,7 +118,7 @@ func cpuTime(command *exec.Cmd) time.Duration {
 // outOfMemory reports whether the system refused memory to a process, by the messages of
 // the Go runtime and of the race detector.
 func outOfMemory(stderr []byte) bool {
-	return bytes.Contains(stderr, []byte("out of memory")) || bytes.Contains(stderr, []byte("failed to allocate"))
+	return bytes.Contains(stderr, []byte("out of memory")) || bytes.Contains(stderr, []byte("failed to allocate")) || bytes.Contains(stderr, []byte("cannot allocate memory"))
 }
 
 // head stores the first bytes that are written to it.

@@ -2,6 +2,7 @@ package process
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"syscall"
@@ -14,6 +15,9 @@ func limitMemory(bytes int64) {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	// The heap doubles as it grows, and the runtime reserves more than it uses.
 	const reserve = 256 << 20
+	if bytes > math.MaxInt64/4 { // no GOMEMLIMIT
+		return
+	}
 	limit := uint64(dataBytes() + 2*bytes + reserve)
 	_ = syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: limit, Max: limit})
 }
