@@ -200,7 +200,7 @@ func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, mo
 			why = fmt.Sprintf("%s: %v", p.Name, err)
 		}
 	}
-	problem := newProblem(ctx)
+	problem := newProblem(ctx, c.bounds)
 	problem.assert(violation)
 	pool := constants(append([]*sidecar.Policy{c.child}, c.definers...))
 	exact := true

@@ -271,6 +271,9 @@ func TestProvedHoldsOnEveryInput(t *testing.T) {
 				continue
 			}
 			c := newComparison(decision, child, parents)
+			if g.IntN(3) == 0 { // proofs hold within any bounds
+				c.bounds = bounds{instances: g.IntN(12), witnesses: g.IntN(6)}
+			}
 			verdict := run.analyze(c)
 			check.verdict(c, verdict, slices.Concat(space, pool.next(120)))
 		}

@@ -91,6 +91,13 @@ func TestAnalyze(t *testing.T) {
 		"an empty denial": {
 			[]layer{{"enterprise", "allow if not input.a"}}, "", "allow := true\ndeny := [] if input.a", Counterexample, "", "",
 		},
+		"more elements than are spoken of": {
+			[]layer{{"enterprise", `po[k] := v if { some k, v in input.xs }
+max_tokens := count(input.xs) if { input.a == "x"; some i, v in input.xs; i == 0; v == "x" }
+max_tokens := 7 if { "x" in input.xs; not po.k }`}}, "", `h if { every v in input.xs { some w in input.xs; w == v } }
+max_tokens := 10 if { some i, v in input.xs; i == 0; v == "x"; h }
+max_tokens := 1 if { input.a == "x" }`, Counterexample, `{"xs": ["x"]}`, "",
+		},
 		"an unheard-of word": {
 			[]layer{{"enterprise", `autonomy_level := "notify"`}}, "", `autonomy_level := "ask"`, Counterexample, "{}",
 			`autonomy_level of child is "ask", which is not one of auto, autonomous, notify, approve, block, blocked: it is refused at admission`,

@@ -24,10 +24,12 @@ type comparison struct {
 	ungrantable bool
 	// changes is how many inputs are tried that are made of others.
 	changes int
+	// bounds are those of the formulas.
+	bounds bounds
 }
 
 func newComparison(decision string, child *sidecar.Policy, parents []*sidecar.Policy) *comparison {
-	c := &comparison{decision: decision, ranks: sidecar.Ranks(decision), child: child, parents: parents, changes: maxChanges}
+	c := &comparison{decision: decision, ranks: sidecar.Ranks(decision), child: child, parents: parents, changes: maxChanges, bounds: defaultBounds}
 	c.definers = slices.DeleteFunc(slices.Clone(parents), func(p *sidecar.Policy) bool { return !p.Defines(decision) })
 	c.order = sidecar.OrderAmong(decision, append(slices.Clone(c.definers), child))
 	root := parents[0].Level

@@ -11,14 +11,16 @@ import (
 	"github.com/lintel-policy/lintel/policies/restriction/sat"
 )
 
-// The bounds of a problem. Beyond maxInstances a universal statement is not applied to
-// further elements, and beyond maxWitnesses an element is not spoken of: that loses
-// proofs, but makes no false ones.
-const (
-	maxInstances = 200
-	maxWitnesses = 30
-	maxAtoms     = 3000
-)
+// bounds limits what is known of the elements of collections. Beyond instances, a universal
+// statement is not applied to further elements; beyond witnesses, an existing element has no
+// term. A problem within smaller bounds has more models, so fewer proofs succeed, but none that
+// is false.
+type bounds struct{ instances, witnesses int }
+
+var defaultBounds = bounds{instances: 200, witnesses: 30}
+
+// maxAtoms limits the atoms of a problem.
+const maxAtoms = 3000
 
 // problem is a formula as clauses for the solver. Its models are all inputs of which
 // the formula is true, and some that no input is: so a problem without a model is a
@@ -32,6 +34,7 @@ type problem struct {
 	elements   map[string][]term
 	known      map[string]bool
 	universals []*universal
+	bounds     bounds
 	instances  int
 	witnesses  int
 	always     int // a variable that is true
@@ -57,8 +60,8 @@ type universal struct {
 	applied  int // to so many of the known elements
 }
 
-func newProblem(ctx context.Context) *problem {
-	p := &problem{ctx: ctx, solver: sat.New(), atoms: map[string]int{}, elements: map[string][]term{}, known: map[string]bool{}, literals: map[string]int{}, writer: &writer{prefix: "item"}}
+func newProblem(ctx context.Context, limits bounds) *problem {
+	p := &problem{ctx: ctx, bounds: limits, solver: sat.New(), atoms: map[string]int{}, elements: map[string][]term{}, known: map[string]bool{}, literals: map[string]int{}, writer: &writer{prefix: "item"}}
 	p.always = p.solver.NewVariable()
 	p.solver.Add(p.always)
 	return p
@@ -192,8 +195,10 @@ func (p *problem) compound(parts []stated, positive, each bool) int {
 
 // witnessed introduces a constant for an element that exists (Skolemization).
 func (p *problem) witnessed(e existence) int {
-	if p.witnesses++; p.witnesses > maxWitnesses {
-		return p.always // nothing is known of further elements
+	if p.witnesses++; p.witnesses > p.bounds.witnesses {
+		// Nothing is known of further elements. The literal still stands for the formula: a
+		// literal that is always true would make the opposite formula false.
+		return p.solver.NewVariable()
 	}
 	key := witnessTerm(p.witnesses)
 	value := memberTerm(e.in, key)
@@ -216,7 +221,7 @@ func (p *problem) instantiate() {
 		for i := 0; i < len(p.universals); i++ {
 			u := p.universals[i]
 			for ; u.applied < len(p.elements[u.in.key()]); u.applied++ {
-				if p.instances++; p.instances > maxInstances {
+				if p.instances++; p.instances > p.bounds.instances {
 					return
 				}
 				key := p.elements[u.in.key()][u.applied]

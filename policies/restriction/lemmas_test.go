@@ -76,7 +76,7 @@ func TestLemmasHold(t *testing.T) {
 			case 1:
 				input = ast.MustParseTerm(fmt.Sprintf(`{"a": %s, "b": [%s, %s]}`, a, b, a)).Value
 			}
-			p := newProblem(t.Context())
+			p := newProblem(t.Context(), defaultBounds)
 			p.literal(f, true)
 			p.literal(f, false)
 			p.addLemmas()

@@ -23,7 +23,7 @@ func formulaOf(t *testing.T, body string) formula {
 // inputsOf are models of a formula, none where it is excluded that there are any.
 func inputsOf(t *testing.T, f formula) (inputs []ast.Value, excluded bool) {
 	t.Helper()
-	p := newProblem(t.Context())
+	p := newProblem(t.Context(), defaultBounds)
 	p.assert(f)
 	for range maxModels {
 		satisfiable, err := p.solver.Solve(t.Context())
@@ -211,7 +211,7 @@ func TestBoundsLoseProofsAndMakeNone(t *testing.T) {
 		}}
 	}
 	var among []formula
-	for i := range maxWitnesses - 1 {
+	for i := range defaultBounds.witnesses - 1 {
 		among = append(among, some(fmt.Sprint(i), "a"))
 	}
 	_, excluded := inputsOf(t, and(append(among, some("z", "a", "b"))...))
@@ -223,9 +223,9 @@ func TestBoundsLoseProofsAndMakeNone(t *testing.T) {
 	for i := range maxAtoms {
 		many = append(many, atom{kind: isOpaque, left: opaque{fmt.Sprint(i)}})
 	}
-	newProblem(t.Context()).literal(and(many...), true)
+	newProblem(t.Context(), defaultBounds).literal(and(many...), true)
 	many = append(many, atom{kind: isOpaque, left: opaque{"one more"}})
-	require.PanicsWithValue(t, tooLarge, func() { newProblem(t.Context()).literal(and(many...), true) })
+	require.PanicsWithValue(t, tooLarge, func() { newProblem(t.Context(), defaultBounds).literal(and(many...), true) })
 
 	steps, fresh := maxSteps, 0
 	require.PanicsWithValue(t, tooLarge, newTranslation(t.Context(), policyOf(t, "team", "p", "allow if input.a"), &steps, &fresh).step)
