@@ -42,8 +42,8 @@ var charts = []chart{
 // released is what a release says in place of what matches, once in a file.
 type released struct{ file, from, to string }
 
-// chartFiles are a chart's files by their names, with what symbolic links point to, and
-// what a release of a version in a registry says in place of what stands there.
+// chartFiles are a chart's files by their names, with the targets of symbolic links, and with
+// the version and the registry of the release.
 func (m *maker) chartFiles(c chart, registry string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	root := filepath.Join(m.Folder, "config/chart", c.Name)

@@ -2,8 +2,8 @@
 // a container engine, and pushes them with their SBOMs and signatures; and archives of the
 // command line, with a manifest for krew.
 //
-// What it makes depends on the commit, the version and the Go version alone: two runs,
-// in folders and on machines of any kind, make the same bytes.
+// The artifacts depend only on the commit, the version and the Go version: two runs in
+// different folders and on different machines build the same bytes.
 package main
 
 import (
@@ -112,8 +112,8 @@ func newChartCommand() *cobra.Command {
 		})
 }
 
-// newRegistryCommand is a command that pushes a version and prints the references of
-// what it has pushed.
+// newRegistryCommand is a command that pushes a version and prints the references of the pushed
+// artifacts.
 func newRegistryCommand(use, short, long string, push func(context.Context, *maker, pusher, string) ([]string, error)) *cobra.Command {
 	m := maker{}
 	to := pusher{}
@@ -180,8 +180,8 @@ the manifest by which krew installs them from --url.`,
 	return cmd
 }
 
-// addFlags adds the flags of all commands; made is what it is made for unless --platform
-// says so, and whose systems it can be made for.
+// addFlags adds the flags of all commands; made are the default platforms, whose systems are
+// supported, unless --platform is set.
 func addFlags(cmd *cobra.Command, m *maker, platforms *[]string, made ...string) {
 	for _, platform := range made {
 		system, _, _ := strings.Cut(platform, "/")

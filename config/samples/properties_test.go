@@ -122,7 +122,7 @@ func ingress(name string, hosts []string) map[string]any {
 	}
 }
 
-// judge asks about the creation of an object in the namespace shop.
+// validate evaluates the creation of an object in the namespace shop.
 func judge(t *testing.T, snapshot *engine.Snapshot, cluster *clusterdata.Objects, kind, resource string, object map[string]any) *engine.Decision {
 	t.Helper()
 	group := map[string]string{"Ingress": "networking.k8s.io"}[kind]

@@ -21,7 +21,7 @@ type endpoint struct {
 	client *http.Client
 }
 
-// newEndpoint calls as the API server does: HTTP/2 over one connection that is kept.
+// newEndpoint calls as the API server does: HTTP/2 over one persistent connection.
 func newEndpoint(url string, pid int, authority []byte) (*endpoint, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(authority) {

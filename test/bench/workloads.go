@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// What stands in the recorded review for what differs between reviews: the number of
-// the object, what only differs between unique Pods, and times.
+// The placeholders in the recorded review for values that differ between reviews: the number of
+// the object, the values that only differ between unique Pods, and times.
 const (
 	numberMark = "nnnnnnn"
 	uniqueMark = "vvvvvvv"
@@ -116,8 +116,8 @@ func fill(body string, n int64) []byte {
 	).Replace(body))
 }
 
-// sameObject settles what differs between unique Pods alone, so that number, uid and
-// times are what is left.
+// sameObject sets the values that only differ between unique Pods, so that number, uid and
+// times are the remaining placeholders.
 func sameObject(body string) string {
 	return strings.NewReplacer(uniqueMark, "0000001", cpuMark, `"250m"`, memoryMark, `"256Mi"`).Replace(body)
 }

@@ -306,8 +306,8 @@ func (f *flags) upOptions() (upOptions, error) {
 	return opts, nil
 }
 
-// whileWanted ends the returned context when the owner goes, or the go command
-// that runs this program: its callers kill that one and not this program.
+// whileWanted ends the returned context when the owner ends, or the go command that runs this
+// program: its callers kill that one and not this program.
 func whileWanted(ctx context.Context, owner *process.Identity) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watch := func(id process.Identity, gone error) {

@@ -95,8 +95,8 @@ func (l *load) work(ctx context.Context, worker int) {
 	}
 }
 
-// create uses its own deadline: what is under way when the load ends is still
-// counted for what it is.
+// create uses its own deadline: requests in flight when the load ends are counted with their
+// own result.
 func (l *load) create(name, wanted string, isPod bool) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

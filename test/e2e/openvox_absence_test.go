@@ -13,8 +13,8 @@ import (
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
-// TestOpenVoxInSomeNamespaces: a manager that may do nothing of OpenVox's in other
-// namespaces serves one, and needs no Jobs where no CA is set up.
+// TestOpenVoxInSomeNamespaces: a manager without permissions for OpenVox in other namespaces
+// serves one, and needs no Jobs where no CA is set up.
 func TestOpenVoxInSomeNamespaces(t *testing.T) {
 	served, other := newNamespace(t), "e2e-openvox-elsewhere"
 	makeNamespace(t, other)

@@ -71,8 +71,8 @@ func metricsOf(t *testing.T, m *installation.Manager) string {
 	return string(text)
 }
 
-// TestRequires follows a policy over Ingresses from a source that may not read them
-// to one whose objects are forgotten, with another source beside it all the time.
+// TestRequires follows a policy over Ingresses from a source that may not read them to one
+// whose objects are forgotten, next to another source all the time.
 func TestRequires(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
@@ -104,7 +104,7 @@ func TestRequires(t *testing.T) {
 	require.True(t, ok, output)
 	mustKubectl(t, "", "delete", "ingress", "early", "-n", namespace)
 
-	// The commands do, word for word, what the condition says of them.
+	// The commands of the condition work as they are printed.
 	_, commands, found := strings.Cut(message, "permit it with: ")
 	require.True(t, found, message)
 	t.Cleanup(func() {

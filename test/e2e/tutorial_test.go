@@ -16,7 +16,7 @@ import (
 )
 
 // TestFirstPolicyTutorial runs the commands of kubectl in docs/tutorials/first-policy.md, in a
-// namespace and with a PolicySource of other names, and compares what they print.
+// namespace and with a PolicySource of other names, and compares their output.
 func TestFirstPolicyTutorial(t *testing.T) {
 	t.Parallel()
 	const namespace, source = "e2e-tutorial", "e2e-tutorial"

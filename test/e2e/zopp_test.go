@@ -311,7 +311,7 @@ func TestZoppSecretSync(t *testing.T) {
 	}, "the Secret to go with its ZoppSecretSync")
 }
 
-// TestZoppTellsNoValue has values stand nowhere but in the data of Secrets.
+// TestZoppTellsNoValue: values are only in the data of Secrets.
 func TestZoppTellsNoValue(t *testing.T) {
 	t.Parallel()
 	namespace := zoppNamespace(t)

@@ -45,7 +45,7 @@ type Options struct {
 	Releases string
 	// Fast prefers a short build to a fast program.
 	Fast bool
-	// Cache is the folder that keeps what was downloaded and built.
+	// Cache is the folder of downloads and builds.
 	Cache string
 	// Progress receives a line for everything that takes time.
 	Progress *Progress
@@ -79,7 +79,7 @@ func Resolve(ctx context.Context, opts Options, wanted ...string) (Set, error) {
 	return r.found, nil
 }
 
-// resolver looks for what is wanted, way by way.
+// resolver looks for the wanted programs, with one method after the other.
 type resolver struct {
 	Options
 	wanted    []string
