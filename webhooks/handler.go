@@ -42,8 +42,8 @@ type Decider interface {
 	Validate(ctx context.Context, review *admission.Review, options engine.Options) *engine.Decision
 }
 
-// judgingPerCPU is how many reviews are judged at once for each CPU. Policies have
-// deadlines by the clock: more at once would only make each of them look slow.
+// judgingPerCPU is the number of reviews that are evaluated in parallel for each CPU. Policies
+// have wall-clock deadlines: with more reviews in parallel, each policy would appear slow.
 const judgingPerCPU = 4
 
 // HandlerOptions are what a Handler needs.
@@ -57,8 +57,8 @@ type HandlerOptions struct {
 	// have no entries of their own in force. nil selects all.
 	Scopes   func(hierarchy.Key) bool
 	Products []rules.Product
-	// Own reports whether a review is about a write by Lintel's own controllers of what they
-	// control: see engine.Options. nil is for none.
+	// Own reports whether a review is about a write by Lintel's own controllers of an object that
+	// they control: see engine.Options. If Own is nil, there are no such writes.
 	Own       func(*admission.Review) bool
 	Metrics   *Metrics
 	Decisions DecisionLog
@@ -66,7 +66,8 @@ type HandlerOptions struct {
 	// Tracer makes a span for each review, below which the engine makes one for each
 	// policy; nil makes none.
 	Tracer trace.Tracer
-	// MaxReviewBytes is the largest body that is judged; DefaultMaxReviewBytes if 0.
+	// MaxReviewBytes is the size of the largest body that is evaluated; DefaultMaxReviewBytes if
+	// 0.
 	MaxReviewBytes int64
 	// MaxBytesInFlight bounds the bodies of all requests together; four times
 	// MaxReviewBytes if 0.
@@ -92,7 +93,7 @@ type entry struct {
 	failurePolicy definition.FailurePolicy
 	slow          bool // see rules.Product
 	judge         func(ctx context.Context, review *admission.Review) (*answer, error)
-	// ofScope is judge for the entry of a scope below the enterprise; nil where there is none.
+	// ofScope is evaluate for the entry of a scope below the enterprise; nil where there is none.
 	ofScope func(ctx context.Context, review *admission.Review, scope string) (*answer, error)
 }
 
@@ -220,7 +221,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.write(w, served, uid, a)
 }
 
-// answer decodes and judges. The review is nil where it cannot be read.
+// answer decodes and evaluates a review, which is nil if it cannot be read.
 func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readErr error) (review *admission.Review, a *answer) {
 	var unread *admission.ReviewError
 	switch {
@@ -268,7 +269,8 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 	return review, a
 }
 
-// tenant is who may not take the room of others by a review: "" where that is nobody.
+// tenant is the tenant that a review counts for, so that it cannot take the capacity of others:
+// "" for a review of no tenant.
 func (h *Handler) tenant(served *entry, review *admission.Review) string {
 	if served.slow {
 		return "namespace " + review.Namespace
@@ -353,9 +355,9 @@ func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context
 	}
 }
 
-// prepare gathers what the engine wants to know beside the review. A namespace that
-// cannot be read is an error: a policy about it would silently say nothing. scope is the ID
-// of the scope whose entry was called, "" for that of the enterprise.
+// prepare gathers the further input of the engine. A namespace that cannot be read is an error:
+// otherwise a policy about it would silently not match. scope is the ID of the scope whose
+// entry was called, "" for that of the enterprise.
 func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy definition.FailurePolicy, scope string) (Decider, engine.Options, error) {
 	options := engine.Options{FailurePolicy: policy, Clock: h.now, Own: h.options.Own}
 	if paced := pacedBy(ctx); paced != nil {

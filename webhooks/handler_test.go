@@ -66,7 +66,7 @@ func (f namespacesFunc) Namespace(_ context.Context, name string) ([]byte, error
 
 func accept(context.Context, *admission.Review) (*rules.Answer, error) { return &rules.Answer{}, nil }
 
-// fixture is a handler and what it wrote.
+// fixture is a handler and its output.
 type fixture struct {
 	*Handler
 	log      *bytes.Buffer
@@ -285,7 +285,7 @@ func TestClusterScopedObjectsHaveNoNamespace(t *testing.T) {
 	assert.True(t, f.ask(t, "/validate/fail", strings.Replace(podRequest, `"namespace":"shop",`, "", 1)).Allowed)
 }
 
-// TestUnreadable: bad input never passes, whatever the failure policy.
+// TestUnreadable: bad input never passes under either failure policy.
 func TestUnreadable(t *testing.T) {
 	padding := strings.Repeat(" ", 64<<10)
 	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)

@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// judging bounds how many reviews are judged at once. A tenant may have as many as there is
-// room left beside them, so that tenants whose own policies are slow always leave room for
-// others: one of them takes at most half of it, and n of them n parts of n+1. However many
-// they are, a quarter of the room is left to reviews that are no tenant's.
+// judging bounds the number of reviews that are evaluated in parallel. A tenant may have as
+// many as there is free capacity next to them, so that tenants whose own policies are slow
+// always leave capacity for others: one tenant uses at most half of the capacity, and n of them
+// n parts of n+1. Together, they leave a quarter of the capacity to reviews of no tenant.
 type judging struct {
 	room int
 
 	mutex     sync.Mutex
 	used      int
 	ofTenants int            // the part of used that tenants have
-	tenants   map[string]int // of reviews that are judged, by tenant
+	tenants   map[string]int // of reviews in progress, by tenant
 	waiting   []*waiter      // in the order in which they came
 }
 
@@ -30,8 +30,8 @@ func newJudging(room int) *judging {
 	return &judging{room: room, tenants: map[string]int{}}
 }
 
-// enter waits for room for a review of a tenant, "" where it is nobody's. leave gives it
-// back.
+// enter waits for capacity for a review of a tenant, "" for a review of no tenant. leave
+// releases it.
 func (j *judging) enter(ctx context.Context, tenant string) (leave func(), err error) {
 	j.mutex.Lock()
 	if j.hasRoom(tenant) { // there is none for those who wait

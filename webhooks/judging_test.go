@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// enterTwice has two reviews of a tenant judged, until they leave.
+// enterTwice admits two reviews of a tenant, which are in progress until they leave.
 func enterTwice(t *testing.T, j *judging, tenant string) (leave []func()) {
 	t.Helper()
 	for range 2 {
@@ -64,8 +64,8 @@ func TestManyTenantsLeaveRoom(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestTenantsTogetherLeaveRoom: while tenants have slow policies, there is room for reviews that
-// are no tenant's.
+// TestTenantsTogetherLeaveRoom: while tenants have slow policies, there is capacity for reviews
+// of no tenant.
 func TestTenantsTogetherLeaveRoom(t *testing.T) {
 	j := newJudging(8)
 	slow := map[string]int{}

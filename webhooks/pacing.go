@@ -16,7 +16,7 @@ const (
 	paceAfter = 2 * time.Millisecond
 	// turnLength is how long a review keeps a turn while others wait for one.
 	turnLength = 5 * time.Millisecond
-	// paceBurst is how much time without a turn is used at once: see allowance.
+	// paceBurst is the time without a turn that can be used in one burst: see allowance.
 	paceBurst = 50 * time.Millisecond
 	// tenantsAllowance and tenantAllowance are the time without turns that all tenants
 	// together and one tenant may use, as parts of that with turns.
@@ -38,7 +38,7 @@ type pacing struct {
 	unpaced allowance        // of all tenants
 }
 
-// paceOf is what is known of a tenant while others have reviews.
+// paceOf is the state of a tenant while others have reviews.
 type paceOf struct {
 	reviews int           // in progress
 	used    time.Duration // by its policies, counted from the tenant that had used the least
@@ -51,7 +51,7 @@ type allowance struct {
 	at   time.Time
 }
 
-// now is what is used of the allowance at a time.
+// now is the used part of the allowance at a time.
 func (a *allowance) now(at time.Time, rate float64) time.Duration {
 	if earned := time.Duration(float64(at.Sub(a.at)) * rate); earned > 0 {
 		a.used, a.at = max(0, a.used-earned), at

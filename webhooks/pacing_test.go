@@ -52,9 +52,8 @@ func load(t *testing.T, p *pacing, during time.Duration, loops map[string]int, s
 	return ran
 }
 
-// TestTenantsHaveTheSameTime, and together no more than the turns and what is allowed without
-// them, whatever the number of their reviews is and however long a function runs that is not
-// interrupted.
+// TestTenantsHaveTheSameTime, and together no more than the turns and the allowance without
+// turns, for any number of reviews, and even if a function that is not interrupted runs long.
 func TestTenantsHaveTheSameTime(t *testing.T) {
 	const during = 20 * time.Second
 	for name, c := range map[string]struct {
@@ -101,7 +100,7 @@ func TestManyTenantsHaveOneAllowance(t *testing.T) {
 	})
 }
 
-// TestTenantsAreForgotten once none has reviews, except what they have used of their allowance.
+// TestTenantsAreForgotten once none has reviews, except the used part of their allowance.
 func TestTenantsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPacing(1)
@@ -113,7 +112,7 @@ func TestTenantsAreForgotten(t *testing.T) {
 	})
 }
 
-// TestFastReviewsNeedNoTurn, and what is waited for is reported.
+// TestFastReviewsNeedNoTurn, and the wait for a turn is reported.
 func TestFastReviewsNeedNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPacing(1)

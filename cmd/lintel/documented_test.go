@@ -19,10 +19,10 @@ var documented = []string{"README.md", "docs/*/*.md"}
 
 var elapsed = regexp.MustCompile(`"elapsed_ms": [0-9.]+`)
 
-// TestDocumentedCommands runs the commands of each page in their order, and compares what
-// they print. A block with a title is a file of that name; config/samples is the
-// repository's. Only commands of this program are run, and only those that need no cluster
-// and no other program. -update writes what they print into the pages.
+// TestDocumentedCommands runs the commands of each page in their order, and compares their
+// output. A block with a title is a file of that name; config/samples is the repository's. Only
+// commands of this program are run, and only those that need no cluster and no other program.
+// -update writes their output into the pages.
 func TestDocumentedCommands(t *testing.T) {
 	repository, err := filepath.Abs("../..")
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ type upstreamField struct {
 	field, kind, spec string
 	// note is what differs although the manifest is admitted: "" for nothing.
 	note string
-	// beside are manifests that are admitted before it.
+	// existing are manifests that are admitted before it.
 	beside string
 }
 

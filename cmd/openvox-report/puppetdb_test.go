@@ -118,6 +118,6 @@ func TestOddReports(t *testing.T) {
 	require.NotNil(t, least.Logs)
 	for _, text := range []string{`[]`, `{"time":"yesterday"}`, `{"time":"2026-01-02T03:04:05Z","metrics":{"time":{"values":[["total"]]}}}`, `{"time":"2026-01-02T03:04:05Z","metrics":{"time":{"values":[["total","Total","x"]]}}}`} {
 		_, err := storeReport([]byte(text), received)
-		require.ErrorContains(t, err, "it is no report of Puppet's", text)
+		require.ErrorContains(t, err, "not a Puppet report", text)
 	}
 }

@@ -78,7 +78,7 @@ const (
 
 // Options are the dependencies of the controller.
 type Options struct {
-	// Judge is the gate of package policy.
+	// Judge runs the gate of package policy.
 	Judge func(context.Context, definition.Source) (policysource.Verdict, error)
 	// Readable returns why policies cannot read a kind, and how to permit it: "" if they can.
 	Readable func(context.Context, admission.GroupVersionKind) (why string, err error)

@@ -22,7 +22,7 @@ const (
 	ReasonDeleting    = "Deleting"
 )
 
-// ReasonPoliciesOutdated is why gateways are taken down.
+// ReasonPoliciesOutdated is the reason of gateways that are stopped.
 const ReasonPoliciesOutdated = "PoliciesOutdated"
 
 // instanceFacts are what the status of an instance is computed from.
@@ -71,7 +71,7 @@ func (f *instanceFacts) lookAgain(at time.Time) {
 	}
 }
 
-// judged reports whether the rules were evaluated and allow the spec.
+// permitted reports whether the rules were evaluated and allow the spec.
 func (f *instanceFacts) judged() bool { return f.answered && f.denied == nil }
 
 // broken returns all obstacles as one problem, with the reason of the first one.

@@ -29,9 +29,9 @@ func Part() system.Part {
 }
 
 func (a *admitter) flags(flags *pflag.FlagSet) {
-	flags.IntVar(&a.keyBits, "openvox-key-bits", 4096, "`bits` of the RSA keys that are made for Certificates, from 2048 to 8192")
+	flags.IntVar(&a.keyBits, "openvox-key-bits", 4096, "`bits` of the RSA keys of Certificates, from 2048 to 8192")
 	flags.BoolVar(&a.approve, "openvox-approve-requests", false, "approve the requests to CertificateAuthorities that signing policies permit, and deny the others; needs config/rbac/openvox-approval")
-	flags.StringSliceVar(&a.namespaces, "openvox-namespaces", nil, "`namespaces` whose OpenVox objects are judged and carried out, for which config/rbac/openvox-namespaced is enough; none: all")
+	flags.StringSliceVar(&a.namespaces, "openvox-namespaces", nil, "`namespaces` whose OpenVox objects are reviewed and applied, for which config/rbac/openvox-namespaced is enough; none: all")
 	flags.BoolVar(&a.externalOnly, "openvox-external-only", false, "set up no CertificateAuthorities in the cluster, for which config/rbac/openvox-external is enough")
 }
 

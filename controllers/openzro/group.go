@@ -140,7 +140,7 @@ func (g *groups) create(ctx context.Context, t *task[*v1.OZGroup]) error {
 	before := isCreating(t.next)
 	t.next.Status.GroupID, t.next.Status.Adopted = "", false
 	if !before {
-		conditionsOf(t.next).Set(v1.ConditionCreating, true, "Creating", "the group is being made at the server")
+		conditionsOf(t.next).Set(v1.ConditionCreating, true, "Creating", "the group is being created at the server")
 		if err := t.save(ctx); err != nil {
 			return err
 		}
@@ -319,7 +319,7 @@ func (n *neighbours) mayName(ctx context.Context, t *management.Tenant, by crede
 		return nil
 	}
 	slices.Sort(theirs)
-	return waiting(v1.ReasonGroupNotFound, "the group %s at the server is that of an OZGroup of another namespace, where alone it can be named: name one of this namespace, or one that was made in the dashboard", quoted(theirs))
+	return waiting(v1.ReasonGroupNotFound, "the group %s at the server belongs to an OZGroup of another namespace, and only objects of that namespace can name it: name a group of this namespace, or one that was created in the dashboard", quoted(theirs))
 }
 
 // areBeingMade reports whether OZGroups with these names exist that were not reconciled yet:

@@ -22,8 +22,8 @@ type keeper struct {
 	wake     func(context.Context, management.Object)
 
 	mutex sync.Mutex
-	// busy are the tenants that are being listed, and told those whose outage was reported to
-	// their objects.
+	// busy are the tenants that are being listed, and reported those whose outage their objects
+	// report.
 	busy, told map[*management.Tenant]bool
 	// stale are the tenants whose objects were enqueued to report that the server cannot be
 	// read.

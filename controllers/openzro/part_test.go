@@ -48,7 +48,7 @@ func TestSettings(t *testing.T) {
 		"--openzro-adoptions=[=a":                 `--openzro-adoptions: Invalid value "[=a": must be NAMESPACE=NAME`,
 		"--openzro-client-image=":                 "--openzro-client-image is empty: name the image of the client, such as openzro/openzro:latest",
 		"--openzro-interval=10ms":                 "--openzro-interval is 10ms: at least 1s is between two looks at the server",
-		"--openzro-cluster-name=My Cluster":       `--openzro-cluster-name: "My Cluster" is no DNS label such as kubernetes`,
+		"--openzro-cluster-name=My Cluster":       `--openzro-cluster-name: "My Cluster" is not a DNS label such as kubernetes`,
 		"--openzro-cluster-dns=":                  `--openzro-cluster-dns: "" is not a domain such as svc.cluster.local`,
 		"--openzro-namespaces=A":                  `--openzro-namespaces: Invalid value "A"`,
 	} {

@@ -68,7 +68,7 @@ func (k *setupKeys) by(ctx context.Context, t *task[*v1.OZSetupKey], secret keyS
 
 func (k *setupKeys) malformed(of *v1.OZSetupKey) error {
 	ref := of.SecretKey()
-	return stalled(v1.ReasonInvalidSetupKey, "key %s of Secret %s is no setup key, which is a UUID: put one there, or take it out to have one made", ref.Key, ref.Name)
+	return stalled(v1.ReasonInvalidSetupKey, "key %s of Secret %s is not a setup key, which is a UUID: set a valid key, or remove the key to create one", ref.Key, ref.Name)
 }
 
 // hold updates a key that was created for the object to the desired state.
@@ -135,7 +135,7 @@ func (k *setupKeys) use(ctx context.Context, t *task[*v1.OZSetupKey], secret key
 		return nil
 	}
 	ref := t.object.SecretKey()
-	return stalled(v1.ReasonInvalidSetupKey, "the server has no setup key such as the one in key %s of Secret %s: put another one there, or take it out to have one made", ref.Key, ref.Name)
+	return stalled(v1.ReasonInvalidSetupKey, "the server does not have the setup key in key %s of Secret %s: set another key, or remove the key to create one", ref.Key, ref.Name)
 }
 
 // adopted notes that the key in the Secret is not the object's. It is never changed.
@@ -172,7 +172,7 @@ func (k *setupKeys) spent(ctx context.Context, t *task[*v1.OZSetupKey], secret k
 			return stalled(v1.ReasonInvalidSetupKey, "the setup key is %s at the server; to have it replaced, put %s into spec.replaceWhen", have.State, when)
 		}
 	}
-	return stalled(v1.ReasonInvalidSetupKey, "the setup key is %q at the server, which is no state that Lintel knows", have.State)
+	return stalled(v1.ReasonInvalidSetupKey, "the setup key is %q at the server, which Lintel does not know: valid states are valid, revoked, expired and overused", have.State)
 }
 
 // make creates a key and stores it. before is the key that it replaces, if any.
@@ -204,7 +204,7 @@ func (k *setupKeys) make(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 		return err
 	}
 	if !isKey(made.Key) {
-		return errors.Join(&problem{reason: v1.ReasonAPIError, again: failedPause, message: "the server made a setup key and told no setup key"}, k.discard(ctx, t, made.ID))
+		return errors.Join(&problem{reason: v1.ReasonAPIError, again: failedPause, message: "the server created a setup key, and did not return the key"}, k.discard(ctx, t, made.ID))
 	}
 	replaced := k.replaced(t, now, before)
 	if err := k.secrets.store(ctx, t.object, uid, made, replaced); err != nil {

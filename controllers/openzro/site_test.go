@@ -353,7 +353,7 @@ func (s *site) crash() {
 	s.restart()
 }
 
-// told returns the Events so far.
+// events returns the Events so far.
 func (s *site) told() (all string) {
 	for len(s.events.Events) > 0 {
 		all += <-s.events.Events + "\n"

@@ -155,7 +155,7 @@ func (m *machine) functionFailed(err error) ctl {
 	return undef
 }
 
-// errorBytes is what an error takes beside its words.
+// errorBytes is the size of an error without its message.
 const errorBytes = 256
 
 // callDynamic calls the rule whose name is in registers.

@@ -4,8 +4,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// Document is an object of which a policy may read a part without the rest being made.
-// It does not change during an evaluation.
+// Document is an object of which a policy may read a part without creating the rest. It does
+// not change during an evaluation.
 type Document interface {
 	// Get is the part at a key: a value, a Document, or neither where there is none.
 	Get(key string) (ast.Value, Document, error)
@@ -39,7 +39,7 @@ type document struct {
 	whole *ast.Term
 }
 
-// The methods of ast.Value are never called: a document is no part of any value.
+// The methods of ast.Value are never called: a document is not a part of any value.
 
 // Compare implements ast.Value.
 func (*document) Compare(ast.Value) int { panic("a document is compared by its value") }
@@ -162,8 +162,8 @@ func (m *machine) withKey(base ast.Value, key, value *ast.Term) ast.Object {
 	return out
 }
 
-// replaced is what a `with` makes of input or data: the value at the path is another,
-// and everything beside it is as it was. base may be nil.
+// replaced is input or data under a `with`: the value at the path is replaced, and everything
+// else is unchanged. base may be nil.
 func (m *machine) replaced(base *ast.Term, path []*ast.Term, value *ast.Term) *ast.Term {
 	if len(path) == 0 {
 		return value

@@ -71,7 +71,7 @@ func TestRulesThatAreNotThere(t *testing.T) {
 	require.Nil(t, values[2])
 }
 
-// TestFunctionsAreNoPartOfADocument: what asks all rules below a name leaves them out.
+// TestFunctionsAreNoPartOfADocument: a reference to all rules below a name omits them.
 func TestFunctionsAreNoPartOfADocument(t *testing.T) {
 	const rules = "package t\nr.k := 1\nr.f(_) := 5\nr.g(_, _, _) := 6\n"
 	for body, want := range map[string]string{
@@ -128,7 +128,7 @@ func TestNothingThatIsGivenIsWritten(t *testing.T) {
 	}
 }
 
-// TestPlansAddToCopies: whatever a plan adds to, what was given stays as it is.
+// TestPlansAddToCopies: a plan that adds to a value never changes the input, data or constant.
 func TestPlansAddToCopies(t *testing.T) {
 	local := func(l ir.Local) ir.Operand { return ir.Operand{Value: l} }
 	text := func(i int) ir.Operand { return ir.Operand{Value: ir.StringIndex(i)} }
@@ -210,7 +210,8 @@ func TestLimits(t *testing.T) {
 	require.ErrorContains(t, err, "deadline passed")
 }
 
-// TestBytesAreExact: what a policy makes counts with all its parts, what it reads does not.
+// TestBytesAreExact: values that a policy creates count with all their parts, values that it
+// reads do not.
 func TestBytesAreExact(t *testing.T) {
 	input := ast.MustParseTerm(`{"o": {"key": [1, "text"]}}`)
 	for body, want := range map[string]int64{
@@ -257,7 +258,7 @@ func TestAWithEndsWithItsExpression(t *testing.T) {
 	require.Equal(t, "{1, 3, 5}", value.String())
 }
 
-// TestStepsAreExact: the same question takes the same steps, whatever was asked before.
+// TestStepsAreExact: the same query takes the same steps, independent of earlier queries.
 func TestStepsAreExact(t *testing.T) {
 	program, _ := compiled(t, "package t\nf(x) := y if y := x * 2\ndeny contains f(x) if { some x in input.a; x > 1 }\nwarn contains f(x) if some x in input.a", CompileOptions{}, "deny", "warn")
 	rules := []*Rule{program.Rule(refs("deny")[0]), program.Rule(refs("warn")[0])}
@@ -352,7 +353,7 @@ func TestNotOfARuleWhoseNameIsComputed(t *testing.T) {
 	}
 }
 
-// counted is a Document that notes what is read of it.
+// counted is a Document that records which parts of it are read.
 type counted struct {
 	mu    sync.Mutex
 	path  string
@@ -465,8 +466,8 @@ func TestCoverage(t *testing.T) {
 	require.True(t, lines[9].Gave)
 }
 
-// TestGrowthIsSeenBeforePlanning: what OPA would plan over and over is estimated, and
-// what it plans once is not.
+// TestGrowthIsSeenBeforePlanning: parts that OPA would plan repeatedly are estimated, and parts
+// that OPA plans once are not.
 func TestGrowthIsSeenBeforePlanning(t *testing.T) {
 	chain := func(n int, with, more string) string {
 		text := "package t\nr0 if input.x\n" + more

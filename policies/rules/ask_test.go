@@ -18,7 +18,7 @@ const head = `# METADATA
 #   match: {kinds: [{group: "", kind: Secret}]}
 `
 
-// endless takes more steps than a rule may, whatever the machine.
+// endless takes more steps than a rule may on any machine.
 const endless = head + `package endless
 import rego.v1
 deny contains "busy" if {

@@ -14,8 +14,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
-// Product is one webhook entry of a system, beside those of user policies. Exactly
-// one of Validate and Mutate is set, and decides which configuration it is in.
+// Product is one webhook entry of a system; those of user policies are separate. Exactly one of
+// Validate and Mutate is set, and decides which configuration it is in.
 type Product struct {
 	// Name is the last segment of the path: /validate/<name> or /mutate/<name>.
 	Name string
@@ -44,8 +44,8 @@ type Product struct {
 	Mutate   Judge
 }
 
-// Judge answers one review of a product. An error means that no answer was found:
-// the failure policy decides.
+// Evaluate answers one review of a product. An error means that there is no answer: the failure
+// policy decides.
 type Judge func(ctx context.Context, review *admission.Review) (*Answer, error)
 
 // Answer is what a product says of a review, in the words that users see.
@@ -64,8 +64,9 @@ type NamespaceGetter interface {
 	Namespace(ctx context.Context, name string) ([]byte, error)
 }
 
-// InNamespaces keep what is in other namespaces away, which somebody else may serve: none
-// keeps nothing away. Format is an expression of CEL with a place for their list.
+// InNamespaces excludes objects in other namespaces, which another installation may serve;
+// without namespaces, nothing is excluded. Format is a CEL expression with a verb for their
+// list.
 func InNamespaces(namespaces []string, format string) []admissionregistrationv1.MatchCondition {
 	if len(namespaces) == 0 {
 		return nil
@@ -85,8 +86,8 @@ func Called(scope admissionregistrationv1.ScopeType, group, version string, reso
 	}}
 }
 
-// CalledForObjects are the rules of an entry that is called for what is stored of resources
-// of namespaces.
+// CalledForObjects are the rules of an entry that is called for the stored objects of
+// namespaced resources.
 func CalledForObjects(group, version string, resources ...string) []admissionregistrationv1.RuleWithOperations {
 	return Called(admissionregistrationv1.NamespacedScope, group, version, resources, admissionregistrationv1.Create, admissionregistrationv1.Update)
 }
@@ -152,7 +153,7 @@ func (b BuiltIn) options(ctx context.Context, review *admission.Review) (options
 	return options, err
 }
 
-// answer has the words alone: which built-in rule denies is no concern of the user.
+// answer contains only the messages: the name of the built-in rule does not help the user.
 func answer(decision *engine.Decision, patch []jsonpatch.Operation) (*Answer, error) {
 	denials, err := decision.Verdict()
 	if err != nil {

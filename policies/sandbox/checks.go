@@ -106,7 +106,7 @@ func crossed(operands []*ast.Term) (int, error) {
 func expanded(operands []*ast.Term) (int, error) {
 	_, network, err := net.ParseCIDR(textAt(operands, 0))
 	if err != nil {
-		return 0, nil // the function says what is wrong
+		return 0, nil // the function returns the error
 	}
 	ones, bits := network.Mask.Size()
 	if 1<<min(bits-ones, 30) > MaxElements {
@@ -161,7 +161,7 @@ func Unfold(text string) (values, bytes int) {
 	for decoder := yaml.NewDecoder(strings.NewReader(text)); ; {
 		var document yaml.Node
 		if err := decoder.Decode(&document); err != nil {
-			return values, bytes // the function says what is wrong
+			return values, bytes // the function returns the error
 		}
 		all := count(&document)
 		values, bytes = values+all.values, bytes+all.bytes
@@ -350,7 +350,7 @@ func printed(operands []*ast.Term) (int, error) {
 // length, and no key in use is longer than 2 KiB.
 var rsaKeys = all(shorter(0, MaxParseBytes), shorter(1, 16<<10))
 
-// shallow bounds what is indented by its depth.
+// shallow bounds the depth of a value that is indented.
 func shallow(operands []*ast.Term) (int, error) {
 	const deepest = 100
 	var depth func(*ast.Term, int) bool

@@ -28,7 +28,7 @@ func rangedByStep(operands []*ast.Term) (int, error) {
 func rangeBetween(operands []*ast.Term, step *big.Int) (int, error) {
 	from, to := integer(operands[0]), integer(operands[1])
 	if from == nil || to == nil || step == nil || step.Sign() <= 0 {
-		return 0, nil // the function says what is wrong
+		return 0, nil // the function returns the error
 	}
 	distance := new(big.Int).Abs(new(big.Int).Sub(to, from))
 	if count := distance.Quo(distance, step); !count.IsInt64() || count.Int64() >= MaxElements {
@@ -82,7 +82,8 @@ func ordered(operands []*ast.Term) (int, error) {
 	return work / nodesPerStep, nil
 }
 
-// longNumbers counts those in a value, sets left aside: whoever made one has paid.
+// longNumbers counts those in a value, without those in sets: their cost was charged when the
+// set was created.
 func longNumbers(term *ast.Term) (count int) {
 	switch value := term.Value.(type) {
 	case ast.Number:

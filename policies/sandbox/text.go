@@ -58,7 +58,7 @@ func patternSize(pattern string) int {
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return len(pattern) + 1 // the function says what is wrong
+		return len(pattern) + 1 // the function returns the error
 	}
 	return parts(parsed)
 }
@@ -126,7 +126,7 @@ func rewritten(operands []*ast.Term) (int, error) {
 	return total/bytesPerStep + len(textAt(operands, 0))/(2*elementsPerStep), nil // each letter may be a match
 }
 
-// formatted bounds sprintf: widths and precisions, and the size of what is printed.
+// formatted bounds sprintf: widths and precisions, and the size of the printed values.
 func formatted(operands []*ast.Term) (int, error) {
 	format := textAt(operands, 0)
 	verbs := strings.Count(format, "%")

@@ -81,7 +81,7 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 			scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}]}`, denies)},
 			reason: ReasonMatchesOutside, message: "names version v1 of HorizontalPodAutoscaler.autoscaling",
 		},
-		"Secrets":            {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Secret}]`, denies)}, reason: ReasonNotGranted, message: "requires Secret, which holds what must stay secret"},
+		"Secrets":            {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Secret}]`, denies)}, reason: ReasonNotGranted, message: "requires Secret, which contains confidential data"},
 		"Secrets, granted":   {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Secret}, {group: "", kind: Node}]`, denies)}, grants: true},
 		"Nodes":              {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Node}]`, denies)}, reason: ReasonNotGranted, message: "requires Node, which is cluster-scoped"},
 		"ConfigMaps":         {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: ConfigMap}]`, denies)}},
@@ -226,7 +226,7 @@ func TestTheOlderSourceKeepsAPackage(t *testing.T) {
 	require.Empty(t, CheckPackages(at("b", 2), []*engine.PolicySet{other}), "another scope")
 }
 
-// TestTheEnterpriseHasNoParent, whatever it names.
+// TestTheEnterpriseHasNoParent, even if it names one.
 func TestTheEnterpriseHasNoParent(t *testing.T) {
 	require.Empty(t, CheckScope(hierarchy.Scope{Level: hierarchy.Enterprise, Parent: "nobody"}, []hierarchy.Scope{{Level: hierarchy.Enterprise}}))
 }

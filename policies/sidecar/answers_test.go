@@ -111,7 +111,7 @@ func TestWhatIsWrongIsSaidWhere(t *testing.T) {
 		header + "import rego.v1\nallow if x":             "b/p:3:10: rego_unsafe_var_error: var x is unsafe",
 		header + "allow if http.send({})":                 "b/p:2:10: http.send reaches the network or the environment, and is not available to policies",
 		header + "allow if data.system.x":                 "b/p:2:10: data.system.x belongs to another policy",
-		header + "allow { all([true]) }":                  "b/p:2:9: all is not in Rego v1 any more; use every x in <collection> { x }",
+		header + "allow { all([true]) }":                  "b/p:2:9: all is not part of Rego v1; use every x in <collection> { x }",
 		"package openclaw.enterprise.data\nallow := true": `b/p:1:1: it is in package openclaw.enterprise.data; a policy of domain "models" must be in package openclaw.enterprise.models`,
 	} {
 		_, err := Parse(Source{Level: "team", Name: "b/p", Domain: anyDomain, Content: text})
@@ -130,7 +130,7 @@ func TestWhatCannotBePlanned(t *testing.T) {
 		repeated(20, "r%[2]d if { r%[1]d with data.openclaw.enterprise.models.k as input.b; r%[1]d with data.openclaw.enterprise.models.k as input.c }\n")
 	for decision, rule := range map[string]string{"allow": "allow if r20", "limits": "limits.most := 1 if r20"} {
 		_, err := parse(t, "team", "p", text+rule).Program(decision, false)
-		require.ErrorContains(t, err, "this is planned anew", decision)
+		require.ErrorContains(t, err, "this reference is planned again", decision)
 	}
 }
 

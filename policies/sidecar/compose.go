@@ -203,7 +203,7 @@ func united(decision, values string, definers []*Policy) string {
 	if isDenial {
 		word, nothing = "denied", "false"
 	}
-	rule := fmt.Sprintf("data.lintel.meet.told(%s, %d, %q)", values, definers[0].Level.Rank(), word)
+	rule := fmt.Sprintf("data.lintel.meet.verdict(%s, %d, %q)", values, definers[0].Level.Rank(), word)
 	switch broadest := atBroadest(definers); {
 	case allOf(boolean, broadest, decision):
 		rule = fmt.Sprintf("data.lintel.meet.flag(%s)", values)

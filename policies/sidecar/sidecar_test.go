@@ -147,7 +147,7 @@ func TestSideDoors(t *testing.T) {
 		"package openclaw.enterprise.models\nx if input\nallow if x with data.lintel.meet.granted as true":           "belongs to another policy",
 		"package openclaw.enterprise.models\nallow if http.send({}).status_code == 200":                              "http.send reaches the network or the environment",
 		"package openclaw.enterprise.models\nallow if opa.runtime().env.HOME":                                        "opa.runtime reaches the network or the environment",
-		"package openclaw.enterprise.models\nallow { re_match(\"a\", input.a) }":                                     "re_match is not in Rego v1 any more; use regex.match",
+		"package openclaw.enterprise.models\nallow { re_match(\"a\", input.a) }":                                     "re_match is not part of Rego v1; use regex.match",
 		"package openclaw.enterprise.models\n_ := 1":                                                                 "a rule cannot be named _",
 	} {
 		_, err := Parse(Source{hierarchy.Team, "team/p", openclawDomain("models"), text})

@@ -28,7 +28,8 @@ const (
 	CompileArgument = "compile-source"
 	// maxCompileBytes is how much memory compiling a source may take.
 	maxCompileBytes = 512 << 20
-	// maxChildOutput bounds what is read from a child, in bytes: errors and test results.
+	// maxChildOutput bounds the output that is read from a child, in bytes: errors and test
+	// results.
 	maxChildOutput = 256 << 20
 	// maxScopedBytes is how much the child of a source below the enterprise may take: its
 	// memory is that of the manager's container, as is that of another at the same time.

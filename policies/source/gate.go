@@ -63,7 +63,7 @@ type Gate struct {
 	Registrable func(policies []engine.PolicyInfo, resources *admission.Resources) error
 }
 
-// Judge reviews a revision against the other live sources; Lintel's webhook uses it, too. It
+// Evaluate reviews a revision against the other live sources; Lintel's webhook uses it, too. It
 // does not check whether the required kinds may be read, because the permission may be granted
 // after the source is created. An error means that there is no verdict.
 func (g Gate) Judge(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {

@@ -40,7 +40,7 @@ func testHere(ctx context.Context, source definition.Source) (suite.Results, err
 	return suite.Run(ctx, source, suite.Options{})
 }
 
-// gate is Judge where a verdict is sure.
+// gate is Evaluate for a candidate that must have a verdict.
 func gate(t *testing.T, candidate definition.Source, live *engine.Live, registrable func([]engine.PolicyInfo, *admission.Resources) error) Verdict {
 	t.Helper()
 	verdict, err := Gate{Compile: compileHere, Registrable: registrable, Test: testHere}.Judge(t.Context(), candidate, live)

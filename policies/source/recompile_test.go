@@ -60,7 +60,8 @@ func TestTheChildCompilesWhatIsNotKnown(t *testing.T) {
 	require.Positive(t, answer.Bytes)
 }
 
-// TestWhatIsLiveIsTakenOver, as long as it is live, and what was compiled last before that.
+// TestWhatIsLiveIsTakenOver: policies of the live revision are reused while it is live, and
+// then those of the last compiled one.
 func TestWhatIsLiveIsTakenOver(t *testing.T) {
 	compiler := testCompiler(t, patience)
 	source := manyPackages(20)
@@ -78,14 +79,14 @@ func TestWhatIsLiveIsTakenOver(t *testing.T) {
 	runtime.KeepAlive(live)
 
 	compiler.results.list, live = nil, nil
-	for compiler.results.before("s") != nil { // nobody holds it
+	for compiler.results.before("s") != nil { // no reference to it is left
 		runtime.GC()
 	}
 	require.Equal(t, 20, compile(4).Compiled())
 }
 
-// TestReferencesOfWhatIsTakenOver are checked by the schemas of now, and what is wrong for a
-// policy alone is right where another can use it.
+// TestReferencesOfWhatIsTakenOver are checked with the current schemas, and a reference that is
+// wrong for a policy alone is right if another policy can use it.
 func TestReferencesOfWhatIsTakenOver(t *testing.T) {
 	compiler := testCompiler(t, patience)
 	compiler.Schemas = testSchemas(t)

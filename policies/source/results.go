@@ -43,8 +43,8 @@ func (r *result) shared() bool {
 	return r.err == nil || errors.As(r.err, new(definition.CompileErrors))
 }
 
-// kept reports whether the result is valid for later requests: a source that reached a limit may
-// stay below it later, and a field that no kind has may be added to one.
+// kept reports whether the result is valid for later requests: a source that exceeded a limit
+// may later stay below it, and a kind may later get a missing field.
 func (r *result) kept() bool {
 	return r.shared() && !errors.As(r.err, new(limitError)) && !errors.As(r.err, new(referenceErrors))
 }

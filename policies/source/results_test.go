@@ -34,7 +34,7 @@ func TestWhoAsksForTheSameWaitsForTheSame(t *testing.T) {
 	for name, c := range map[string]struct {
 		err   error
 		calls int
-		left  int // results that are kept
+		left  int // results that stay
 	}{
 		"compiled":        {nil, 1, 1},
 		"refused":         {definition.CompileErrors{{Message: "no"}}, 1, 1},

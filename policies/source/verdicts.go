@@ -39,7 +39,7 @@ type Verdicts struct {
 type keptVerdict struct {
 	identity  string
 	resources *admission.Resources
-	// beside is the digest of the other live sets.
+	// others is the digest of the other live sets.
 	beside string
 	// scoped reports that the source is of a scope below the enterprise, whose permissions
 	// depend on the declarations of others, and live that the revision is live, so that the gate
@@ -55,8 +55,8 @@ func NewVerdicts(gate Gate) *Verdicts {
 	return &Verdicts{gate: gate, scoped: make(chan struct{}, scopedAtATime)}
 }
 
-// Judge is Gate.Judge, called once for the same source and the same kinds. The error is ErrBusy
-// if the gate has no capacity yet.
+// Evaluate is Gate.Evaluate, called once for the same source and the same kinds. The error is
+// ErrBusy if the gate has no capacity yet.
 func (v *Verdicts) Judge(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
 	now := keptVerdict{scoped: candidate.Scope.Key().Level != hierarchy.Enterprise, identity: candidate.Identity(), resources: live.Resources(), expires: time.Now().Add(verdictExpiry)}
 	if snapshot := live.Snapshot(); snapshot != nil {

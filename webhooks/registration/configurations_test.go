@@ -409,7 +409,7 @@ func TestEveryVersionConflictsWithOne(t *testing.T) {
 	}
 }
 
-// TestConstraintsTakeEveryVersion: a template judges the version that arrives, so no two
+// TestConstraintsTakeEveryVersion: a template evaluates the version of the request, so no two
 // constraints are in each other's way, and a policy for one version gets that.
 func TestConstraintsTakeEveryVersion(t *testing.T) {
 	constraint := func(name string, kinds ...admission.GroupVersionKind) engine.PolicyInfo {

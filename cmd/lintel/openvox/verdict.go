@@ -20,7 +20,8 @@ const (
 	unknown verdict = "unknown"
 )
 
-// judge evaluates a request in PEM. reasons are those of a refusal, or why it is unknown.
+// evaluate evaluates a request in PEM. reasons are those of a refusal, or why the verdict is
+// unknown.
 func judge(ctx context.Context, certname string, request []byte, rendered signing.Rendered, policyErr error) (verdict, []string) {
 	if policyErr != nil {
 		return unknown, []string{policyErr.Error()}

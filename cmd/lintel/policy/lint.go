@@ -35,17 +35,17 @@ func newLintCommand() *cobra.Command {
 	var options lintOptions
 	cmd := &cobra.Command{
 		Use:   "lint -p <policies>",
-		Short: "Judge a folder of policies as the gate of a cluster does",
-		Long: `Judge a folder of policies as the gate of a cluster does before a revision goes
-live, without a cluster: it must compile, its METADATA and its references must be
-right, its own tests must pass, and it must keep within its scope.
+		Short: "Evaluate a folder of policies like the gate of a cluster",
+		Long: `Evaluate a folder of policies like the gate of a cluster before a revision goes
+live, but without a cluster: the policies must compile, their METADATA and references
+must be valid, their tests must pass, and they must stay within their scope.
 
 References are checked against the kinds of Kubernetes and of the
 CustomResourceDefinitions in the folder; other kinds are not checked.
 
 Exit codes:
-  0  a cluster would take it; there may be warnings
-  1  a cluster would refuse it
+  0  a cluster would accept the policies; there may be warnings
+  1  a cluster would refuse the policies
   2  the usage is wrong, or the policies cannot be read`,
 		Example: `  # In the CI of a repository of policies
   lintel policy lint -p policies/
@@ -93,8 +93,8 @@ func lint(ctx context.Context, options lintOptions, stdout io.Writer) error {
 	return judge(ctx, judged, options, stdout, write)
 }
 
-// judge writes what the gate finds. The verdict is report.Denied where a cluster would
-// refuse the source.
+// lintSource writes the findings of the gate. The verdict is report.Denied where a cluster
+// would refuse the source.
 func judge(ctx context.Context, judged sources.Source, options lintOptions, w io.Writer, write func(io.Writer, LintReport) error) error {
 	definitions, resources, err := sources.Definitions(judged.Files)
 	if err != nil {
@@ -117,7 +117,7 @@ func judge(ctx context.Context, judged sources.Source, options lintOptions, w io
 	return nil
 }
 
-// askGate asks the gate, with what it asks of a cluster replaced by files.
+// runGate runs the gate, with files instead of a cluster.
 func askGate(ctx context.Context, judged sources.Source, live *engine.Live, definitions []*schema.Definition) (LintReport, error) {
 	out := LintReport{Errors: []definition.CompileError{}, Warnings: []definition.CompileError{}}
 	compiler, err := sources.NewCompiler(definitions, func(message string) {
@@ -164,8 +164,8 @@ func askGate(ctx context.Context, judged sources.Source, live *engine.Live, defi
 	return out, err
 }
 
-// putInScope gives the source the settings of its PolicySource, and makes the others live,
-// so that it is judged beside them. Of those that are not inline, only the scope is
+// putInScope gives the source the settings of its PolicySource, and makes the others live, so
+// that it is evaluated together with them. Of those that are not inline, only the scope is
 // known.
 func putInScope(judged *sources.Source, options lintOptions, live *engine.Live) error {
 	judged.Name = cmp.Or(options.name, judged.Name)

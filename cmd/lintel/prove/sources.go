@@ -18,7 +18,7 @@ type sourceProof struct {
 	violations []scope.Violation
 }
 
-// sourceProofs are those of all sources, each beside all others.
+// sourceProofs are those of all sources, each together with all others.
 func sourceProofs(read []sources.Source) ([]sourceProof, error) {
 	origins := map[string]string{}
 	for _, s := range read {

@@ -227,7 +227,7 @@ func (f Folder) serial() (int64, error) {
 	}
 	serial, err := strconv.ParseInt(strings.TrimSpace(string(text)), 16, 64)
 	if err != nil || serial < 1 {
-		return 0, fmt.Errorf("the CA's file %s is no hexadecimal number: %.40q", serialFile, text)
+		return 0, fmt.Errorf("the CA's file %s is not a hexadecimal number: %.40q", serialFile, text)
 	}
 	return serial, nil
 }

@@ -125,7 +125,7 @@ func TestImport(t *testing.T) {
 		"no CRL":           {bundle, key, nil, ImportInvalid, "no CRL"},
 		"no key":           {bundle, nil, crls, ImportInvalid, "reading the key"},
 		"encrypted key":    {bundle, []byte("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"), crls, ImportInvalid, "decrypt it first"},
-		"no CA":            {leafOf(t, key), key, crls, ImportNotACA, "is no CA's certificate"},
+		"no CA":            {leafOf(t, key), key, crls, ImportNotACA, "is not a CA certificate"},
 	} {
 		f := newFolder(t)
 		requireRefused(t, f.Import(Authority{Certificates: c.bundle, Key: c.key, CRLs: c.crls}), c.reason, c.want)

@@ -199,7 +199,7 @@ func TestTrust(t *testing.T) {
 		"the Puppet CA's for another name":   {puppet.pair("a.example.com"), files, "certificate"},
 		"the system's for another name":      {system.pair("a.example.com"), files, "certificate"},
 		"one that is given for another name": {own.pair("a.example.com"), given, "certificate"},
-		"what is given is none":              {own.pair(""), SSL{CA: "x"}, "the CA that is given has no certificate in it"},
+		"what is given is none":              {own.pair(""), SSL{CA: "x"}, "the configured CA does not contain a certificate"},
 	} {
 		_, err := call(t, Endpoint{URL: serve(t, c.pair), TimeoutSeconds: 5, SSL: c.ssl}, http.MethodGet, "/")
 		if c.want == "" {

@@ -70,7 +70,7 @@ func TestBadClassifiers(t *testing.T) {
 		"url is not http or https with a host, ":             func(c *Classifier) { c.URL = "https://:80" },
 		"url has a user in it":                               func(c *Classifier) { c.URL = "https://ann:hunter2@a" },
 		"url has a query, which belongs into path":           func(c *Classifier) { c.URL = "https://a?b" },
-		"ssl.ca: the CA that is given has no certificate":    func(c *Classifier) { c.SSL.CA = "x" },
+		"ssl.ca: no certificate found":    func(c *Classifier) { c.SSL.CA = "x" },
 		"url has a fragment or spaces":                       func(c *Classifier) { c.URL = "https://a/b c" },
 		"timeoutSeconds 0 is not above 0":                    func(c *Classifier) { c.TimeoutSeconds = 0 },
 		`method "PUT" is neither`:                            func(c *Classifier) { c.Method = "PUT" },
@@ -106,7 +106,7 @@ func TestBadReports(t *testing.T) {
 		`endpoint a: processor "splunk" is not known`:    func(r *Report) { r.Processor = "splunk" },
 		"endpoint a: the header Content-Length is not":   func(r *Report) { r.Headers = []Header{{"Content-Length", "1"}} },
 		"endpoint a: the value of header X-A has more":   func(r *Report) { r.Headers = []Header{{"X-A", "a\r\nb"}} },
-		"endpoint a: url has a query, and of a PuppetDB": func(r *Report) { r.URL, r.Processor = "https://a?b", ProcessorPuppetDB },
+		"endpoint a: url has a query: the URL of a PuppetDB": func(r *Report) { r.URL, r.Processor = "https://a?b", ProcessorPuppetDB },
 		"endpoint a: url is not":                         func(r *Report) { r.URL = "" },
 	} {
 		r := report("a")

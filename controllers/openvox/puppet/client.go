@@ -332,7 +332,7 @@ func (c *Client) sendUpTo(request *http.Request, limit int) (http.Header, []byte
 		const shown = 200
 		return response.Header, nil, &StatusError{response.StatusCode, graphic(string(text[:min(len(text), shown)])), c.quoted}
 	case strings.HasPrefix(response.Header.Get("Content-Type"), "text/html"):
-		return nil, nil, unanswered{errors.New("the answer is a web page, so it is no CA that has answered")}
+		return nil, nil, unanswered{errors.New("the answer is a web page: the server is not a Puppet CA")}
 	}
 	return response.Header, text, nil
 }
@@ -399,7 +399,7 @@ func (e *validityError) Error() string {
 func parseCertificate(text []byte) (*x509.Certificate, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE" {
-		return nil, errors.New("the answer is no certificate")
+		return nil, errors.New("the answer is not a certificate")
 	}
 	return x509.ParseCertificate(block.Bytes)
 }
@@ -407,7 +407,7 @@ func parseCertificate(text []byte) (*x509.Certificate, error) {
 func parseRequest(text []byte) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || !strings.HasSuffix(block.Type, "CERTIFICATE REQUEST") {
-		return nil, errors.New("the answer is no certificate request")
+		return nil, errors.New("the answer is not a certificate request")
 	}
 	return x509.ParseCertificateRequest(block.Bytes)
 }

@@ -122,7 +122,7 @@ func TestRoute(t *testing.T) {
 	first, second := openvoxtest.MakeRoutedPool("z", "puppet.example.com", 1), openvoxtest.MakeRoutedPool("a", "Puppet.example.com", 2)
 	s := newPoolSite(t, nil, first.DeepCopy())
 	_, said := s.run("z")
-	require.Equal(t, "False NoGatewayAPI: spec.route: the cluster has no TLSRoutes; install the Gateway API, and the route is made", said)
+	require.Equal(t, "False NoGatewayAPI: spec.route: the cluster does not serve TLSRoutes; install the Gateway API to create the route", said)
 	require.True(t, s.Get("z", &corev1.Service{}), "the Service is there")
 
 	s = newPoolSite(t, []schema.GroupVersionKind{tlsRoutes}, first, second, endpointsOf("z", true))

@@ -109,7 +109,7 @@ func IsLocal(address string) bool {
 func baseOf(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return "", fmt.Errorf("managementURL %q is no address such as https://api.openzro.io", text)
+		return "", fmt.Errorf("managementURL %q is not a URL such as https://api.openzro.io", text)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return "", errors.New("managementURL has a user, a query or a fragment; give scheme, host and path alone")

@@ -125,7 +125,7 @@ func failure(asked string, answer *http.Response, body []byte, key string, quote
 	return e
 }
 
-// wordsOf returns the message of a server's error. told reports that the response is from a
+// wordsOf returns the message of a server's error. found reports that the response is from a
 // management server.
 func wordsOf(body []byte) (message string, told bool) {
 	var said struct {

@@ -455,7 +455,7 @@ func (t *Tenant) Exempt(ctx context.Context, group string, exempt bool) (changed
 		}
 		changed = true
 	}
-	return changed, &Error{Cause: ServerError, Asked: "PUT /api/accounts", Message: "somebody else keeps writing the settings of the account: " + exemptGroups + " is not as it was written"}
+	return changed, &Error{Cause: ServerError, Asked: "PUT /api/accounts", Message: "another client keeps writing the settings of the account: " + exemptGroups + " differs from the written value"}
 }
 
 // maxSettings is how often settings are written that others write, too.
@@ -472,7 +472,7 @@ func (t *Tenant) exempted(ctx context.Context) (account, []string, error) {
 	groups := []string{}
 	if text, has := all[0].Settings[exemptGroups]; has {
 		if err := json.Unmarshal(text, &groups); err != nil {
-			return account{}, nil, &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: exemptGroups + " is no list of groups"}
+			return account{}, nil, &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: exemptGroups + " is not a list of groups"}
 		}
 	}
 	return all[0], groups, nil

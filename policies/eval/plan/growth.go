@@ -7,11 +7,11 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// OPA's planner repeats itself in two places, without a bound and without a way to stop
-// it. What is called under a `with` that replaces a function or a rule is planned again,
-// with all that it calls: a chain of n rules with two such expressions each is 2^n plans.
-// And what follows `data.a[x]`, where rules stand below data.a, is planned once for each
-// of them: three such references to forty packages are 64,000 plans of the rest.
+// OPA's planner repeats itself in two places, without a bound and without a way to stop it. A
+// call under a `with` that replaces a function or a rule is planned again, with all that it
+// calls: a chain of n rules with two such expressions each is 2^n plans. And the expressions
+// after `data.a[x]`, if there are rules below data.a, are planned once for each of them: three
+// such references to forty packages are 64,000 plans of the rest.
 
 // Growth is what a plan of rules would come to.
 type Growth struct {
@@ -30,8 +30,8 @@ type Growth struct {
 	Uneven *ast.Location
 }
 
-// Estimate counts what Rules would plan, without planning. It never counts too few of what
-// is planned again; it may count more.
+// Estimate counts what Rules would plan, without planning. It never counts too few of the
+// repeated plans; it may count too many.
 func Estimate(compiler *ast.Compiler, rules ...ast.Ref) Growth {
 	g := &growth{compiler: compiler, bodies: map[*ast.Rule]*ruleGrowth{}, below: map[*ast.Expr]int64{}}
 	var start []*ast.Rule
@@ -53,14 +53,14 @@ type growth struct {
 	compiler *ast.Compiler
 	found    Growth
 	bodies   map[*ast.Rule]*ruleGrowth
-	below    map[*ast.Expr]int64 // what is planned again for an expression with `with`
+	below    map[*ast.Expr]int64 // the repeated plans of an expression with `with`
 }
 
-// ruleGrowth is what one rule comes to by itself.
+// ruleGrowth is the size of one rule by itself.
 type ruleGrowth struct {
 	written, planned int64
 	calls            []*ast.Rule     // outside of `with`
-	again            []repeatedUnder // expressions that have what they call planned again
+	again            []repeatedUnder // expressions whose calls are planned again
 }
 
 type repeatedUnder struct {
@@ -102,7 +102,7 @@ func (g *growth) reachable(start []*ast.Rule, all bool) []*ast.Rule {
 	return out
 }
 
-// planned is what is planned for rules in a generation of their own.
+// planned is the size of the plan of rules in a generation of their own.
 func (g *growth) planned(start []*ast.Rule) (total int64) {
 	for _, rule := range g.reachable(start, false) {
 		of := g.of(rule)
@@ -271,7 +271,7 @@ func (g *growth) reference(of *ruleGrowth, ref ast.Ref) int64 {
 		}
 		nodes = below[:0]
 		for _, node := range below {
-			if hasRules(node) { // what is below is a part of what the rules give
+			if hasRules(node) { // the values below are part of the values of the rules
 				g.callsAll(of, node)
 				continue
 			}

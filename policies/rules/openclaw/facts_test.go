@@ -64,7 +64,7 @@ func TestFindComparesWhatMayMeet(t *testing.T) {
 	}
 }
 
-// TestFindLeavesTheUnchangedAlone: nobody is held up by what is there already.
+// TestFindLeavesTheUnchangedAlone: existing policies do not block a change.
 func TestFindLeavesTheUnchangedAlone(t *testing.T) {
 	parent := bundle("ns", "parent", [3]string{"enterprise", "p", strict})
 	before := bundle("ns", "child", [3]string{"team", "p", loose})
@@ -89,7 +89,7 @@ func TestFindTellsOfThoseThatExpandNow(t *testing.T) {
 
 }
 
-// TestFindTellsOfMisspelledRules: what nobody asks for restricts nothing.
+// TestFindTellsOfMisspelledRules: a rule that no gateway queries restricts nothing.
 func TestFindTellsOfMisspelledRules(t *testing.T) {
 	b := bundle("ns", "b", [3]string{"team", "p", models + "import rego.v1\nallwo if input.a\n"}, [3]string{"team", "q", strict})
 	require.Equal(t, []string{"b/p has no rule such as allow, deny or a limit: is a name misspelled?"}, find(t, NewParser(), b, nil, nil, "").Unordered)
@@ -98,8 +98,8 @@ func TestFindTellsOfMisspelledRules(t *testing.T) {
 	require.Empty(t, find(t, NewParser(), broken, broken, nil, "").Errors, "a label on it may change")
 }
 
-// TestFindComparesPeersWithoutAnOrder: of two policies of one scope neither counts for
-// more, so that the later one is refused where gateways would be told nothing.
+// TestFindComparesPeersWithoutAnOrder: of two policies of one scope neither counts for more, so
+// that the later one is refused if gateways would get no answer.
 func TestFindComparesPeersWithoutAnOrder(t *testing.T) {
 	says := func(name, value, condition string) *Bundle {
 		return bundle("ns", name, [3]string{"team", "p", models + "import rego.v1\npreferred := \"" + value + "\" if input." + condition})
@@ -124,7 +124,7 @@ func TestFindComparesPeersWithoutAnOrder(t *testing.T) {
 	require.Len(t, find(t, parser, newer, nil, []*Bundle{older}, "").Comparisons, 1)
 }
 
-// TestFindReadsWhatItCompares and nothing else: how long other texts take holds up nobody.
+// TestFindReadsWhatItCompares and nothing else: other texts do not cause a delay.
 func TestFindReadsWhatItCompares(t *testing.T) {
 	parser := NewParser()
 	team := bundle("ns", "b", [3]string{"team", "p", strict})
@@ -145,7 +145,7 @@ func (c *Parser) remembered() (count int) {
 	return count
 }
 
-// TestAParserForgets what was asked for longest ago: each text takes memory.
+// TestAParserForgets the least recently used policies: each text takes memory.
 func TestAParserForgets(t *testing.T) {
 	parser := NewParser()
 	text := models + "import rego.v1\n"
@@ -173,10 +173,10 @@ func TestAParserForgets(t *testing.T) {
 	require.LessOrEqual(t, parser.effort(), parserEffort, "what cannot be read takes the memory of its text")
 }
 
-// TestOneTextIsReadAtATime: whoever waits has no verdict when the time is over.
+// TestOneTextIsReadAtATime: a request that waits too long has no verdict.
 func TestOneTextIsReadAtATime(t *testing.T) {
 	parser := NewParser()
-	leave, err := parser.reading[0].take(t.Context(), false) // by somebody else
+	leave, err := parser.reading[0].take(t.Context(), false) // by another request
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := make(chan error, 1)
@@ -257,8 +257,8 @@ func TestTurns(t *testing.T) {
 	leave()
 }
 
-// TestStoredTextsAreRemembered: whoever dry-runs many long texts makes a Parser forget none
-// that is stored, and whoever stores many none of the root namespace.
+// TestStoredTextsAreRemembered: dry runs of many long texts do not evict stored ones from the
+// cache, and many stored ones do not evict those of the root namespace.
 func TestStoredTextsAreRemembered(t *testing.T) {
 	parser := NewParser()
 	text := models + "import rego.v1\n" + strings.Repeat("allow if input.a\n", 4_000)
@@ -284,8 +284,8 @@ func TestStoredTextsAreRemembered(t *testing.T) {
 	require.Same(t, policy, read("ns", "new", stored), "a text is read once")
 }
 
-// TestABundleIsReadAsAWhole: what is too much is told once, of the policy from which on,
-// and only to who changes a policy.
+// TestABundleIsReadAsAWhole: an excess is reported once, for the first policy beyond the limit,
+// and only if a policy changes.
 func TestABundleIsReadAsAWhole(t *testing.T) {
 	half := models + "import rego.v1\n" + strings.Repeat("allow if input.a\n", 4_000)
 	b := bundle("ns", "b", [3]string{"team", "p", half}, [3]string{"org", "q", half}, [3]string{"user", "r", "nonsense"})

@@ -27,7 +27,7 @@ func bundle(namespace, name string, policies ...[3]string) *Bundle {
 	return b
 }
 
-// decide asks the rules about an object, as the webhook does.
+// decide evaluates the rules for an object, as the webhook does.
 func decide(t *testing.T, kind string, object, facts any) *engine.Decision {
 	t.Helper()
 	snapshot, err := New()
@@ -61,7 +61,7 @@ func TestPolicyBundle(t *testing.T) {
 		"unknown scope":   {bundle: bundle("ns", "b", [3]string{"galaxy", "p", good}), denied: []string{`policy[0] "p": unknown scope "galaxy"`, `policy[0]: invalid scope "galaxy"`}},
 		"does not parse":  {bundle: bundle("ns", "b", [3]string{"enterprise", "p", models + "allow if {"}), denied: []string{`policy[0] "p", line 2, column`}},
 		"another package": {bundle: bundle("ns", "b", [3]string{"enterprise", "p", "package x\n"}), denied: []string{`policy[0] "p", line 1, column 1: it is in package x; a policy of domain "models" must be in package openclaw.enterprise.models`}},
-		"removed by v1":   {bundle: bundle("ns", "b", [3]string{"enterprise", "p", models + "allow { any([true]) }"}), denied: []string{"any is not in Rego v1 any more; use true in <collection>"}},
+		"removed by v1":   {bundle: bundle("ns", "b", [3]string{"enterprise", "p", models + "allow { any([true]) }"}), denied: []string{"any is not part of Rego v1; use true in <collection>"}},
 		"reads another":   {bundle: bundle("ns", "b", [3]string{"team", "p", models + "allow := data.openclaw.enterprise.data.allow"}), denied: []string{"data.openclaw.enterprise.data.allow belongs to another policy"}},
 		"one file twice":  {bundle: bundle("ns", "b", [3]string{"enterprise", "a b", good}, [3]string{"enterprise", "A/B", good}), denied: []string{`policy[1]: "A/B" gives the file name that policy[0] "a b" gives; rename one`}},
 		"outside of root": {bundle: base, root: "root", denied: []string{`enterprise policies (p) are admitted in namespace "root" only`}},

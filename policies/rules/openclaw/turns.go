@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// turns lets one request at a time work: those of the root namespace first, the others in
-// the order in which they came.
+// turns lets one request at a time work: those of the root namespace first, the others in the
+// order of their arrival.
 type turns struct {
 	mutex         sync.Mutex
 	taken         bool

@@ -157,7 +157,7 @@ func TestEachRuleOfAFieldIsEnforced(t *testing.T) {
 				`spec.graph.a.review.checkpoint_id: "c" is at spec.completion_review.checkpoint_id already; each has one of its own`},
 			{condition(map[string]any{"output_matches": "("}), `spec.graph.a.edges[0].condition.output_matches: "(" is not a regular expression`},
 			{condition(map[string]any{"output_matches": strings.Repeat("x", 513)}), "spec.graph.a.edges[0].condition.output_matches: the pattern is longer than 512 characters"},
-			{condition(map[string]any{"equals": "x"}), "spec.graph.a.edges[0].condition.output_json_path: a value is needed: equals compares what it finds"},
+			{condition(map[string]any{"equals": "x"}), "spec.graph.a.edges[0].condition.output_json_path: a value is needed: equals compares the value at this path"},
 			{condition(map[string]any{"equals": "x", "output_json_path": "route"}), `spec.graph.a.edges[0].condition.output_json_path: "route" does not start with $.`},
 			{condition(map[string]any{"output_json_path": "$.route"}), "spec.graph.a.edges[0].condition: output_json_path finds a value, and none of contains, equals, greater_than, less_than, not_equals compares it"},
 			{condition(map[string]any{"output_json_path": "$.n", "greater_than": "many"}), `spec.graph.a.edges[0].condition.greater_than: "many" is not a number`},
@@ -273,7 +273,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Defect O9: whoever may create an object anywhere may write into any Orloj namespace.
+// Defect O9: a user who may create an object in any namespace may write into all Orloj
+// namespaces.
 func TestMapping(t *testing.T) {
 	rules := newRules(t)
 	allowed := func(list string) map[string]string {

@@ -8,7 +8,7 @@ import (
 
 var text = &Schema{Type: Text}
 
-// envelope are the fields that the objects of every kind have, whatever their schema of
+// envelope are the fields that the objects of every kind have, independent of their schema of
 // metadata: the API server sets them.
 var envelope = map[string]*Schema{
 	"apiVersion": text,

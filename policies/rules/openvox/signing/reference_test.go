@@ -18,8 +18,8 @@ import (
 //go:embed testdata/reference.rego
 var reference string
 
-// TestReference: why policies do not match, and whether one does, is what the reference
-// says, which asks each policy by itself.
+// TestReference: whether policies match, and the reasons why not, agree with the reference,
+// which evaluates each policy by itself.
 func TestReference(t *testing.T) {
 	plain, err := ast.CompileModules(map[string]string{"reference.rego": reference})
 	require.NoError(t, err)
