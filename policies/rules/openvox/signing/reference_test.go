@@ -34,7 +34,7 @@ func TestReference(t *testing.T) {
 			want = []string{"error"}
 		}
 		got := []string{"error"}
-		if refusals, _, err := judge(t.Context(), ast.NewTerm(ast.MustInterfaceToValue(q))); err == nil {
+		if refusals, _, err := evaluate(t.Context(), ast.NewTerm(ast.MustInterfaceToValue(q))); err == nil {
 			got = policyWords(refusals)
 		}
 		require.Equal(t, want, got, "%+v", q)
