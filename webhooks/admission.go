@@ -83,7 +83,7 @@ func decided(decision *engine.Decision, digest string) *answer {
 
 // productAnswer converts a product's verdict to an answer. Its texts become findings of the
 // entry, so that the log shows them like those of policies.
-func judged(verdict *rules.Answer, entry string) (*answer, error) {
+func productAnswer(verdict *rules.Answer, entry string) (*answer, error) {
 	findings := func(texts []string, rule string) []engine.Finding {
 		var out []engine.Finding
 		for _, text := range texts {

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// judging bounds the number of reviews that are evaluated in parallel. A tenant may have as
+// reviewLimiter bounds the number of reviews that are evaluated in parallel. A tenant may have as
 // many as there is free capacity next to them, so that tenants whose own policies are slow
 // always leave capacity for others: one tenant uses at most half of the capacity, and n of them
 // n parts of n+1. Together, they leave a quarter of the capacity to reviews of no tenant.
-type judging struct {
+type reviewLimiter struct {
 	room int
 
 	mutex     sync.Mutex
@@ -26,84 +26,84 @@ type waiter struct {
 	enter  chan struct{}
 }
 
-func newJudging(room int) *judging {
-	return &judging{room: room, tenants: map[string]int{}}
+func newReviewLimiter(room int) *reviewLimiter {
+	return &reviewLimiter{room: room, tenants: map[string]int{}}
 }
 
 // enter waits for capacity for a review of a tenant, "" for a review of no tenant. leave
 // releases it.
-func (j *judging) enter(ctx context.Context, tenant string) (leave func(), err error) {
-	j.mutex.Lock()
-	if j.hasRoom(tenant) { // there is none for those who wait
-		j.take(tenant)
-		j.mutex.Unlock()
-		return func() { j.leave(tenant) }, nil
+func (l *reviewLimiter) enter(ctx context.Context, tenant string) (leave func(), err error) {
+	l.mutex.Lock()
+	if l.hasRoom(tenant) { // there is none for those who wait
+		l.take(tenant)
+		l.mutex.Unlock()
+		return func() { l.leave(tenant) }, nil
 	}
 	mine := &waiter{tenant, make(chan struct{})}
-	j.waiting = append(j.waiting, mine)
-	j.mutex.Unlock()
+	l.waiting = append(l.waiting, mine)
+	l.mutex.Unlock()
 	select {
 	case <-mine.enter:
-		return func() { j.leave(tenant) }, nil
+		return func() { l.leave(tenant) }, nil
 	case <-ctx.Done():
 	}
-	j.mutex.Lock()
-	i := slices.Index(j.waiting, mine)
+	l.mutex.Lock()
+	i := slices.Index(l.waiting, mine)
 	if i >= 0 {
-		j.waiting = slices.Delete(j.waiting, i, i+1)
+		l.waiting = slices.Delete(l.waiting, i, i+1)
 	}
-	j.mutex.Unlock()
+	l.mutex.Unlock()
 	if i < 0 { // there was room at that moment
-		j.leave(tenant)
+		l.leave(tenant)
 	}
 	return nil, ctx.Err()
 }
 
-func (j *judging) leave(tenant string) {
-	j.mutex.Lock()
-	defer j.mutex.Unlock()
-	j.used--
+func (l *reviewLimiter) leave(tenant string) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.used--
 	if tenant != "" {
-		j.ofTenants--
+		l.ofTenants--
 	}
-	if j.tenants[tenant]--; j.tenants[tenant] == 0 {
-		delete(j.tenants, tenant)
+	if l.tenants[tenant]--; l.tenants[tenant] == 0 {
+		delete(l.tenants, tenant)
 	}
-	j.admit()
+	l.admit()
 }
 
 // admit lets those enter for whom there is room. The caller holds the mutex.
-func (j *judging) admit() {
-	kept := j.waiting[:0]
-	for _, w := range j.waiting {
-		if !j.hasRoom(w.tenant) {
+func (l *reviewLimiter) admit() {
+	kept := l.waiting[:0]
+	for _, w := range l.waiting {
+		if !l.hasRoom(w.tenant) {
 			kept = append(kept, w)
 			continue
 		}
-		j.take(w.tenant)
+		l.take(w.tenant)
 		close(w.enter)
 	}
-	clear(j.waiting[len(kept):])
-	j.waiting = kept
+	clear(l.waiting[len(kept):])
+	l.waiting = kept
 }
 
-func (j *judging) take(tenant string) {
-	j.used++
+func (l *reviewLimiter) take(tenant string) {
+	l.used++
 	if tenant != "" {
-		j.ofTenants++
+		l.ofTenants++
 	}
-	j.tenants[tenant]++
+	l.tenants[tenant]++
 }
 
 // hasRoom says whether there is room for another review of a tenant. One that has none is
 // let in wherever there is any for tenants.
-func (j *judging) hasRoom(tenant string) bool {
-	left, own := j.room-j.used, j.tenants[tenant]
+func (l *reviewLimiter) hasRoom(tenant string) bool {
+	left, own := l.room-l.used, l.tenants[tenant]
 	switch {
 	case left <= 0:
 		return false
 	case tenant == "":
 		return true
 	}
-	return j.ofTenants < j.room-j.room/4 && (own == 0 || own < left)
+	return l.ofTenants < l.room-l.room/4 && (own == 0 || own < left)
 }

@@ -42,9 +42,9 @@ type Decider interface {
 	Validate(ctx context.Context, review *admission.Review, options engine.Options) *engine.Decision
 }
 
-// judgingPerCPU is the number of reviews that are evaluated in parallel for each CPU. Policies
+// reviewsPerCPU is the number of reviews that are evaluated in parallel for each CPU. Policies
 // have wall-clock deadlines: with more reviews in parallel, each policy would appear slow.
-const judgingPerCPU = 4
+const reviewsPerCPU = 4
 
 // HandlerOptions are what a Handler needs.
 type HandlerOptions struct {
@@ -76,13 +76,13 @@ type HandlerOptions struct {
 
 // Handler answers AdmissionReviews on the paths of all entries.
 type Handler struct {
-	options HandlerOptions
-	entries map[string]*entry // by path
-	current func() Decider    // nil = not loaded
-	bodies  *bodyReader
-	judging *judging
-	pacing  *pacing
-	now     func() time.Time
+	options  HandlerOptions
+	entries  map[string]*entry // by path
+	current  func() Decider    // nil = not loaded
+	bodies   *bodyReader
+	limiter  *reviewLimiter
+	throttle *throttle
+	now      func() time.Time
 }
 
 // entry is one webhook entry of a configuration.
@@ -92,7 +92,7 @@ type entry struct {
 	name          string
 	failurePolicy definition.FailurePolicy
 	slow          bool // see rules.Product
-	judge         func(ctx context.Context, review *admission.Review) (*answer, error)
+	evaluate      func(ctx context.Context, review *admission.Review) (*answer, error)
 	// ofScope is evaluate for the entry of a scope below the enterprise; nil where there is none.
 	ofScope func(ctx context.Context, review *admission.Review, scope string) (*answer, error)
 }
@@ -101,12 +101,12 @@ type entry struct {
 func NewHandler(options HandlerOptions) (*Handler, error) {
 	limit := cmp.Or(options.MaxReviewBytes, DefaultMaxReviewBytes)
 	h := &Handler{
-		options: options,
-		entries: map[string]*entry{},
-		bodies:  newBodyReader(limit, cmp.Or(options.MaxBytesInFlight, 4*limit)),
-		judging: newJudging(judgingPerCPU * runtime.GOMAXPROCS(0)),
-		pacing:  newPacing(pacedCPUs()),
-		now:     time.Now,
+		options:  options,
+		entries:  map[string]*entry{},
+		bodies:   newBodyReader(limit, cmp.Or(options.MaxBytesInFlight, 4*limit)),
+		limiter:  newReviewLimiter(reviewsPerCPU * runtime.GOMAXPROCS(0)),
+		throttle: newThrottle(throttledCPUs()),
+		now:      time.Now,
 		current: func() Decider {
 			if snapshot := options.Snapshot(); snapshot != nil {
 				return snapshot
@@ -133,10 +133,10 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 }
 
 // policyEntry is an entry for policies, of which each scope below the enterprise has its own.
-func policyEntry(name string, policy definition.FailurePolicy, judge func(context.Context, *admission.Review, string) (*answer, error)) *entry {
+func policyEntry(name string, policy definition.FailurePolicy, evaluate func(context.Context, *admission.Review, string) (*answer, error)) *entry {
 	return &entry{
-		name: name, failurePolicy: policy, ofScope: judge,
-		judge: func(ctx context.Context, review *admission.Review) (*answer, error) { return judge(ctx, review, "") },
+		name: name, failurePolicy: policy, ofScope: evaluate,
+		evaluate: func(ctx context.Context, review *admission.Review) (*answer, error) { return evaluate(ctx, review, "") },
 	}
 }
 
@@ -152,16 +152,16 @@ func (h *Handler) entryAt(path string) *entry {
 		return nil
 	}
 	own := *served
-	own.judge = func(ctx context.Context, review *admission.Review) (*answer, error) {
+	own.evaluate = func(ctx context.Context, review *admission.Review) (*answer, error) {
 		return served.ofScope(ctx, review, scope)
 	}
 	return &own
 }
 
 func productEntry(product rules.Product) (path string, served *entry, err error) {
-	prefix, judge := registration.ValidatePath, product.Validate
+	prefix, evaluate := registration.ValidatePath, product.Validate
 	if product.Mutate != nil {
-		prefix, judge = registration.MutatePath, product.Mutate
+		prefix, evaluate = registration.MutatePath, product.Mutate
 	}
 	switch {
 	case product.Name == "" || strings.Contains(product.Name, "/"):
@@ -173,15 +173,15 @@ func productEntry(product rules.Product) (path string, served *entry, err error)
 		name:          strings.TrimPrefix(prefix, "/") + product.Entry,
 		failurePolicy: product.FailurePolicy,
 		slow:          product.Slow,
-		judge: func(ctx context.Context, review *admission.Review) (*answer, error) {
-			verdict, err := judge(ctx, review)
+		evaluate: func(ctx context.Context, review *admission.Review) (*answer, error) {
+			verdict, err := evaluate(ctx, review)
 			if err != nil {
 				return nil, err
 			}
 			if product.Mutate == nil && len(verdict.Patch) > 0 {
 				return nil, errors.New("a validating webhook returned a patch")
 			}
-			return judged(verdict, product.Entry)
+			return productAnswer(verdict, product.Entry)
 		},
 	}, nil
 }
@@ -242,7 +242,7 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 		return nil, unreadable(&admission.ReviewError{Code: http.StatusInternalServerError, Message: err.Error()})
 	}
 	tenant := h.tenant(served, review)
-	leave, err := h.judging.enter(ctx, tenant)
+	leave, err := h.limiter.enter(ctx, tenant)
 	if err != nil {
 		return review, unreadable(&admission.ReviewError{
 			UID: review.UID, Code: http.StatusTooManyRequests,
@@ -251,12 +251,12 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 	}
 	defer leave()
 	if tenant != "" {
-		paced := h.pacing.review(tenant)
+		paced := h.throttle.review(tenant)
 		defer paced.end()
-		ctx = withPace(ctx, paced)
+		ctx = withThrottle(ctx, paced)
 	}
 	err = h.recovering(served, func() (err error) {
-		a, err = served.judge(ctx, review)
+		a, err = served.evaluate(ctx, review)
 		return err
 	})
 	if errors.Is(err, admission.ErrBusy) {
@@ -306,7 +306,7 @@ func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Conte
 			return nil, err
 		}
 		decision := decider.Validate(ctx, review, options)
-		if err := pacedBy(ctx).err(ctx); err != nil {
+		if err := throttleOf(ctx).err(ctx); err != nil {
 			decision.Denials = slices.DeleteFunc(decision.Denials, func(f engine.Finding) bool { return f.Error })
 			if len(decision.Denials) == 0 {
 				return nil, err
@@ -326,7 +326,7 @@ func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Conte
 func allDenials(ctx context.Context, decider Decider, review *admission.Review, options engine.Options, own []string) (texts []string) {
 	options.Scopes = nil
 	denials := decider.Validate(ctx, review, options).Denials
-	if pacedBy(ctx).err(ctx) != nil { // those of narrower scopes had no time
+	if throttleOf(ctx).err(ctx) != nil { // those of narrower scopes had no time
 		return own
 	}
 	for _, finding := range denials {
@@ -347,7 +347,7 @@ func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context
 			return nil, err
 		}
 		mutation := decider.Mutate(ctx, review, options)
-		if err := pacedBy(ctx).err(ctx); err != nil {
+		if err := throttleOf(ctx).err(ctx); err != nil {
 			return nil, err
 		}
 		a := decided(&mutation.Decision, decider.Digest())
@@ -360,7 +360,7 @@ func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context
 // entry was called, "" for that of the enterprise.
 func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy definition.FailurePolicy, scope string) (Decider, engine.Options, error) {
 	options := engine.Options{FailurePolicy: policy, Clock: h.now, Own: h.options.Own}
-	if paced := pacedBy(ctx); paced != nil {
+	if paced := throttleOf(ctx); paced != nil {
 		options.Pacer = paced
 	}
 	decider, cluster := h.consistent()

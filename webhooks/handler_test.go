@@ -235,8 +235,8 @@ func TestEntriesOfScopes(t *testing.T) {
 	}
 }
 
-// TestNobodyCanJudge: the failure policy answers, and only it.
-func TestNobodyCanJudge(t *testing.T) {
+// TestNoEvaluation: the failure policy answers, and only it.
+func TestNoEvaluation(t *testing.T) {
 	panics := decisions{
 		validate: func(context.Context, *admission.Review, engine.Options) *engine.Decision { panic("secret state") },
 		mutate:   func(context.Context, *admission.Review, engine.Options) *engine.Mutation { panic("secret state") },
@@ -451,26 +451,26 @@ func TestSmallBodiesTakeWhatTheySay(t *testing.T) {
 	for range 2 {
 		go func() { answers <- f.post("/validate/fail", podRequest) }()
 	}
-	judged := 0
+	evaluated := 0
 	for range 2 {
 		select {
 		case <-started:
-			judged++
+			evaluated++
 		case <-answers: // one that waited for the budget until its deadline
 		}
 	}
 	close(release)
-	require.Equal(t, 2, judged, "at once")
+	require.Equal(t, 2, evaluated, "at once")
 	for range 2 {
 		assert.True(t, responseOf(t, <-answers).Allowed)
 	}
 }
 
-// TestRoomToJudge: a flood does not open the Ignore entries here either.
-func TestRoomToJudge(t *testing.T) {
+// TestCapacity: a flood does not open the Ignore entries here either.
+func TestCapacity(t *testing.T) {
 	f := newFixture(t, decisions{}, nil)
-	f.judging = newJudging(1)
-	leave, err := f.judging.enter(t.Context(), "")
+	f.limiter = newReviewLimiter(1)
+	leave, err := f.limiter.enter(t.Context(), "")
 	require.NoError(t, err)
 	response := f.ask(t, "/validate/ignore?timeout=50ms", podRequest)
 	assert.False(t, response.Allowed)

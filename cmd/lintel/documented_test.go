@@ -33,7 +33,7 @@ func TestDocumentedCommands(t *testing.T) {
 		for _, file := range files {
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
-			if !slices.ContainsFunc(docpage.Blocks(string(text)), func(b docpage.Block) bool { return len(runnable(b)) > 0 }) {
+			if !slices.ContainsFunc(docpage.ParseBlocks(string(text)), func(b docpage.Block) bool { return len(runnable(b)) > 0 }) {
 				continue
 			}
 			name, err := filepath.Rel(repository, file)
@@ -58,7 +58,7 @@ func TestDocumentedCommands(t *testing.T) {
 func runPage(t *testing.T, name, text string) (page string, ran int) {
 	t.Helper()
 	page = text
-	for _, b := range docpage.Blocks(text) {
+	for _, b := range docpage.ParseBlocks(text) {
 		if file := b.File(); file != "" {
 			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 			require.NoError(t, os.WriteFile(file, []byte(b.Text), 0o600))

@@ -89,7 +89,7 @@ func TestNameOfAFolderIsTheSources(t *testing.T) {
 
 	for want, args := range map[string][]string{
 		"--name names the source of a folder or .rego file: PolicySource \"one\" at s.yaml:1: document 1 has a name of its own": {"-p", "s.yaml"},
-		"--name is specified 1 times, and -p 2 times: specify a name for each -p, in their order, or none":                                {"-p", "rules", "-p", "more"},
+		"--name is specified 1 times, and -p 2 times: specify a name for each -p, in their order, or none":                      {"-p", "rules", "-p", "more"},
 	} {
 		got := lintel(t, "", append([]string{"check", "--name", "team", "-f", "pod.yaml"}, args...)...)
 		require.Equal(t, exitError, got.code)

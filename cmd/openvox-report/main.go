@@ -74,7 +74,7 @@ func run(args []string, stdin io.Reader, warn func(string)) error {
 	if err != nil {
 		return fmt.Errorf("the report is not sent: %w", err)
 	}
-	return deliver(context.Background(), reports, spools{root: *folder, limits: usual, now: time.Now, warn: warn}, report)
+	return deliver(context.Background(), reports, spoolFolders{root: *folder, limits: usual, now: time.Now, warn: warn}, report)
 }
 
 // readReport reads a report, of which no more is checked than whose it is.
@@ -99,7 +99,7 @@ func readReport(from io.Reader) ([]byte, error) {
 }
 
 // deliver sends the report to all endpoints in parallel: none waits for another.
-func deliver(ctx context.Context, reports endpoints.Reports, all spools, report []byte) error {
+func deliver(ctx context.Context, reports endpoints.Reports, all spoolFolders, report []byte) error {
 	problems := make([]error, len(reports.Endpoints))
 	var working sync.WaitGroup
 	for i := range reports.Endpoints {

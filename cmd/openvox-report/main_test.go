@@ -77,7 +77,7 @@ func (s *sink) endpoint(name string) endpoints.Report {
 // post is a Puppet server's spool, and a clock.
 type post struct {
 	t      testing.TB
-	spools spools
+	spools spoolFolders
 	mutex  sync.Mutex
 	clock  time.Time
 	warned []string
@@ -85,7 +85,7 @@ type post struct {
 
 func newPost(t testing.TB) *post {
 	p := &post{t: t, clock: time.Now()}
-	p.spools = spools{root: t.TempDir(), limits: usual, now: func() time.Time {
+	p.spools = spoolFolders{root: t.TempDir(), limits: usual, now: func() time.Time {
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
 		p.clock = p.clock.Add(time.Microsecond)
@@ -131,7 +131,7 @@ func TestDeliver(t *testing.T) {
 	a.URL += "?code=x"
 	a.Auth, a.Headers = &endpoints.Auth{Type: endpoints.AuthBearer, Token: "t"}, []endpoints.Header{{Name: "X-Site", Value: "here"}}
 	b.URL, b.Processor = db.URL+"/", endpoints.ProcessorPuppetDB
-	report := string(realReport(t))
+	report := string(sampleReport(t))
 	require.NoError(t, p.send(report, a, b))
 	require.Equal(t, []string{report}, hook.has())
 	require.Equal(t, "/hook", hook.path)
@@ -483,7 +483,7 @@ func FuzzStoreReport(f *testing.F) {
 // loopback.
 func BenchmarkProgram(b *testing.B) {
 	program, s := build(b), newSink(b)
-	endpoint, report := s.endpoint("a"), realReport(b)
+	endpoint, report := s.endpoint("a"), sampleReport(b)
 	endpoint.Processor = endpoints.ProcessorPuppetDB
 	config, spool := write(b, endpoint), b.TempDir()
 	var used time.Duration

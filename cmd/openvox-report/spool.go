@@ -36,8 +36,8 @@ var usual = limits{reports: 10000, bytes: 512 << 20, age: 24 * time.Hour, resend
 // call leaves it alone. One report that it never takes does not hold up the others.
 const maxUnavailable = 3
 
-// spools have a folder for each endpoint.
-type spools struct {
+// spoolFolders have a folder for each endpoint.
+type spoolFolders struct {
 	root string
 	limits
 	now  func() time.Time
@@ -46,12 +46,12 @@ type spools struct {
 
 // spool has a file for each report that an endpoint has not taken.
 type spool struct {
-	spools
+	spoolFolders
 	endpoint *endpoints.Report
 	folder   string
 }
 
-func (s spools) of(endpoint *endpoints.Report) *spool {
+func (s spoolFolders) of(endpoint *endpoints.Report) *spool {
 	return &spool{s, endpoint, filepath.Join(s.root, endpoint.Name)}
 }
 
@@ -277,7 +277,7 @@ func (s *spool) paused() bool {
 }
 
 // forget deletes old reports of endpoints that were removed.
-func (s spools) forget(reports endpoints.Reports) {
+func (s spoolFolders) forget(reports endpoints.Reports) {
 	entries, err := os.ReadDir(s.root)
 	if err != nil {
 		return

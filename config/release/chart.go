@@ -34,7 +34,7 @@ type chart struct {
 	Image string
 }
 
-var charts = []chart{
+var allCharts = []chart{
 	{Name: "lintel", Description: "Lintel's Helm chart", Image: "lintel-manager"},
 	{Name: "openvox-stack", Description: "The Helm chart of a Puppet installation"},
 }
@@ -104,7 +104,7 @@ func (m *maker) chartArchive(c chart, files map[string][]byte) ([]byte, error) {
 // gives their references by digest.
 func (p pusher) pushCharts(ctx context.Context, registry string, m *maker) ([]string, error) {
 	var references []string
-	for _, c := range charts {
+	for _, c := range allCharts {
 		reference, err := p.pushChart(ctx, registry, m, c)
 		if err != nil {
 			return nil, fmt.Errorf("chart %s: %w", c.Name, err)

@@ -23,8 +23,8 @@ import (
 // commandLine is the program that people run, too.
 var commandLine = program{Image: "lintel", Path: "./cmd/lintel", Description: "Lintel's command line"}
 
-// programs are those that have an image.
-var programs = []program{
+// allPrograms are those that have an image.
+var allPrograms = []program{
 	{Image: "lintel-manager", Path: "./cmd/manager", Description: "Lintel's webhooks and controllers"},
 	commandLine,
 	{Image: "openvox-autosign", Path: "./cmd/openvox-autosign", Description: "The autosign hook of a Puppet CA, which answers as Lintel's webhook does"},
@@ -62,7 +62,7 @@ func newImageCommand() *cobra.Command {
 			if err := m.prepare(cmd.Context(), platforms, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
-			wanted := slices.DeleteFunc(slices.Clone(programs), func(p program) bool { return only != "" && p.Image != only })
+			wanted := slices.DeleteFunc(slices.Clone(allPrograms), func(p program) bool { return only != "" && p.Image != only })
 			if len(wanted) == 0 {
 				return fmt.Errorf("there is no image %q", only)
 			}
@@ -87,7 +87,7 @@ them.
 
 Credentials are those of "docker login" or "podman login".`,
 		func(ctx context.Context, m *maker, push pusher, registry string) ([]string, error) {
-			all, err := m.all(ctx, programs)
+			all, err := m.all(ctx, allPrograms)
 			if err != nil {
 				return nil, err
 			}

@@ -22,7 +22,7 @@ import (
 // stored is deleted.
 type setupKeys struct {
 	*neighbours
-	secrets *keySecrets
+	secrets *keySecretStore
 	grants  *grants
 }
 
@@ -45,7 +45,7 @@ func (k *setupKeys) keep(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 // by carries an object out by what its Secret has.
 func (k *setupKeys) by(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
 	secret = believed(t, secret)
-	t.next.Status.KeysMade = keysOf(t, secret)
+	t.next.Status.KeysMade = keyIDsOf(t, secret)
 	if secret.has {
 		if err := k.sweep(ctx, t, secret); err != nil {
 			return err
@@ -273,8 +273,8 @@ func isMade(t *task[*v1.OZSetupKey], id string) bool {
 	return there && status.Making != nil && one.Name == status.Making.Name && !slices.Contains(status.Making.Before, id)
 }
 
-// keysOf returns the keys at the server that were created for an object.
-func keysOf(t *task[*v1.OZSetupKey], secret keySecret) []string {
+// keyIDsOf returns the keys at the server that were created for an object.
+func keyIDsOf(t *task[*v1.OZSetupKey], secret keySecret) []string {
 	ids := slices.Concat(t.object.Status.KeysMade, []string{t.object.Status.SetupKeyID, secret.id, secret.replaced})
 	ids = slices.DeleteFunc(ids, func(id string) bool {
 		_, there := t.SetupKeys.Get(id)
@@ -436,7 +436,7 @@ func (k *setupKeys) remove(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 	}
 	have, _ := t.SetupKeys.Get(secret.id)
 	ours := strings.HasPrefix(strings.ToUpper(have.Key), secret.prefix) // otherwise a user has stored another key there
-	for _, id := range keysOf(t, secret) {
+	for _, id := range keyIDsOf(t, secret) {
 		if err := t.SetupKeys.Remove(ctx, id); err != nil {
 			return err
 		}

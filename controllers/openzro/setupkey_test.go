@@ -67,7 +67,7 @@ func TestAKeyIsMade(t *testing.T) {
 	_, err := s.account.Enrol(text, "laptop")
 	require.NoError(t, err)
 	require.Len(t, s.groupNamed("Developers").Peers, 1)
-	require.NotContains(t, s.told()+s.ready(enrol).Message, text)
+	require.NotContains(t, s.reported()+s.ready(enrol).Message, text)
 	s.atRest()
 	s.restart()
 	s.settle()

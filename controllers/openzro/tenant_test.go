@@ -406,5 +406,5 @@ func TestANamespaceGetsItsOwnKeyWhileItsGroupIsInUse(t *testing.T) {
 	s.settle()
 	s.requireReconciled(dev)
 	require.Equal(t, dev.Status.GroupID, s.groupNamed("Developers").ID)
-	require.Contains(t, s.told(), "LeftBehind")
+	require.Contains(t, s.reported(), "LeftBehind")
 }

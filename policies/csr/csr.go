@@ -102,7 +102,7 @@ type PublicKey struct {
 
 // Parse reads one PEM block.
 func Parse(text []byte) *Request {
-	r, err := parse(text)
+	r, err := parseRequest(text)
 	if err != nil {
 		return Unreadable(err.Error())
 	}
@@ -124,7 +124,7 @@ func empty() *Request {
 	}
 }
 
-func parse(text []byte) (*Request, error) {
+func parseRequest(text []byte) (*Request, error) {
 	der, err := decodePEM(text)
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ const (
 )
 
 // wentThrough has the clock looked at sooner, after work on so many values.
-func (m *machine) wentThrough(values int64) { m.turns += values / valuesPerTurn }
+func (m *machine) wentThrough(values int64) { m.sinceClock += values / valuesPerTurn }
 
 // mayGoOn says whether the evaluation may go on: it is asked at every call and every turn of a
 // loop.
@@ -60,10 +60,10 @@ func (m *machine) mayGoOn() bool {
 		m.stop(&LimitError{"bytes", fmt.Sprintf("it made values of more than %d MiB: keep only the parts that are needed", m.limits.Bytes>>20)})
 		return false
 	}
-	if m.turns++; m.turns < clockEvery {
+	if m.sinceClock++; m.sinceClock < clockEvery {
 		return true
 	}
-	m.turns = 0
+	m.sinceClock = 0
 	return m.inTime()
 }
 

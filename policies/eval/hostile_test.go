@@ -98,7 +98,7 @@ func TestWhatTakesLongIsCounted(t *testing.T) {
 // TestManyAskAtOnce: one Program, input and data for all, of which some are cancelled in the
 // middle and others reach a limit. Every answer is the right one.
 func TestManyAskAtOnce(t *testing.T) {
-	program, _ := compiled(t, `package t
+	program, _ := mustCompile(t, `package t
 constants := {"z", "a", [3, 1], {"k": {2, 1}}}
 f(x) := {v: k | some k, v in x}
 deny contains [f(input.o), constants, input.s, data.base] if {

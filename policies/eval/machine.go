@@ -37,7 +37,7 @@ type machine struct {
 	limits  Limits
 
 	steps, bytes int64
-	turns        int64 // since the clock was looked at
+	sinceClock   int64 // calls since the clock was read
 	deadline     time.Time
 	extended     bool // the deadline was, once
 
@@ -422,7 +422,7 @@ func (o operand) value(m *machine, r []*ast.Term) *ast.Term {
 func (m *machine) whole(t *ast.Term) *ast.Term {
 	if t != nil {
 		switch value := t.Value.(type) {
-		case *document:
+		case *documentValue:
 			return m.made(value)
 		case *conflicted:
 			m.stop(value.err)

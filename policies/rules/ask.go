@@ -65,14 +65,14 @@ func Ask(ctx context.Context, snapshot *engine.Snapshot, q Question) (Verdict, e
 	if err != nil {
 		return Verdict{}, err
 	}
-	verdict, err := ask(ctx, snapshot, review, q)
+	verdict, err := evaluateReview(ctx, snapshot, review, q)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("asking the rules about %s %s: %w", q.Kind.Kind, q.Object.GetName(), err)
 	}
 	return verdict, nil
 }
 
-func ask(ctx context.Context, snapshot *engine.Snapshot, review *admission.Review, q Question) (verdict Verdict, err error) {
+func evaluateReview(ctx context.Context, snapshot *engine.Snapshot, review *admission.Review, q Question) (verdict Verdict, err error) {
 	var options engine.Options
 	if options.Namespace, err = engine.ReadNamespace(q.Namespace); err != nil {
 		return Verdict{}, err

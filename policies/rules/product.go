@@ -40,13 +40,13 @@ type Product struct {
 	// NotOfPlatform leaves out the namespaces that user policies leave out, too.
 	NotOfPlatform bool
 
-	Validate Judge
-	Mutate   Judge
+	Validate Evaluator
+	Mutate   Evaluator
 }
 
-// Evaluate answers one review of a product. An error means that there is no answer: the failure
+// Evaluator answers one review of a product. An error means that there is no answer: the failure
 // policy decides.
-type Judge func(ctx context.Context, review *admission.Review) (*Answer, error)
+type Evaluator func(ctx context.Context, review *admission.Review) (*Answer, error)
 
 // Answer is what a product says of a review, in the words that users see.
 type Answer struct {
@@ -114,7 +114,7 @@ func (b BuiltIn) Validating() Product {
 			return nil, err
 		}
 		decision := b.Snapshot.Validate(ctx, review, options)
-		return answer(decision, nil)
+		return newAnswer(decision, nil)
 	}
 	return b.Product
 }
@@ -127,7 +127,7 @@ func (b BuiltIn) Mutating() Product {
 			return nil, err
 		}
 		mutation := b.Snapshot.Mutate(ctx, review, options)
-		return answer(&mutation.Decision, mutation.Patch)
+		return newAnswer(&mutation.Decision, mutation.Patch)
 	}
 	return b.Product
 }
@@ -153,8 +153,8 @@ func (b BuiltIn) options(ctx context.Context, review *admission.Review) (options
 	return options, err
 }
 
-// answer contains only the messages: the name of the built-in rule does not help the user.
-func answer(decision *engine.Decision, patch []jsonpatch.Operation) (*Answer, error) {
+// newAnswer contains only the messages: the name of the built-in rule does not help the user.
+func newAnswer(decision *engine.Decision, patch []jsonpatch.Operation) (*Answer, error) {
 	denials, err := decision.Verdict()
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 
 // whole is for functions that walk through the operands at the positions, all of
 // them if none is named.
-func whole(positions ...int) check {
+func whole(positions ...int) checkFunc {
 	return func(operands []*ast.Term) (int, error) {
 		steps := 0
 		for i, operand := range operands {
@@ -54,7 +54,7 @@ func compared(operands []*ast.Term) (int, error) {
 }
 
 // all applies several checks.
-func all(list ...check) check {
+func all(list ...checkFunc) checkFunc {
 	return func(operands []*ast.Term) (int, error) {
 		total := 0
 		for _, one := range list {
@@ -243,7 +243,7 @@ const maxPlacing = 1 << 18
 // place from its hash on, and compares it with all that are in its way. The hash of a
 // number is its integer part, and that of a list the sum of its elements': among the first
 // n integers, n halves are compared with n each.
-func spread(from, to int) check {
+func spread(from, to int) checkFunc {
 	return func(operands []*ast.Term) (int, error) { return inOneSet(operands[from:to]) }
 }
 

@@ -18,7 +18,7 @@ func textAt(operands []*ast.Term, i int) string {
 }
 
 // shorter bounds the bytes of a string operand.
-func shorter(i, limit int) check {
+func shorter(i, limit int) checkFunc {
 	return func(operands []*ast.Term) (int, error) {
 		if n := len(textAt(operands, i)); n > limit {
 			return 0, exceeds("operand %d has %d bytes; the limit is %d", i+1, n, limit)
@@ -28,7 +28,7 @@ func shorter(i, limit int) check {
 }
 
 // matching bounds a regular expression at pattern applied to a text.
-func matching(pattern, text int) check {
+func matching(pattern, text int) checkFunc {
 	return func(operands []*ast.Term) (int, error) {
 		expression := textAt(operands, pattern)
 		if len(expression) > MaxPatternBytes {

@@ -232,7 +232,7 @@ func TestTheEnterpriseHasNoParent(t *testing.T) {
 }
 
 // What narrower scopes have holds no broader one up.
-func TestABroaderScopeIsNotJudgedByNarrowerOnes(t *testing.T) {
+func TestABroaderScopeIsNotEvaluatedByNarrowerOnes(t *testing.T) {
 	child := source(t, "child", hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Namespaces: []string{"shop"}}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"y\"}")
 	parent := source(t, "parent", hierarchy.Scope{}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"z\"}")
 	require.Empty(t, Check(parent, nil, []*engine.PolicySet{child}, admission.BuiltinResources()))

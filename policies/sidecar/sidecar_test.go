@@ -162,7 +162,7 @@ func runSidecar(t *testing.T, binary string, policies []*Policy) func(name, inpu
 	require.NoError(t, err)
 	signed, err := Sign(files, "1", "here")
 	require.NoError(t, err)
-	address := serve(t, binary, signed, signed.Bundle).api
+	address := serveBundle(t, binary, signed, signed.Bundle).api
 	require.Eventually(t, func() bool { return opaserver.Status(address, "/health?bundles") == http.StatusOK }, time.Minute, 10*time.Millisecond)
 	return func(name, input string) (result map[string]any) {
 		answer := opaserver.Ask(t, address, strings.ReplaceAll(name, ".", "/"), input)
@@ -177,15 +177,15 @@ func runSidecar(t *testing.T, binary string, policies []*Policy) func(name, inpu
 }
 
 func TestNamesAreUnique(t *testing.T) {
-	p := parse(t, hierarchy.Team, "b/p", "package openclaw.enterprise.models\nallow := true")
+	p := mustParse(t, hierarchy.Team, "b/p", "package openclaw.enterprise.models\nallow := true")
 	_, err := Compose([]*Policy{p, p})
 	require.EqualError(t, err, `b/p: two policies of scope team and domain "models" have this name; rename one`)
 }
 
 // TestRulesOfAnyName: no name of a rule or policy keeps others from being composed.
 func TestRulesOfAnyName(t *testing.T) {
-	base := parse(t, hierarchy.Enterprise, "base/p", "package openclaw.enterprise.models\nallow := true")
-	odd := parse(t, hierarchy.Team, "odd/\"] \"\\\n\u2028 p", "package openclaw.enterprise.models\n"+
+	base := mustParse(t, hierarchy.Enterprise, "base/p", "package openclaw.enterprise.models\nallow := true")
+	odd := mustParse(t, hierarchy.Team, "odd/\"] \"\\\n\u2028 p", "package openclaw.enterprise.models\n"+
 		"meet := 1\nlintel := 2\nstated := 3\nlevel := 4\ngranted(x) := x\ncount := 5\nallow.x := false")
 	answer := evaluator(t, []*Policy{base, odd})(`{}`)
 	require.Equal(t, false, answer["allow"])

@@ -72,7 +72,7 @@ func BenchmarkRecompile(b *testing.B) {
 					next.Files = maps.Clone(many.Files)
 					next.Files[names[i%len(names)]] += fmt.Sprintf("\n# %d\n", i)
 					if !since {
-						compiler.results, compiler.clean = results{}, lru.New(keptClean)
+						compiler.results, compiler.clean = resultCache{}, lru.New(keptClean)
 					}
 					set, err := compiler.Compile(b.Context(), next)
 					require.NoError(b, err)

@@ -319,24 +319,24 @@ func TestWhatChangedIsCheckedAgain(t *testing.T) {
 		"q.rego":   strings.Replace(policyFor("Widget.example.com", `deny contains "x" if input.request.object.spec.size`), "package p", "package q", 1),
 		"lib.rego": "package lib\nbad if input.request.object.spec.hostPID",
 	}
-	judge := func(change func(files map[string]string)) error {
+	evaluate := func(change func(files map[string]string)) error {
 		changed := maps.Clone(files)
 		change(changed)
 		_, err := compiler.Compile(t.Context(), definition.Source{Name: "s", Files: changed})
 		return err
 	}
-	require.NoError(t, judge(func(map[string]string) {}))
+	require.NoError(t, evaluate(func(map[string]string) {}))
 	clean, _ := compiler.clean.Get(definition.Source{Name: "s", Files: files}.Identity())
 	require.Len(t, clean, 2)
-	require.ErrorContains(t, judge(func(files map[string]string) {
+	require.ErrorContains(t, evaluate(func(files map[string]string) {
 		files["lib.rego"] = "package lib\nbad if input.request.object.spec.hostPod"
 	}), "lib.rego:2:8: ")
-	require.ErrorContains(t, judge(func(files map[string]string) {
+	require.ErrorContains(t, evaluate(func(files map[string]string) {
 		files["q.rego"] = strings.ReplaceAll(files["q.rego"], "size", "sizes")
 	}), "q.rego:6:22: ")
-	require.NoError(t, judge(func(files map[string]string) { files["p.rego"] += "\n# the same" }))
+	require.NoError(t, evaluate(func(files map[string]string) { files["p.rego"] += "\n# the same" }))
 	compiler.Schemas = schemasWith(t, strings.ReplaceAll(widgets, "size:", "large:"))
-	require.ErrorContains(t, judge(func(files map[string]string) { files["lib.rego"] += "\n# the same" }), "q.rego:6:22: ")
+	require.ErrorContains(t, evaluate(func(files map[string]string) { files["lib.rego"] += "\n# the same" }), "q.rego:6:22: ")
 }
 
 // slowSchemas never answer.

@@ -24,7 +24,7 @@ const (
 	nameNoWebhook = "no webhook"
 )
 
-var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 // celRules are what a constraint says in CEL.
 type celRules map[string][]string // by template
@@ -297,7 +297,7 @@ func (p *peers) compareOne(ctx context.Context, object map[string]any, namespace
 			copied := &unstructured.Unstructured{Object: object}
 			copied = copied.DeepCopy()
 			copied.SetNamespace(namespace)
-			_, err := p.dynamic.Resource(pods).Namespace(namespace).Create(ctx, copied, dryRun)
+			_, err := p.dynamic.Resource(podResource).Namespace(namespace).Create(ctx, copied, dryRun)
 			if err != nil && !isDenial(err) {
 				return nil // not a Pod, to anybody
 			}

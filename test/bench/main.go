@@ -63,7 +63,7 @@ type part struct {
 	measure func(*bench, context.Context) error
 }
 
-var parts = []part{
+var allParts = []part{
 	{"memory", (*bench).measureMemory},
 	{"unmatched", (*bench).measureWithoutMatch},
 	{"samples", (*bench).measureWithSamples},
@@ -79,7 +79,7 @@ var parts = []part{
 
 func partNames() []string {
 	var names []string
-	for _, p := range parts {
+	for _, p := range allParts {
 		names = append(names, p.name)
 	}
 	return names
@@ -88,7 +88,7 @@ func partNames() []string {
 // choose reads the flag --only: none is all. folder is that of --library.
 func choose(only, folder string) ([]part, error) {
 	if only == "" {
-		return parts, nil
+		return allParts, nil
 	}
 	switch named := slices.Contains(strings.Split(only, ","), partLibrary); {
 	case named && folder == "":
@@ -102,7 +102,7 @@ func choose(only, folder string) ([]part, error) {
 		if i < 0 {
 			return nil, fmt.Errorf("--only names %q, which is not one of %s", name, strings.Join(partNames(), ", "))
 		}
-		chosen = append(chosen, parts[i])
+		chosen = append(chosen, allParts[i])
 	}
 	return chosen, nil
 }

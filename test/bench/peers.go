@@ -48,7 +48,7 @@ type peers struct {
 	*bench
 	library    *library
 	gatekeeper *gatekeeper
-	workloads  *workloads
+	workloads  *workloadSet
 	corpus     [][]byte
 	valid      [][]byte // of them, what the API server takes for a Pod
 	programs   map[string]string

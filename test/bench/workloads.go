@@ -170,8 +170,8 @@ func update(create string) (string, error) {
 	return strings.Replace(one, "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-00000"+numberMark, 1), nil
 }
 
-// workloads are the streams of the benchmarks.
-type workloads struct {
+// workloadSet are the streams of the benchmarks.
+type workloadSet struct {
 	unique, replicas, updates, denied, mixed, medium, large *workload
 }
 
@@ -180,7 +180,7 @@ func stream(allowed bool, body string) *workload {
 }
 
 // newWorkloads makes the streams of recorded reviews of Pods of three sizes.
-func newWorkloads(small, medium, large []byte) (*workloads, error) {
+func newWorkloads(small, medium, large []byte) (*workloadSet, error) {
 	var texts [3]string
 	for i, recorded := range [][]byte{small, medium, large} {
 		var err error
@@ -194,7 +194,7 @@ func newWorkloads(small, medium, large []byte) (*workloads, error) {
 		return nil, err
 	}
 	privileged := strings.Replace(create, `"allowPrivilegeEscalation":false`, `"privileged":true,"allowPrivilegeEscalation":true`, 1)
-	w := &workloads{
+	w := &workloadSet{
 		unique: stream(true, create), replicas: stream(true, sameObject(create)), updates: stream(true, changed),
 		denied: stream(false, privileged), medium: stream(true, texts[1]), large: stream(true, texts[2]),
 	}

@@ -388,7 +388,7 @@ func (s *state) describe(dir stateDir) string {
 
 func (s *state) stopped(dir stateDir) []string {
 	var names []string
-	for _, c := range components(dir, s, nil) {
+	for _, c := range listComponents(dir, s, nil) {
 		if _, ok := s.Components[c.name]; !ok {
 			names = append(names, c.name)
 		}

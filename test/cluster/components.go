@@ -49,9 +49,9 @@ func checkWithout(parts []string, nodes string) error {
 // clientNeeds is what a client of the API server cannot work without.
 var clientNeeds = []string{binaries.Etcd, binaries.APIServer}
 
-// components returns what runs, in the order in which it starts. stages are
+// listComponents returns what runs, in the order in which it starts. stages are
 // the files that tell kwok how Nodes and Pods behave.
-func components(dir stateDir, s *state, stages []string) []component {
+func listComponents(dir stateDir, s *state, stages []string) []component {
 	list := []component{
 		etcdComponent(dir, s.Ports),
 		apiServerComponent(dir, s),

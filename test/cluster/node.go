@@ -40,7 +40,7 @@ func (s *supervisor) startNode(ctx context.Context) error {
 	if err := s.node.guard(s.state.Cgroup); err != nil {
 		return err
 	}
-	if err := makeControlGroups(s.state.Cgroup); err != nil {
+	if err := makeControlGroupTree(s.state.Cgroup); err != nil {
 		return err
 	}
 	if err := s.node.start(ctx, s.fleet, s.end); err != nil {

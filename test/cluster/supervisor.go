@@ -122,7 +122,7 @@ func newSupervisor(dir stateDir, out *json.Encoder, end context.CancelCauseFunc)
 	if st.Supervisor, err = process.Identify(os.Getpid()); err != nil {
 		return nil, err
 	}
-	s := &supervisor{dir: dir, state: st, all: components(dir, st, stages), out: out, end: end}
+	s := &supervisor{dir: dir, state: st, all: listComponents(dir, st, stages), out: out, end: end}
 	s.fleet = &fleet{
 		dir: dir, paths: st.Binaries, prober: newProber(nil), launcher: process.Here(),
 		members: map[string]*member{}, changed: s.recordComponents, died: end,

@@ -33,7 +33,7 @@ func steadyPolicy(namespace string, revision int) string {
 #     namespaces: [%q]
 package steady
 
-defaults.metadata.labels.judged := "yes"
+defaults.metadata.labels.evaluated := "yes"
 
 deny contains "denied on purpose, revision %d" if input.request.object.metadata.labels.wanted == "denied"
 `, namespace, revision)
@@ -125,7 +125,7 @@ func (l *load) count(wanted string, labels map[string]string, err error) {
 		failed = fmt.Sprintf("not denied by the policy: %v", err)
 	case err != nil:
 		failed = err.Error()
-	case labels["judged"] != "yes":
+	case labels["evaluated"] != "yes":
 		failed = "admitted without the mutation"
 	default:
 		l.counts.mutated++

@@ -327,7 +327,7 @@ func eventually(t *testing.T, condition func() bool, what string) {
 func workOf(t *testing.T, m *installation.Manager) string {
 	t.Helper()
 	text, _ := get(t, "policysources", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status}{"\n"}{end}`)
-	for line := range strings.Lines(metricsOf(t, m)) {
+	for line := range strings.Lines(allMetricsOf(t, m)) {
 		for _, name := range []string{"lintel_source_fetches_total", "workqueue_depth", "workqueue_longest_running", "workqueue_retries_total", "controller_runtime_active_workers", "controller_runtime_reconcile_total"} {
 			if strings.HasPrefix(line, name) && !strings.HasSuffix(line, " 0\n") {
 				text += line

@@ -56,7 +56,7 @@ func keyOf(spec corev1.PodSpec) (key string) {
 // within the bound and both statuses name the obstacle.
 func TestOpenClawAttacks(t *testing.T) {
 	t.Parallel()
-	for name, o := range obstacles {
+	for name, o := range allObstacles {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o.run(t)
@@ -144,7 +144,7 @@ func planted(object, manifest string) obstacle {
 	}}
 }
 
-var obstacles = map[string]obstacle{
+var allObstacles = map[string]obstacle{
 	"a finalizer of Kubernetes":  finalizer("x.kubernetes.io/stay"),
 	"a finalizer without domain": finalizer("kubernetes"),
 	"a dependent that stays": {obstruct: func(t *testing.T, namespace string) string {

@@ -115,8 +115,8 @@ func TestOpenClawScopesOnlyRestrict(t *testing.T) {
 	}, 2*time.Minute, 100*time.Millisecond)
 }
 
-// TestOpenClawInstancesAreJudged: invalid values are refused, and missing ones get defaults.
-func TestOpenClawInstancesAreJudged(t *testing.T) {
+// TestOpenClawInstancesAreEvaluated: invalid values are refused, and missing ones get defaults.
+func TestOpenClawInstancesAreEvaluated(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	output, ok := apply(t, instance(namespace, "fax", nil, map[string]any{"integrations": []any{map[string]any{"type": "fax"}}}))

@@ -49,7 +49,7 @@ func TestOpenVoxInSomeNamespaces(t *testing.T) {
 		return !ok && strings.Contains(output, "is the operator's own")
 	}, "the manager to be asked about its namespace")
 	output, ok := reserved(other)
-	require.True(t, ok, "what is elsewhere is not judged: %s", output)
+	require.True(t, ok, "what is elsewhere is not evaluated: %s", output)
 
 	output, ok = apply(t, certificateObject(other, "up", `{"authorityRef":"main","certname":"../../up"}`))
 	require.False(t, ok, "the CRD itself has a pattern")
@@ -68,7 +68,7 @@ func TestOpenVoxInSomeNamespaces(t *testing.T) {
 	require.False(t, ok)
 	require.Contains(t, refused, "there is no signing policy")
 	output, ok = apply(t, requestToMain(t, other, "e2e-elsewhere", csrtest.Template{CommonName: "a.example.com"}))
-	require.True(t, ok, "a request to a CA elsewhere is not judged: %s", output)
+	require.True(t, ok, "a request to a CA elsewhere is not evaluated: %s", output)
 
 	// Without Jobs, volumes and Roles, CAs that run elsewhere are served all the same.
 	m.Stop()

@@ -52,7 +52,7 @@ func metric(t *testing.T, series string) (value string, ok bool) {
 
 func metricOf(t *testing.T, m *installation.Manager, series string) (value string, ok bool) {
 	t.Helper()
-	for line := range strings.Lines(metricsOf(t, m)) {
+	for line := range strings.Lines(allMetricsOf(t, m)) {
 		if value, ok := strings.CutPrefix(line, series+" "); ok {
 			return strings.TrimSpace(value), true
 		}
@@ -60,8 +60,8 @@ func metricOf(t *testing.T, m *installation.Manager, series string) (value strin
 	return "", false
 }
 
-// metricsOf returns all metrics of a manager, in Prometheus' text format.
-func metricsOf(t *testing.T, m *installation.Manager) string {
+// allMetricsOf returns all metrics of a manager, in Prometheus' text format.
+func allMetricsOf(t *testing.T, m *installation.Manager) string {
 	t.Helper()
 	response, err := http.Get(m.Metrics + "/metrics")
 	require.NoError(t, err)

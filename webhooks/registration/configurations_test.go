@@ -150,7 +150,7 @@ func TestRules(t *testing.T) {
 			validating: []string{"*/* * CREATE,UPDATE *,*/scale"},
 		},
 		{
-			name: "expanding adds the workload kinds, created or updated, where Pods are judged at creation",
+			name: "expanding adds the workload kinds, created or updated, where Pods are evaluated at creation",
 			policies: []engine.PolicyInfo{validates("a", definition.Match{
 				Kinds: []admission.GroupVersionKind{pod}, Operations: []string{"CREATE", "DELETE"}, Expand: definition.ExpandWarn,
 			})},

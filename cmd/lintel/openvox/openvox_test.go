@@ -310,7 +310,7 @@ func TestForwardIsOpenedAgain(t *testing.T) {
 // lintel runs a command line of `lintel openvox`.
 func lintel(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	cmd := newCommand(time.Millisecond)
+	cmd := newCommandWithPause(time.Millisecond)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	var out, notes bytes.Buffer
 	cmd.SetOut(&out)

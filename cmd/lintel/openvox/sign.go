@@ -151,7 +151,7 @@ func (s signer) sign(ctx context.Context, name string, rendered signing.Rendered
 	if status.State != puppet.StateRequested || status.Fingerprint != fingerprint(request.Raw) {
 		return fmt.Errorf("two answers of the CA differ: the request has the fingerprint %s, and its status has %s %.100q", fingerprint(request.Raw), status.State, status.Fingerprint)
 	}
-	v, reasons := judge(ctx, name, text, rendered, policyErr)
+	v, reasons := evaluate(ctx, name, text, rendered, policyErr)
 	switch {
 	case v == permitted:
 	case !s.override && v == refused:

@@ -110,7 +110,7 @@ Exit codes:
 // domainNames are those of all domains.
 func domainNames() []string {
 	var names []string
-	for _, d := range openclaw.Domains {
+	for _, d := range openclaw.AllDomains {
 		names = append(names, d.Name)
 	}
 	return names
@@ -308,7 +308,7 @@ func manifestProofs(paths []string, stdin io.Reader) ([]*proof, []sourceProof, e
 	if err != nil {
 		return nil, nil, err
 	}
-	ofSources, err := sourceProofs(read)
+	ofSources, err := proveSources(read)
 	return proofs, ofSources, err
 }
 

@@ -363,7 +363,7 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 			return pair, bundle, err
 		}
 	}
-	return pair, bundle, r.pairs().settled(ctx, ca, certificate, leaf)
+	return pair, bundle, r.pairs().awaitIssuance(ctx, ca, certificate, leaf)
 }
 
 // isOperators is of a Certificate by which the operator signs, which runs in no Pod.

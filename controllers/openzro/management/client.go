@@ -91,7 +91,7 @@ func newClient(c Credentials, observe Observe) (*client, error) {
 	}
 	return &client{
 		base: base, key: c.Key, quoted: c.Quoted, observe: observe, timeout: requestTimeout,
-		http: &http.Client{Transport: transport, CheckRedirect: sameServer},
+		http: &http.Client{Transport: transport, CheckRedirect: checkRedirect},
 	}, nil
 }
 
@@ -127,9 +127,9 @@ func SameServer(one, other string) bool {
 	return err == nil && strings.EqualFold(a, b)
 }
 
-// sameServer follows redirects of reads within a server: a key is sent nowhere else, and a
+// checkRedirect follows redirects of reads within a server: a key is sent nowhere else, and a
 // write that is led elsewhere may become a read.
-func sameServer(next *http.Request, via []*http.Request) error {
+func checkRedirect(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	if first.Method != http.MethodGet || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host || len(via) > maxRedirects {
 		return http.ErrUseLastResponse

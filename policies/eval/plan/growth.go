@@ -33,7 +33,7 @@ type Growth struct {
 // Estimate counts what Rules would plan, without planning. It never counts too few of the
 // repeated plans; it may count too many.
 func Estimate(compiler *ast.Compiler, rules ...ast.Ref) Growth {
-	g := &growth{compiler: compiler, bodies: map[*ast.Rule]*ruleGrowth{}, below: map[*ast.Expr]int64{}}
+	g := &estimator{compiler: compiler, bodies: map[*ast.Rule]*ruleGrowth{}, below: map[*ast.Expr]int64{}}
 	var start []*ast.Rule
 	for _, ref := range rules {
 		start = append(start, compiler.GetRulesExact(ref)...)
@@ -49,7 +49,7 @@ func Estimate(compiler *ast.Compiler, rules ...ast.Ref) Growth {
 	return g.found
 }
 
-type growth struct {
+type estimator struct {
 	compiler *ast.Compiler
 	found    Growth
 	bodies   map[*ast.Rule]*ruleGrowth
@@ -80,7 +80,7 @@ func times(a, b int64) int64 {
 
 // reachable are the rules that rules call, themselves included; with all those under a
 // `with`, too.
-func (g *growth) reachable(start []*ast.Rule, all bool) []*ast.Rule {
+func (g *estimator) reachable(start []*ast.Rule, all bool) []*ast.Rule {
 	seen := map[*ast.Rule]bool{}
 	var out []*ast.Rule
 	for len(start) > 0 {
@@ -103,7 +103,7 @@ func (g *growth) reachable(start []*ast.Rule, all bool) []*ast.Rule {
 }
 
 // planned is the size of the plan of rules in a generation of their own.
-func (g *growth) planned(start []*ast.Rule) (total int64) {
+func (g *estimator) planned(start []*ast.Rule) (total int64) {
 	for _, rule := range g.reachable(start, false) {
 		of := g.of(rule)
 		total = plus(total, of.planned)
@@ -121,7 +121,7 @@ func (g *growth) planned(start []*ast.Rule) (total int64) {
 	return total
 }
 
-func (g *growth) notice(expr *ast.Expr, times int64) {
+func (g *estimator) notice(expr *ast.Expr, times int64) {
 	if times > 1 && (times > g.found.times || times == g.found.times && isBefore(expr.Location, g.found.Where)) {
 		g.found.times, g.found.Where = times, expr.Location
 	}
@@ -129,7 +129,7 @@ func (g *growth) notice(expr *ast.Expr, times int64) {
 
 func isBefore(a, b *ast.Location) bool { return a != nil && a.Compare(b) < 0 }
 
-func (g *growth) of(rule *ast.Rule) *ruleGrowth {
+func (g *estimator) of(rule *ast.Rule) *ruleGrowth {
 	of := g.bodies[rule]
 	if of != nil {
 		return of
@@ -144,7 +144,7 @@ func (g *growth) of(rule *ast.Rule) *ruleGrowth {
 }
 
 // body adds a body that is planned so often, and is how often what follows it is.
-func (g *growth) body(of *ruleGrowth, body ast.Body, often int64) int64 {
+func (g *estimator) body(of *ruleGrowth, body ast.Body, often int64) int64 {
 	for _, expr := range body {
 		often = g.expression(of, expr, often)
 	}
@@ -152,7 +152,7 @@ func (g *growth) body(of *ruleGrowth, body ast.Body, often int64) int64 {
 }
 
 // expression adds an expression, and is how often what follows it is planned.
-func (g *growth) expression(of *ruleGrowth, expr *ast.Expr, often int64) int64 {
+func (g *estimator) expression(of *ruleGrowth, expr *ast.Expr, often int64) int64 {
 	g.notice(expr, often)
 	into := of
 	if g.replaces(expr) {
@@ -185,7 +185,7 @@ func (g *growth) expression(of *ruleGrowth, expr *ast.Expr, often int64) int64 {
 }
 
 // terms adds terms that are planned so often, and is how often what follows them is.
-func (g *growth) terms(of *ruleGrowth, often int64, parts ...any) int64 {
+func (g *estimator) terms(of *ruleGrowth, often int64, parts ...any) int64 {
 	after := often
 	add := func() { of.written, of.planned = plus(of.written, 1), plus(of.planned, after) }
 	closure := func(body ast.Body, heads ...*ast.Term) {
@@ -221,7 +221,7 @@ func (g *growth) terms(of *ruleGrowth, often int64, parts ...any) int64 {
 
 // replaces says whether an expression has a `with` under which all is planned again: of a
 // function, or of a part of data where rules stand.
-func (g *growth) replaces(expr *ast.Expr) bool {
+func (g *estimator) replaces(expr *ast.Expr) bool {
 	for _, with := range expr.With {
 		target, ok := with.Target.Value.(ast.Ref)
 		if !ok || target.HasPrefix(ast.InputRootRef) {
@@ -245,7 +245,7 @@ func (g *growth) replaces(expr *ast.Expr) bool {
 
 // reference notes the rules that a reference may call, and is how often what follows it
 // is planned.
-func (g *growth) reference(of *ruleGrowth, ref ast.Ref) int64 {
+func (g *estimator) reference(of *ruleGrowth, ref ast.Ref) int64 {
 	if !ref.HasPrefix(ast.DefaultRootRef) {
 		return 1
 	}
@@ -294,7 +294,7 @@ func all(nodes []*ast.TreeNode, is func(*ast.TreeNode) bool) bool {
 }
 
 // callsAll notes the rules at a place and below.
-func (g *growth) callsAll(of *ruleGrowth, node *ast.TreeNode) {
+func (g *estimator) callsAll(of *ruleGrowth, node *ast.TreeNode) {
 	node.DepthFirst(func(node *ast.TreeNode) bool {
 		of.calls = append(of.calls, node.Values...)
 		return false

@@ -101,7 +101,7 @@ func (c *Parser) find(ctx context.Context, bundle, old *Bundle, others []*Bundle
 		families = append(families, found)
 	}
 	for _, f := range families {
-		if !decides(f.child) {
+		if !takesPart(f.child) {
 			facts.Unordered = append(facts.Unordered, fmt.Sprintf("%s has no rule such as allow, deny or a limit: is a name misspelled?", f.child.Name))
 		}
 		facts.compare(ctx, c, f.child, f.parents)
@@ -169,7 +169,7 @@ func (f *Facts) compare(ctx context.Context, c *Parser, child *sidecar.Policy, p
 		return
 	}
 	if verdict := c.analyze(ctx, child, parents); verdict.Outcome != restriction.Proved {
-		f.Comparisons = append(f.Comparisons, comparison(child, verdict))
+		f.Comparisons = append(f.Comparisons, newComparison(child, verdict))
 	}
 	f.Unordered = append(f.Unordered, c.warnings(ctx, child, parents)...)
 }
@@ -190,7 +190,7 @@ func (f *Facts) agree(ctx context.Context, p, other *sidecar.Policy, parents []*
 				conflict.Decision, p.Name, other.Name, conflict.InputText()))
 			continue
 		}
-		f.Comparisons = append(f.Comparisons, comparison(p, conflict.Verdict))
+		f.Comparisons = append(f.Comparisons, newComparison(p, conflict.Verdict))
 	}
 }
 
@@ -215,7 +215,7 @@ func (c *Parser) hadConflict(ctx context.Context, by asker, bundle, old *Bundle,
 	}
 }
 
-func comparison(child *sidecar.Policy, verdict restriction.Verdict) Comparison {
+func newComparison(child *sidecar.Policy, verdict restriction.Verdict) Comparison {
 	return Comparison{verdict.Outcome, child.Name, verdict.Decision, verdict.Explain(child), verdict.Conflict}
 }
 
@@ -248,15 +248,15 @@ func (c *Parser) tightened(ctx context.Context, by asker, bundle *Bundle, own []
 				continue
 			}
 			if verdict := c.analyze(ctx, child, parents); verdict.Outcome == restriction.Counterexample {
-				found = append(found, comparison(child, verdict))
+				found = append(found, newComparison(child, verdict))
 			}
 		}
 	}
 	return found
 }
 
-// decides says whether a policy has a rule that takes part in a decision.
-func decides(p *sidecar.Policy) bool {
+// takesPart says whether a policy has a rule that takes part in a decision.
+func takesPart(p *sidecar.Policy) bool {
 	return slices.ContainsFunc(p.Decisions, func(name string) bool { return sidecar.OrderOf(name) != sidecar.Unordered })
 }
 

@@ -96,7 +96,7 @@ func AutosignConfigs(ca string, configs []v1alpha1.Config, servers []v1alpha1.Se
 }
 
 // KnownNames are the same facts for all.
-func KnownNames() PolicyFacts { return PolicyFacts{OIDs: csr.OIDs()} }
+func KnownNames() PolicyFacts { return PolicyFacts{OIDs: csr.OIDsByName()} }
 
 // CertificateFacts are what the rules read as input.facts about a Certificate.
 type CertificateFacts struct {

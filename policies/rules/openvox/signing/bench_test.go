@@ -31,7 +31,7 @@ func BenchmarkRules(b *testing.B) {
 			input := ast.NewTerm(ast.MustInterfaceToValue(q))
 			b.ReportAllocs()
 			for b.Loop() {
-				refusals, _, err := judge(b.Context(), input)
+				refusals, _, err := evaluate(b.Context(), input)
 				require.NoError(b, err)
 				require.Equal(b, want, refusals.Len())
 			}
@@ -192,7 +192,7 @@ func TestWork(t *testing.T) {
 	for kind, policies := range attacked() {
 		for title, text := range hostile(t) {
 			q := Question{certname, csr.Parse(text), Rendered{policies, []string{"main-operator", ".main-operator"}}}
-			refusals, report, err := judge(t.Context(), ast.NewTerm(ast.MustInterfaceToValue(q)))
+			refusals, report, err := evaluate(t.Context(), ast.NewTerm(ast.MustInterfaceToValue(q)))
 			require.NoError(t, err, title)
 			require.Less(t, report.Steps, int64(150_000), "%s: %s", kind, title)
 			require.LessOrEqual(t, refusals.Len(), 13, title)

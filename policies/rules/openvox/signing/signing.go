@@ -41,7 +41,7 @@ func Refusals(ctx context.Context, q Question) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the question: %w", err)
 	}
-	refusals, _, err := judge(ctx, ast.NewTerm(value))
+	refusals, _, err := evaluate(ctx, ast.NewTerm(value))
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func Refusals(ctx context.Context, q Question) ([]string, error) {
 }
 
 // evaluate evaluates the rules for a Question.
-func judge(ctx context.Context, question *ast.Term) (refusals ast.Set, report eval.Report, err error) {
+func evaluate(ctx context.Context, question *ast.Term) (refusals ast.Set, report eval.Report, err error) {
 	program, err := program()
 	if err != nil {
 		return nil, report, fmt.Errorf("reading the plan of the signing rules: %w", err)

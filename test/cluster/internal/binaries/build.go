@@ -47,7 +47,7 @@ type task struct {
 func (r *resolver) build(ctx context.Context) error {
 	var tasks []task
 	err := r.Progress.Watch("looking for what is compiled already", nil, func() error {
-		for _, m := range modules {
+		for _, m := range allModules {
 			more, err := r.plan(ctx, m)
 			if err != nil {
 				return err

@@ -162,7 +162,7 @@ func (r *resolver) reuse(ctx context.Context, releases map[string]release) error
 	if !slices.Contains(r.From, Build) {
 		return nil
 	}
-	for _, m := range modules {
+	for _, m := range allModules {
 		for _, name := range r.missing() {
 			if _, ok := releases[name]; !ok || !slices.Contains(m.outputs(), name) {
 				continue

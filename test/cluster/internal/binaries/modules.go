@@ -101,7 +101,7 @@ type folder struct {
 	globs        []string
 }
 
-var modules = []module{
+var allModules = []module{
 	{
 		name: "kubernetes", dir: ".",
 		programs: []program{

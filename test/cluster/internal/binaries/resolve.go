@@ -28,8 +28,8 @@ const (
 	Build Way = "build"
 )
 
-// Ways are all of them.
-var Ways = []Way{Assets, Path, Download, Build}
+// AllWays are all of them.
+var AllWays = []Way{Assets, Path, Download, Build}
 
 // Options say where programs come from.
 type Options struct {
@@ -158,18 +158,18 @@ func (r *resolver) summarize() {
 func ParseWays(names []string) ([]Way, error) {
 	var ways []Way
 	for _, name := range names {
-		if !slices.Contains(Ways, Way(name)) {
-			return nil, fmt.Errorf("%q is not a way to get programs; use %v", name, Ways)
+		if !slices.Contains(AllWays, Way(name)) {
+			return nil, fmt.Errorf("%q is not a way to get programs; use %v", name, AllWays)
 		}
 		ways = append(ways, Way(name))
 	}
 	// Their order is fixed.
-	return slices.DeleteFunc(slices.Clone(Ways), func(w Way) bool { return !slices.Contains(ways, w) }), nil
+	return slices.DeleteFunc(slices.Clone(AllWays), func(w Way) bool { return !slices.Contains(ways, w) }), nil
 }
 
 func known() []string {
 	var names []string
-	for _, m := range modules {
+	for _, m := range allModules {
 		names = append(names, m.outputs()...)
 	}
 	return names
