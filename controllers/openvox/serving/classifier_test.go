@@ -223,9 +223,9 @@ func TestClassifierCannotBeRendered(t *testing.T) {
 	require.Contains(t, newSite(t, newClassifier(withToken), own).classify(), "spec.auth.token.secretKeyRef: Secret credentials is OpenVox's own, and is not sent to an endpoint")
 	s := newSite(t, newClassifier(nil))
 	s.Denied = "no"
-	require.Contains(t, s.classify(), "were told: no")
+	require.Contains(t, s.classify(), "keep the last one: no")
 	s.Denied, s.Broken = "", errors.New("down")
-	require.Contains(t, s.classify(), "were told: no", "that nobody answers says nothing about it")
+	require.Contains(t, s.classify(), "keep the last one: no", "that nobody answers says nothing about it")
 }
 
 // TestKeysAreSentToNobody: a user who writes a NodeClassifier need not have permission to read
