@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
@@ -16,7 +17,7 @@ type Decision struct {
 	Warnings []Finding
 	// Audits are findings of policies with `enforcement: audit`: logged only.
 	Audits []Finding
-	// Undecided names the policies that could not be asked, with the reason. Only
+	// Undecided names the policies that could not be evaluated, with the reason. Only
 	// Options.Offline leaves any; elsewhere they are errors.
 	Undecided []Undecided
 	// Policies counts the policies that were evaluated.
@@ -43,7 +44,7 @@ func (d *Decision) Verdict() (denials []string, err error) {
 	return nil, err
 }
 
-// Undecided is a policy that matched but could not be asked.
+// Undecided is a policy that matched but could not be evaluated.
 type Undecided struct {
 	Policy string `json:"policy"`
 	Reason string `json:"reason"`
@@ -59,4 +60,21 @@ type Mutation struct {
 	Patch []jsonpatch.Operation
 	// Review is the review with the final object in it.
 	Review *admission.Review
+}
+
+// add takes over the findings of another decision.
+func (d *Decision) add(other *Decision) {
+	d.Denials = append(d.Denials, other.Denials...)
+	d.Warnings = append(d.Warnings, other.Warnings...)
+	d.Audits = append(d.Audits, other.Audits...)
+	d.Undecided = append(d.Undecided, other.Undecided...)
+	d.Policies += other.Policies
+}
+
+// sort orders the findings and removes duplicates.
+func (d *Decision) sort() {
+	for _, findings := range []*[]Finding{&d.Denials, &d.Warnings, &d.Audits} {
+		slices.SortStableFunc(*findings, Finding.compare)
+		*findings = slices.CompactFunc(*findings, func(a, b Finding) bool { return a.compare(b) == 0 })
+	}
 }
