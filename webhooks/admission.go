@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// maxMessageBytes bounds what a denial tells the user.
+	// maxMessageBytes bounds the message of a denial.
 	maxMessageBytes = 32 << 10
 	// maxAnnotationBytes bounds one audit annotation.
 	maxAnnotationBytes = 1 << 10
@@ -30,8 +30,7 @@ const (
 	retryAfterSeconds = 1
 )
 
-// answer is what one entry says about one review, before it is put into the words
-// of the API.
+// answer is the verdict of one entry on one review, before it is encoded as a response.
 type answer struct {
 	denials, warnings, audits []engine.Finding
 	// denialTexts and warningTexts are what users see of the findings.
@@ -45,7 +44,7 @@ type answer struct {
 	reason metav1.StatusReason
 	// retryAfter is the number of seconds after which clients may retry; 0 for none.
 	retryAfter int32
-	// failure says why nobody could judge the review; nil otherwise.
+	// failure is why the review could not be evaluated; nil otherwise.
 	failure error
 }
 
@@ -82,9 +81,9 @@ func decided(decision *engine.Decision, digest string) *answer {
 	return a
 }
 
-// judged turns a product's verdict into an answer. Its texts become findings of
-// the entry, so that the log shows them like those of policies.
-func judged(verdict *rules.Answer, entry string) (*answer, error) {
+// productAnswer converts a product's verdict to an answer. Its texts become findings of the
+// entry, so that the log shows them like those of policies.
+func productAnswer(verdict *rules.Answer, entry string) (*answer, error) {
 	findings := func(texts []string, rule string) []engine.Finding {
 		var out []engine.Finding
 		for _, text := range texts {
@@ -116,7 +115,7 @@ func (a *answer) setPatch(patch []jsonpatch.Operation) (err error) {
 	return nil
 }
 
-// undecided is the answer where nobody could judge: the failure policy's.
+// undecided is the answer of the failure policy, for a review that could not be evaluated.
 func undecided(policy definition.FailurePolicy, failure error) *answer {
 	a := &answer{
 		code: http.StatusInternalServerError, reason: metav1.StatusReasonInternalError, failure: failure,
@@ -231,10 +230,10 @@ func (d *distinct) add(text string) {
 	}
 }
 
-// joinDenials is one denial a line. What does not fit is counted in a last line,
-// but at least a part of the first is always shown.
+// joinDenials writes one denial per line. The last line counts denials that do not fit, but at
+// least a part of the first is always shown.
 func joinDenials(texts []string) string {
-	const reserve = 64 // for the line that counts what was left out
+	const reserve = 64 // for the line that counts omitted denials
 	room := maxMessageBytes - reserve
 	var b strings.Builder
 	for i, text := range texts {
@@ -255,7 +254,7 @@ func joinDenials(texts []string) string {
 
 // limitWarnings applies engine's limits to texts that are not findings of policies.
 func limitWarnings(texts []string) []string {
-	const reserve = 64 // for the line that counts what was left out
+	const reserve = 64 // for the line that counts omitted denials
 	var out []string
 	total := 0
 	for i, text := range texts {

@@ -19,7 +19,7 @@ import (
 // with it. The numbers are exact: lower one that has become too high, and think before
 // raising one.
 func TestAllocations(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // what is pooled stays so
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // pooled objects stay in the pool
 	review := podCreation(t)
 	for _, c := range []struct {
 		name     string

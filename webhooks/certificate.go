@@ -29,12 +29,12 @@ type Trust func(ctx context.Context, chain []*x509.Certificate) (bool, error)
 
 // Certificate serves the key pair that its source gives and replaces it in place.
 //
-// The first pair is served at once, and Ready once it is trusted: a replica that starts
-// between the issue of a certificate and the bundle that vouches for it would only be
-// called in vain, while others still serve the old one. A later one waits until it is trusted, and then
-// 10 s more, so that renewing the authority never leaves callers with a certificate
-// they do not know; one that can no longer do harm, because the old one has expired,
-// does not wait. As long as no new pair can be read, the old one stays.
+// The first key pair is served immediately, and the replica is Ready once the key pair is trusted:
+// calls of a replica that starts after the issue of a certificate and before the update of the bundle
+// would fail, while other replicas still serve the old certificate. A later key pair waits until it is
+// trusted, and then 10 s more, so that callers always know the certificate while the authority is
+// renewed. It does not wait if the old certificate has expired. As long as no new key pair can be read,
+// the old one stays.
 type Certificate struct {
 	source   KeyPairSource
 	trust    Trust
@@ -44,8 +44,8 @@ type Certificate struct {
 	interval time.Duration
 
 	serving atomic.Pointer[keyPair] // nil before the first
-	// confirmed says that what is served was trusted once. It stays: what is trusted later
-	// is asked before it is served.
+	// confirmed reports that a served certificate was trusted once. It never returns to false: the
+	// trust of later certificates is checked before they are served.
 	confirmed atomic.Bool
 	pending   *keyPair
 	// trustedSince is when pending was first seen to be trusted.
@@ -53,7 +53,7 @@ type Certificate struct {
 	lastError    string
 }
 
-// keyPair is what one reading of the source gave.
+// keyPair is the result of reading the source once.
 type keyPair struct {
 	certificate tls.Certificate
 	chain       []*x509.Certificate
@@ -89,7 +89,7 @@ func (c *Certificate) report(err error) {
 	c.lastError = text
 }
 
-// Reload reads the source once and serves what may be served.
+// Reload reads the source once, and serves its key pair if it is trusted.
 func (c *Certificate) Reload(ctx context.Context) error {
 	files, err := c.source(ctx)
 	if err != nil {
@@ -128,8 +128,8 @@ func (c *Certificate) Reload(ctx context.Context) error {
 	return nil
 }
 
-// confirm asks whether what is served is trusted, until it was. It adds no delay: the
-// API server sees the bundle sooner than a Service sends it to a replica.
+// confirm checks whether the served certificate is trusted, until it was once. It adds no
+// delay: the API server sees the bundle sooner than a Service sends it to a replica.
 func (c *Certificate) confirm(ctx context.Context) error {
 	if c.confirmed.Load() {
 		return nil

@@ -154,8 +154,8 @@ func TestCertificate(t *testing.T) {
 	assert.EqualValues(t, 3, served(c), "an expired one is no better")
 }
 
-// TestAReplicaThatStartsBetweenTwoRenewals serves what it has, and is ready with the
-// first certificate that is trusted.
+// TestAReplicaThatStartsBetweenTwoRenewals serves its first certificate, and is ready with the
+// first trusted one.
 func TestAReplicaThatStartsBetweenTwoRenewals(t *testing.T) {
 	directory, ca := t.TempDir(), newAuthority(t, "one")
 	now, trusted := time.Now(), int64(0)

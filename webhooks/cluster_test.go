@@ -60,7 +60,7 @@ func (w *warnings) all() string {
 	return strings.Join(w.texts, "\n")
 }
 
-// TestAgainstAnAPIServer runs everything of the webhooks beside a real API server.
+// TestAgainstAnAPIServer runs all tests of the webhooks against a real API server.
 func TestAgainstAnAPIServer(t *testing.T) {
 	log.SetLogger(ctrl.Log.WithSink(nil))
 	require.NoError(t, installation.Depend("test/cluster"))

@@ -20,8 +20,8 @@ import (
 type LogMode string
 
 const (
-	// LogDenied logs what was denied, what could not be judged, and what policies
-	// with `enforcement: audit` would have denied: their findings go nowhere else.
+	// LogDenied logs reviews that were denied or could not be evaluated, and those that policies
+	// with `enforcement: audit` would have denied, whose findings are recorded nowhere else.
 	LogDenied LogMode = "denied"
 	// LogAll logs every request.
 	LogAll LogMode = "all"

@@ -11,8 +11,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-// FuzzBody: whatever arrives, the answer is a review with the uid of the request, or
-// HTTP 400 and plain text; and what cannot be read is never admitted.
+// FuzzBody: the answer to any request is a review with its uid, or HTTP 400 and plain text, and
+// an unreadable request is never admitted.
 func FuzzBody(f *testing.F) {
 	f.Add(podRequest)
 	f.Add(podRequest + podRequest)

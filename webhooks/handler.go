@@ -42,9 +42,9 @@ type Decider interface {
 	Validate(ctx context.Context, review *admission.Review, options engine.Options) *engine.Decision
 }
 
-// judgingPerCPU is how many reviews are judged at once for each CPU. Policies have
-// deadlines by the clock: more at once would only make each of them look slow.
-const judgingPerCPU = 4
+// reviewsPerCPU is the number of reviews that are evaluated in parallel for each CPU. Policies
+// have wall-clock deadlines: with more reviews in parallel, each policy would appear slow.
+const reviewsPerCPU = 4
 
 // HandlerOptions are what a Handler needs.
 type HandlerOptions struct {
@@ -57,8 +57,8 @@ type HandlerOptions struct {
 	// have no entries of their own in force. nil selects all.
 	Scopes   func(hierarchy.Key) bool
 	Products []rules.Product
-	// Own reports whether a review is about a write by Lintel's own controllers of what they
-	// control: see engine.Options. nil is for none.
+	// Own reports whether a review is about a write by Lintel's own controllers of an object that
+	// they control: see engine.Options. If Own is nil, there are no such writes.
 	Own       func(*admission.Review) bool
 	Metrics   *Metrics
 	Decisions DecisionLog
@@ -66,7 +66,8 @@ type HandlerOptions struct {
 	// Tracer makes a span for each review, below which the engine makes one for each
 	// policy; nil makes none.
 	Tracer trace.Tracer
-	// MaxReviewBytes is the largest body that is judged; DefaultMaxReviewBytes if 0.
+	// MaxReviewBytes is the size of the largest body that is evaluated; DefaultMaxReviewBytes if
+	// 0.
 	MaxReviewBytes int64
 	// MaxBytesInFlight bounds the bodies of all requests together; four times
 	// MaxReviewBytes if 0.
@@ -75,13 +76,13 @@ type HandlerOptions struct {
 
 // Handler answers AdmissionReviews on the paths of all entries.
 type Handler struct {
-	options HandlerOptions
-	entries map[string]*entry // by path
-	current func() Decider    // nil = not loaded
-	bodies  *bodyReader
-	judging *judging
-	pacing  *pacing
-	now     func() time.Time
+	options  HandlerOptions
+	entries  map[string]*entry // by path
+	current  func() Decider    // nil = not loaded
+	bodies   *bodyReader
+	limiter  *reviewLimiter
+	throttle *throttle
+	now      func() time.Time
 }
 
 // entry is one webhook entry of a configuration.
@@ -91,8 +92,8 @@ type entry struct {
 	name          string
 	failurePolicy definition.FailurePolicy
 	slow          bool // see rules.Product
-	judge         func(ctx context.Context, review *admission.Review) (*answer, error)
-	// ofScope is judge for the entry of a scope below the enterprise; nil where there is none.
+	evaluate      func(ctx context.Context, review *admission.Review) (*answer, error)
+	// ofScope is evaluate for the entry of a scope below the enterprise; nil where there is none.
 	ofScope func(ctx context.Context, review *admission.Review, scope string) (*answer, error)
 }
 
@@ -100,12 +101,12 @@ type entry struct {
 func NewHandler(options HandlerOptions) (*Handler, error) {
 	limit := cmp.Or(options.MaxReviewBytes, DefaultMaxReviewBytes)
 	h := &Handler{
-		options: options,
-		entries: map[string]*entry{},
-		bodies:  newBodyReader(limit, cmp.Or(options.MaxBytesInFlight, 4*limit)),
-		judging: newJudging(judgingPerCPU * runtime.GOMAXPROCS(0)),
-		pacing:  newPacing(pacedCPUs()),
-		now:     time.Now,
+		options:  options,
+		entries:  map[string]*entry{},
+		bodies:   newBodyReader(limit, cmp.Or(options.MaxBytesInFlight, 4*limit)),
+		limiter:  newReviewLimiter(reviewsPerCPU * runtime.GOMAXPROCS(0)),
+		throttle: newThrottle(throttledCPUs()),
+		now:      time.Now,
 		current: func() Decider {
 			if snapshot := options.Snapshot(); snapshot != nil {
 				return snapshot
@@ -132,10 +133,10 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 }
 
 // policyEntry is an entry for policies, of which each scope below the enterprise has its own.
-func policyEntry(name string, policy definition.FailurePolicy, judge func(context.Context, *admission.Review, string) (*answer, error)) *entry {
+func policyEntry(name string, policy definition.FailurePolicy, evaluate func(context.Context, *admission.Review, string) (*answer, error)) *entry {
 	return &entry{
-		name: name, failurePolicy: policy, ofScope: judge,
-		judge: func(ctx context.Context, review *admission.Review) (*answer, error) { return judge(ctx, review, "") },
+		name: name, failurePolicy: policy, ofScope: evaluate,
+		evaluate: func(ctx context.Context, review *admission.Review) (*answer, error) { return evaluate(ctx, review, "") },
 	}
 }
 
@@ -151,16 +152,16 @@ func (h *Handler) entryAt(path string) *entry {
 		return nil
 	}
 	own := *served
-	own.judge = func(ctx context.Context, review *admission.Review) (*answer, error) {
+	own.evaluate = func(ctx context.Context, review *admission.Review) (*answer, error) {
 		return served.ofScope(ctx, review, scope)
 	}
 	return &own
 }
 
 func productEntry(product rules.Product) (path string, served *entry, err error) {
-	prefix, judge := registration.ValidatePath, product.Validate
+	prefix, evaluate := registration.ValidatePath, product.Validate
 	if product.Mutate != nil {
-		prefix, judge = registration.MutatePath, product.Mutate
+		prefix, evaluate = registration.MutatePath, product.Mutate
 	}
 	switch {
 	case product.Name == "" || strings.Contains(product.Name, "/"):
@@ -172,15 +173,15 @@ func productEntry(product rules.Product) (path string, served *entry, err error)
 		name:          strings.TrimPrefix(prefix, "/") + product.Entry,
 		failurePolicy: product.FailurePolicy,
 		slow:          product.Slow,
-		judge: func(ctx context.Context, review *admission.Review) (*answer, error) {
-			verdict, err := judge(ctx, review)
+		evaluate: func(ctx context.Context, review *admission.Review) (*answer, error) {
+			verdict, err := evaluate(ctx, review)
 			if err != nil {
 				return nil, err
 			}
 			if product.Mutate == nil && len(verdict.Patch) > 0 {
 				return nil, errors.New("a validating webhook returned a patch")
 			}
-			return judged(verdict, product.Entry)
+			return productAnswer(verdict, product.Entry)
 		},
 	}, nil
 }
@@ -220,7 +221,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.write(w, served, uid, a)
 }
 
-// answer decodes and judges. The review is nil where it cannot be read.
+// answer decodes and evaluates a review, which is nil if it cannot be read.
 func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readErr error) (review *admission.Review, a *answer) {
 	var unread *admission.ReviewError
 	switch {
@@ -241,7 +242,7 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 		return nil, unreadable(&admission.ReviewError{Code: http.StatusInternalServerError, Message: err.Error()})
 	}
 	tenant := h.tenant(served, review)
-	leave, err := h.judging.enter(ctx, tenant)
+	leave, err := h.limiter.enter(ctx, tenant)
 	if err != nil {
 		return review, unreadable(&admission.ReviewError{
 			UID: review.UID, Code: http.StatusTooManyRequests,
@@ -250,12 +251,12 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 	}
 	defer leave()
 	if tenant != "" {
-		paced := h.pacing.review(tenant)
+		paced := h.throttle.review(tenant)
 		defer paced.end()
-		ctx = withPace(ctx, paced)
+		ctx = withThrottle(ctx, paced)
 	}
 	err = h.recovering(served, func() (err error) {
-		a, err = served.judge(ctx, review)
+		a, err = served.evaluate(ctx, review)
 		return err
 	})
 	if errors.Is(err, admission.ErrBusy) {
@@ -268,7 +269,8 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 	return review, a
 }
 
-// tenant is who may not take the room of others by a review: "" where that is nobody.
+// tenant is the tenant that a review counts for, so that it cannot take the capacity of others:
+// "" for a review of no tenant.
 func (h *Handler) tenant(served *entry, review *admission.Review) string {
 	if served.slow {
 		return "namespace " + review.Namespace
@@ -304,7 +306,7 @@ func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Conte
 			return nil, err
 		}
 		decision := decider.Validate(ctx, review, options)
-		if err := pacedBy(ctx).err(ctx); err != nil {
+		if err := throttleOf(ctx).err(ctx); err != nil {
 			decision.Denials = slices.DeleteFunc(decision.Denials, func(f engine.Finding) bool { return f.Error })
 			if len(decision.Denials) == 0 {
 				return nil, err
@@ -324,7 +326,7 @@ func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Conte
 func allDenials(ctx context.Context, decider Decider, review *admission.Review, options engine.Options, own []string) (texts []string) {
 	options.Scopes = nil
 	denials := decider.Validate(ctx, review, options).Denials
-	if pacedBy(ctx).err(ctx) != nil { // those of narrower scopes had no time
+	if throttleOf(ctx).err(ctx) != nil { // those of narrower scopes had no time
 		return own
 	}
 	for _, finding := range denials {
@@ -345,7 +347,7 @@ func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context
 			return nil, err
 		}
 		mutation := decider.Mutate(ctx, review, options)
-		if err := pacedBy(ctx).err(ctx); err != nil {
+		if err := throttleOf(ctx).err(ctx); err != nil {
 			return nil, err
 		}
 		a := decided(&mutation.Decision, decider.Digest())
@@ -353,12 +355,12 @@ func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context
 	}
 }
 
-// prepare gathers what the engine wants to know beside the review. A namespace that
-// cannot be read is an error: a policy about it would silently say nothing. scope is the ID
-// of the scope whose entry was called, "" for that of the enterprise.
+// prepare gathers the further input of the engine. A namespace that cannot be read is an error:
+// otherwise a policy about it would silently not match. scope is the ID of the scope whose
+// entry was called, "" for that of the enterprise.
 func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy definition.FailurePolicy, scope string) (Decider, engine.Options, error) {
 	options := engine.Options{FailurePolicy: policy, Clock: h.now, Own: h.options.Own}
-	if paced := pacedBy(ctx); paced != nil {
+	if paced := throttleOf(ctx); paced != nil {
 		options.Pacer = paced
 	}
 	decider, cluster := h.consistent()

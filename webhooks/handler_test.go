@@ -67,7 +67,7 @@ func (f namespacesFunc) Namespace(_ context.Context, name string) ([]byte, error
 
 func accept(context.Context, *admission.Review) (*rules.Answer, error) { return &rules.Answer{}, nil }
 
-// fixture is a handler and what it wrote.
+// fixture is a handler and its output.
 type fixture struct {
 	*Handler
 	log      *bytes.Buffer
@@ -236,8 +236,8 @@ func TestEntriesOfScopes(t *testing.T) {
 	}
 }
 
-// TestNobodyCanJudge: the failure policy answers, and only it.
-func TestNobodyCanJudge(t *testing.T) {
+// TestNoEvaluation: the failure policy answers, and only it.
+func TestNoEvaluation(t *testing.T) {
 	panics := decisions{
 		validate: func(context.Context, *admission.Review, engine.Options) *engine.Decision { panic("secret state") },
 		mutate:   func(context.Context, *admission.Review, engine.Options) *engine.Mutation { panic("secret state") },
@@ -286,7 +286,7 @@ func TestClusterScopedObjectsHaveNoNamespace(t *testing.T) {
 	assert.True(t, f.ask(t, "/validate/fail", strings.Replace(podRequest, `"namespace":"shop",`, "", 1)).Allowed)
 }
 
-// TestUnreadable: bad input never passes, whatever the failure policy.
+// TestUnreadable: bad input never passes under either failure policy.
 func TestUnreadable(t *testing.T) {
 	padding := strings.Repeat(" ", 64<<10)
 	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
@@ -452,26 +452,26 @@ func TestSmallBodiesTakeWhatTheySay(t *testing.T) {
 	for range 2 {
 		go func() { answers <- f.post("/validate/fail", podRequest) }()
 	}
-	judged := 0
+	evaluated := 0
 	for range 2 {
 		select {
 		case <-started:
-			judged++
+			evaluated++
 		case <-answers: // one that waited for the budget until its deadline
 		}
 	}
 	close(release)
-	require.Equal(t, 2, judged, "at once")
+	require.Equal(t, 2, evaluated, "at once")
 	for range 2 {
 		assert.True(t, responseOf(t, <-answers).Allowed)
 	}
 }
 
-// TestRoomToJudge: a flood does not open the Ignore entries here either.
-func TestRoomToJudge(t *testing.T) {
+// TestCapacity: a flood does not open the Ignore entries here either.
+func TestCapacity(t *testing.T) {
 	f := newFixture(t, decisions{}, nil)
-	f.judging = newJudging(1)
-	leave, err := f.judging.enter(t.Context(), "")
+	f.limiter = newReviewLimiter(1)
+	leave, err := f.limiter.enter(t.Context(), "")
 	require.NoError(t, err)
 	response := f.ask(t, "/validate/ignore?timeout=50ms", podRequest)
 	assert.False(t, response.Allowed)

@@ -19,14 +19,14 @@ const (
 	defaultTimeLimit = 5 * time.Second
 	// maxTimeLimit is the most a webhook configuration may ask for.
 	maxTimeLimit = 30 * time.Second
-	// maxSlack is kept back for writing the answer and for the way to the API server.
+	// maxSlack is reserved for writing the answer and sending it to the API server.
 	maxSlack = 250 * time.Millisecond
 	// uidPrefixBytes is where a review's uid is looked for first: the API server
 	// writes it before any object.
 	uidPrefixBytes = 4 << 10
 )
 
-// checkHeaders says what is wrong with a request before its body is read.
+// checkHeaders validates the headers of a request before its body is read.
 func checkHeaders(r *http.Request) (status int, problem string) {
 	if r.Method != http.MethodPost {
 		return http.StatusMethodNotAllowed, fmt.Sprintf("method %s is not served; send an AdmissionReview by POST", r.Method)
@@ -84,7 +84,7 @@ func (b *bodyReader) read(ctx context.Context, w http.ResponseWriter, r *http.Re
 	body := text.Bytes()
 	switch {
 	case err != nil:
-		// What has arrived may name the request: then the answer can, too.
+		// The received part may contain the uid of the request: then the answer has it, too.
 		return nil, release, &admission.ReviewError{
 			UID: uidIn(body), Code: http.StatusBadRequest,
 			Message: fmt.Sprintf("the AdmissionReview cannot be read: %v", err),

@@ -18,8 +18,8 @@ type Mask [][]string
 // lastApplied is where kubectl keeps a copy of the object, with all that is masked.
 var lastApplied = Mask{{"metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"}}
 
-// kindMasks hide what kinds are there to keep secret, whatever the configuration says.
-// Kinds named Secret are masked in every group, with a spec and without.
+// kindMasks hide the secret fields of kinds, independent of the configuration. Kinds named
+// Secret are masked in every group, with a spec and without.
 var kindMasks = map[string]Mask{
 	"Secret":                                {{"data"}, {"stringData"}, {"spec", "data"}, {"spec", "stringData"}},
 	"Tool.orloj.dev":                        {{"spec", "cli", "env"}},
@@ -54,8 +54,8 @@ func ParseMask(pointers []string) (Mask, error) {
 	return mask, nil
 }
 
-// object is the object of a review as it may be logged: without managedFields, and
-// with what is masked.
+// object is the object of a review as it may be logged: without managedFields, and with the
+// masks applied.
 func (m Mask) object(review *admission.Review) (json.RawMessage, error) {
 	text, err := review.Object()
 	if text == nil && err == nil {

@@ -123,7 +123,8 @@ func TestSampler(t *testing.T) {
 	}
 }
 
-// TestMasksAreInTheDocs: whoever logs objects reads there what is in the log.
+// TestMasksAreInTheDocs: an administrator who logs objects can look up which fields are in the
+// log.
 func TestMasksAreInTheDocs(t *testing.T) {
 	docs, err := os.ReadFile("../docs/how-to/use-the-decision-log.md")
 	require.NoError(t, err)

@@ -18,8 +18,8 @@ const (
 	outcomeError   = "error"
 )
 
-// Metrics are the webhooks' Prometheus metrics. Labels take values only from what
-// is installed (entries, sources, policies), never from what a request says.
+// Metrics are the webhooks' Prometheus metrics. The values of labels are names of installed
+// entries, sources and policies, and never taken from a request.
 type Metrics struct {
 	requests          *prometheus.CounterVec
 	duration          *prometheus.HistogramVec

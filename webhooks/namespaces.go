@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Namespaces reads Namespaces from a cache, and live what the cache does not have
-// yet: the first object often arrives moments after its namespace was made.
+// Namespaces reads Namespaces from a cache, and live those that are not in the cache yet: the
+// first object often arrives moments after its namespace was created.
 type Namespaces struct {
 	cached, live client.Reader
 }

@@ -19,9 +19,9 @@ import (
 
 func TestProduct(t *testing.T) {
 	verdict, failure := &rules.Answer{}, error(nil)
-	judge := func(context.Context, *admission.Review) (*rules.Answer, error) { return verdict, failure }
+	evaluate := func(context.Context, *admission.Review) (*rules.Answer, error) { return verdict, failure }
 	f := newFixture(t, nil, func(o *HandlerOptions) {
-		o.Products = []rules.Product{{Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: judge}, {Name: "defaults", Entry: "d.example.com", FailurePolicy: definition.Ignore, Mutate: judge}}
+		o.Products = []rules.Product{{Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: evaluate}, {Name: "defaults", Entry: "d.example.com", FailurePolicy: definition.Ignore, Mutate: evaluate}}
 	})
 	assert.True(t, f.ask(t, "/validate/policysource", podRequest).Allowed, "without any snapshot")
 
@@ -51,8 +51,8 @@ func TestSlowProducts(t *testing.T) {
 	f := newFixture(t, nil, func(o *HandlerOptions) {
 		o.Products = []rules.Product{{Name: "slow", Entry: "slow.example.com", Slow: true, Validate: accept}}
 	})
-	f.judging = newJudging(2)
-	_, err := f.judging.enter(t.Context(), "namespace shop")
+	f.limiter = newReviewLimiter(2)
+	_, err := f.limiter.enter(t.Context(), "namespace shop")
 	assert.NoError(t, err)
 	review := strings.Replace(podRequest, `"namespace":"shop"`, `"namespace":"other"`, 1)
 	assert.NotEqual(t, podRequest, review)

@@ -84,8 +84,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.options.Handler.ServeHTTP(w, r)
 }
 
-// Drain announces the end: requests are still answered, but the server is not Ready
-// any more, and callers are sent away for their next request.
+// Drain announces the end: requests are still answered, but the server is no longer Ready, and
+// its connections are closed after their current request.
 func (s *Server) Drain() { s.draining.Store(true) }
 
 // Start serves until ctx ends, then lets running requests finish. It implements
@@ -116,7 +116,7 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// Address is where the server listens, with the port it was given: empty before.
+// Address is where the server listens, with the assigned port: empty before.
 func (s *Server) Address() string {
 	if address := s.address.Load(); address != nil {
 		return *address

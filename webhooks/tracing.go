@@ -12,8 +12,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-// startSpan begins the span of a request, below the caller's if that sends one, as an API
-// server does that traces. Without a tracer nothing is made.
+// startSpan begins the span of a request, below the caller's span if the request has one, as
+// from an API server that traces. Without a tracer, no span is created.
 func (h *Handler) startSpan(r *http.Request, entry string) (context.Context, trace.Span) {
 	if h.options.Tracer == nil {
 		return r.Context(), trace.SpanFromContext(r.Context())
@@ -22,7 +22,7 @@ func (h *Handler) startSpan(r *http.Request, entry string) (context.Context, tra
 	return h.options.Tracer.Start(ctx, entry, trace.WithSpanKind(trace.SpanKindServer))
 }
 
-// describe says in the span what was asked and answered, never what the object holds.
+// describe records the request and the answer in the span, and never the content of the object.
 func describe(span trace.Span, uid string, review *admission.Review, a *answer) {
 	if !span.IsRecording() {
 		return

@@ -15,8 +15,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// TestTracing follows a review that an API server traces down to the policies, whatever
-// they answer.
+// TestTracing follows a review that an API server traces down to the policies, for each of
+// their answers.
 func TestTracing(t *testing.T) {
 	snapshot := compiled(t, definition.Fail, teamLabel+"\nwarn contains sprintf(\"%v\", [to_number(\"x\")])\n")
 	recorder := tracetest.NewSpanRecorder()

@@ -12,10 +12,9 @@ import (
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
-// TrustedByConfigurations reads Lintel's webhook configurations, with those of scopes: a
-// certificate is trusted when the CA bundle of every entry vouches for it. A configuration that does not
-// exist has nobody call, and so no objection; an entry without a bundle is one that
-// the injector has not reached yet.
+// TrustedByConfigurations reads Lintel's webhook configurations, with those of scopes: a certificate is
+// trusted when the CA bundle of every entry vouches for it. A configuration that does not exist causes
+// no calls, and does not matter; an entry without a bundle is one that the injector has not reached yet.
 func TrustedByConfigurations(reader client.Reader) Trust {
 	return func(ctx context.Context, chain []*x509.Certificate) (bool, error) {
 		var validating admissionregistrationv1.ValidatingWebhookConfigurationList

@@ -1,6 +1,6 @@
-// Command protobuf writes the Go of one .proto file beside it, by protoc-gen-go and
-// protoc-gen-go-grpc. It is in place of protoc, which no Go module brings: a fresh
-// machine needs nothing but Go.
+// Command protobuf writes the Go of one .proto file next to it, with protoc-gen-go and
+// protoc-gen-go-grpc. It replaces protoc, which is not a Go module: a fresh machine needs only
+// Go.
 package main
 
 import (

@@ -12,8 +12,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// TestVersions: an object is judged in the version in which the API server hands it to
-// the policies, and where that is not known, it is undecided.
+// TestVersions: an object is evaluated in the version in which the API server sends it to the
+// policies. If that version is unknown, the object is undecided.
 func TestVersions(t *testing.T) {
 	const (
 		v1       = "apiVersion: autoscaling/v1\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\nspec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: web}, targetCPUUtilizationPercentage: 50}\n"
@@ -122,7 +122,7 @@ func TestFields(t *testing.T) {
 	})
 }
 
-// TestWebhookMessages are no manifests: the object that they carry is.
+// TestWebhookMessages: a message of a webhook is not a manifest, but the object in it is.
 func TestWebhookMessages(t *testing.T) {
 	dir := folder(t, map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\""})
 	for name, c := range map[string]struct{ object, want string }{
@@ -168,8 +168,8 @@ func TestObjectsOfTooManyValues(t *testing.T) {
 	}
 }
 
-// TestPatchedObjectsAreChecked: a policy may give what the schema requires, and break
-// what it allows.
+// TestPatchedObjectsAreChecked: a patch may set a field that the schema requires, and may set
+// an invalid value.
 func TestPatchedObjectsAreChecked(t *testing.T) {
 	const widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec: {}\n---"
 	definition := strings.Replace(widgetDefinition, "type: object, properties: {size", "type: object, required: [size], properties: {size", 1)
@@ -182,7 +182,7 @@ func TestPatchedObjectsAreChecked(t *testing.T) {
 	}
 }
 
-// TestWhatIsRenderedFirst: nothing is judged that would not be applied as it is.
+// TestWhatIsRenderedFirst: files that are rendered before they are applied are not evaluated.
 func TestWhatIsRenderedFirst(t *testing.T) {
 	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
 	for name, test := range map[string]struct {
@@ -193,7 +193,7 @@ func TestWhatIsRenderedFirst(t *testing.T) {
 		"one below":       {map[string]string{"app/base/kustomization.yml": "resources: [pod.yaml]", "app/base/pod.yaml": pod}, "kustomize build app/base |"},
 		"by itself":       {map[string]string{"app/Kustomization": "resources: [pod.yaml]", "app/pod.yaml": pod}, "kustomize build app |"},
 		"a chart":         {map[string]string{"app/Chart.yaml": "apiVersion: v2\nname: app", "app/templates/pod.yaml": pod}, "helm template app |"},
-		"a template":      {map[string]string{"app/pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {{ .Values.x }}\n"}, "with {{ in it, it is perhaps a template: render it first"},
+		"a template":      {map[string]string{"app/pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {{ .Values.x }}\n"}, "the file contains {{ and may be a template: render it first"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(folder(t, test.files))
@@ -241,7 +241,7 @@ func TestNotesOnPolicies(t *testing.T) {
 	}{
 		"two of one name":    {map[string]string{"a/p/p.rego": denyAll, "b/p/p.rego": denyAll}, []string{"-p", "a/p", "-p", "b/p"}, 2, "give each a name with --name, once for each -p and in their order"},
 		"each with its own":  {map[string]string{"a/p/p.rego": denyAll, "b/p/p.rego": "package q\nimport rego.v1\ndeny contains \"x\""}, []string{"-p", "a/p", "-p", "b/p", "--name", "a", "--name", "b"}, 1, ""},
-		"too few":            {map[string]string{"a/p/p.rego": denyAll, "b/p/p.rego": denyAll}, []string{"-p", "a/p", "-p", "b/p", "--name", "a"}, 2, "--name is given 1 times, and -p 2 times"},
+		"too few":            {map[string]string{"a/p/p.rego": denyAll, "b/p/p.rego": denyAll}, []string{"-p", "a/p", "-p", "b/p", "--name", "a"}, 2, "--name is specified 1 times, and -p 2 times"},
 		"Kyverno's beside":   {map[string]string{"p/p.rego": denyAll, "p/k.yaml": "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\n"}, []string{"-p", "p"}, 1, "note: p/k.yaml:1: ClusterPolicy is Kyverno's, and Lintel does not enforce it"},
 		"Kyverno's alone":    {map[string]string{"p/k.yaml": "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\n"}, []string{"-p", "p"}, 2, "p/k.yaml:1: ClusterPolicy is Kyverno's"},
 		"a rule alone":       {map[string]string{"p/p.rego": "package p\nviolation contains {\"msg\": \"x\"}"}, []string{"-p", "p"}, 2, "p/p.rego:2:1: the rule violation is never asked, and no other uses it: it is Gatekeeper's; name it deny"},

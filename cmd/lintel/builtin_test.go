@@ -12,7 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 )
 
-// checkSays checks manifests, and what is said of them.
+// checkSays runs `lintel check` on manifests, and checks its output.
 func checkSays(t *testing.T, manifests string, flags []string, code int, says []string) {
 	t.Helper()
 	is, output := checkShipped(t, manifests, flags...)

@@ -26,8 +26,7 @@ import (
 
 const samples = "../../config/samples/"
 
-// decodeReport reads -o json; a field that nobody promised, or a list that is null,
-// fails.
+// decodeReport reads -o json; an undocumented field, or a list that is null, fails.
 func decodeReport(t *testing.T, text string) review.Report {
 	t.Helper()
 	var decoded review.Report
@@ -235,7 +234,7 @@ func TestBadInput(t *testing.T) {
 		"namespace":             {pod, nil, append(ok, "--namespace", ""), "--namespace is empty"},
 		"cluster":               {pod, nil, append(ok, "--cluster", ""), "--cluster is empty"},
 		"output":                {pod, nil, append(ok, "-o", "yaml"), "--output yaml is not text, json, sarif or junit"},
-		"stdin twice":           {pod, nil, append(ok, "-f", "-"), "-f - is given twice"},
+		"stdin twice":           {pod, nil, append(ok, "-f", "-"), "-f - is specified twice"},
 		"missing file":          {pod, nil, append(ok, "-f", "nothing.yaml"), "reading manifests: stat nothing.yaml"},
 		"no objects":            {"# nothing\n", nil, ok, "there are no objects in -"},
 		"folder of nothing":     {"", map[string]string{"d/x.txt": "x"}, []string{"-p", "p.rego", "-f", "d"}, "there are no objects in d"},
@@ -332,7 +331,7 @@ func TestInterruptIsNoVerdict(t *testing.T) {
 	assert.Contains(t, stderr.String(), "checking standard input:1: document 1: context canceled")
 }
 
-// brokenPipe is an output that nobody reads any more.
+// brokenPipe is an output whose reader has closed it.
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, fmt.Errorf("broken pipe") }

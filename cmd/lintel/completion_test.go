@@ -35,8 +35,8 @@ func completions(t *testing.T, words ...string) []string {
 	return found
 }
 
-// kubeconfig has all commands ask a server; there is another context, named after another
-// cluster.
+// kubeconfig sends the requests of all commands to a server; there is another context, named
+// after another cluster.
 func kubeconfig(t *testing.T, server string) {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
@@ -133,7 +133,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestCompletionWithoutACluster: nothing is offered, nothing is said, and nobody waits.
+// TestCompletionWithoutACluster: there are no suggestions, no output and no delay.
 func TestCompletionWithoutACluster(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and answers none
 	require.NoError(t, err)

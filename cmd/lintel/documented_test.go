@@ -19,10 +19,10 @@ var documented = []string{"README.md", "docs/*/*.md"}
 
 var elapsed = regexp.MustCompile(`"elapsed_ms": [0-9.]+`)
 
-// TestDocumentedCommands runs the commands of each page in their order, and compares what
-// they print. A block with a title is a file of that name; config/samples is the
-// repository's. Only commands of this program are run, and only those that need no cluster
-// and no other program. -update writes what they print into the pages.
+// TestDocumentedCommands runs the commands of each page in their order, and compares their
+// output. A block with a title is a file of that name; config/samples is the repository's. Only
+// commands of this program are run, and only those that need no cluster and no other program.
+// -update writes their output into the pages.
 func TestDocumentedCommands(t *testing.T) {
 	repository, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func TestDocumentedCommands(t *testing.T) {
 		for _, file := range files {
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
-			if !slices.ContainsFunc(docpage.Blocks(string(text)), func(b docpage.Block) bool { return len(runnable(b)) > 0 }) {
+			if !slices.ContainsFunc(docpage.ParseBlocks(string(text)), func(b docpage.Block) bool { return len(runnable(b)) > 0 }) {
 				continue
 			}
 			name, err := filepath.Rel(repository, file)
@@ -58,7 +58,7 @@ func TestDocumentedCommands(t *testing.T) {
 func runPage(t *testing.T, name, text string) (page string, ran int) {
 	t.Helper()
 	page = text
-	for _, b := range docpage.Blocks(text) {
+	for _, b := range docpage.ParseBlocks(text) {
 		if file := b.File(); file != "" {
 			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 			require.NoError(t, os.WriteFile(file, []byte(b.Text), 0o600))

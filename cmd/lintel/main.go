@@ -1,6 +1,6 @@
-// Command lintel asks policies about objects without a cluster. Installed as
-// kubectl-lintel it is a plugin of kubectl, which completes its words where the same program
-// is installed as kubectl_complete-lintel, too.
+// Command lintel evaluates policies for objects without a cluster. Installed as kubectl-lintel
+// it is a plugin of kubectl, which completes its words where the same program is installed as
+// kubectl_complete-lintel, too.
 package main
 
 import (
@@ -83,8 +83,8 @@ The answers are those of the admission webhook, word for word.`,
 	return root
 }
 
-// makePlugin has all help say `kubectl lintel`, as people type what kubectl runs under its
-// file name.
+// makePlugin replaces the name of the program with `kubectl lintel` in all help, because users
+// start a plugin of kubectl that way.
 func makePlugin(cmd *cobra.Command) {
 	if !cmd.HasParent() {
 		cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lintel"}

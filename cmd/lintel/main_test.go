@@ -20,7 +20,7 @@ const (
 	exitError   = int(report.Error)
 )
 
-// result is what one command line did.
+// result is the output and the exit code of one command line.
 type result struct {
 	code           int
 	stdout, stderr string

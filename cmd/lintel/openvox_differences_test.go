@@ -24,15 +24,15 @@ type upstreamField struct {
 	field, kind, spec string
 	// note is what differs although the manifest is admitted: "" for nothing.
 	note string
-	// beside are manifests that are admitted before it.
-	beside string
+	// existing are manifests that are admitted before it.
+	existing string
 }
 
 func openvoxObject(kind, name, spec string) string {
 	return "---\napiVersion: openvox.voxpupuli.org/v1alpha1\nkind: " + kind + "\nmetadata: {name: " + name + ", namespace: ov}\nspec: " + spec + "\n"
 }
 
-var upstreamFields = []upstreamField{
+var allUpstreamFields = []upstreamField{
 	{"code: one object", "Config", `{image: {repository: r, tag: "1"}, code: {image: "code:1"}}`, "", ""},
 	{"code: a list, with environment and mountPath", "Config", `{image: {repository: r, tag: "1"}, code: [{image: "code:1", environment: production}, {claimName: modules, mountPath: /etc/puppetlabs/code/modules}]}`, "", ""},
 	{"code: an empty list", "Server", `{configRef: c, certificateRef: s, code: []}`, "the Server has the Config's sources; without any, the code of its image is used, and no empty folder is mounted", ""},
@@ -64,9 +64,9 @@ var upstreamFields = []upstreamField{
 func TestDifferencesFromOpenVoxOperator(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| kind | field or value in openvox-operator | here |\n|---|---|---|\n")
-	for _, c := range upstreamFields {
+	for _, c := range allUpstreamFields {
 		file := filepath.Join(t.TempDir(), "o.yaml")
-		require.NoError(t, os.WriteFile(file, []byte(c.beside+openvoxObject(c.kind, "x", c.spec)), 0o600))
+		require.NoError(t, os.WriteFile(file, []byte(c.existing+openvoxObject(c.kind, "x", c.spec)), 0o600))
 		var stdout, stderr strings.Builder
 		exit := run(t.Context(), []string{"lintel", "check", "-f", file}, strings.NewReader(""), &stdout, &stderr)
 		here := c.note

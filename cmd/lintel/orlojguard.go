@@ -27,18 +27,19 @@ func newOrlojGuardCommand() *cobra.Command {
 	var drift time.Duration
 	cmd := &cobra.Command{
 		Use:   "orloj-guard --upstream <URL>",
-		Short: "Stand in front of orlojd and look after resources that Kubernetes manages",
-		Long: `Stand in front of orlojd's REST API and look after resources that objects of
-Kubernetes manage: what is written to them there is overwritten soon.
+		Short: "Proxy orlojd and protect resources that Kubernetes manages",
+		Long: `Proxy orlojd's REST API and protect resources that Kubernetes objects manage:
+Lintel soon overwrites any other change to them.
 
---crd-conflict-policy says what becomes of such a write:
-  off     it passes
-  warn    it passes, is logged, and the answer has the header X-Orloj-CRD-Managed
-  reject  it is answered 409 Conflict; 503 where it is not known, and 400 where two who
-          read the request might take it for writes of different resources
+--crd-conflict-policy sets the treatment of a write to such a resource:
+  off     the write passes
+  warn    the write passes and is logged, and the answer has the header
+          X-Orloj-CRD-Managed
+  reject  the answer is 409 Conflict; 503 if the state of the resource is unknown, and
+          400 if the request can be read as writes to different resources
 
-Anything else passes as it came. Without the flag, the environment variable
-ORLOJ_CRD_CONFLICT_POLICY says it; what is unknown is warn.`,
+Other requests pass unchanged. Without the flag, the environment variable
+ORLOJ_CRD_CONFLICT_POLICY sets the policy; an unknown value means warn.`,
 		Example:           `  lintel orloj-guard --upstream http://orlojd.orloj.svc:8080 --crd-conflict-policy reject`,
 		Args:              usage.NoArguments("give orlojd's address with --upstream"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -64,7 +65,8 @@ ORLOJ_CRD_CONFLICT_POLICY says it; what is unknown is warn.`,
 	return cmd
 }
 
-// serveOrlojGuard serves until ctx ends, and then for a while what has begun.
+// serveOrlojGuard serves until ctx ends, and then lets running requests end, for a limited
+// time.
 func serveOrlojGuard(ctx context.Context, address string, handler http.Handler, logger *slog.Logger) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

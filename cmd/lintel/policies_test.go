@@ -47,7 +47,7 @@ func TestBadPolicies(t *testing.T) {
 		"failure policy":  {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  failurePolicy: ignore")}, []string{"s.yaml"}, []string{`spec.failurePolicy is "ignore", not Fail or Ignore`}},
 		"scope level":     {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  scope: {level: galaxy}")}, []string{"s.yaml"}, []string{`spec.scope.level is "galaxy", not one of`}},
 		"parameters":      {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  parameters: [1]")}, []string{"s.yaml"}, []string{`parameters: not an object (in PolicySource "s" at s.yaml:1`}},
-		"a reference":     {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if input.request.object.spec.containter"}, nil, []string{"p.rego:5:22: input.request.object.spec.containter is in none of the kinds", ".: a cluster would refuse these policies, so no object is judged by them"}},
+		"a reference":     {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if input.request.object.spec.containter"}, nil, []string{"p.rego:5:22: input.request.object.spec.containter is in none of the kinds", ".: a cluster would refuse these policies, so no object is evaluated"}},
 		"its definition":  {map[string]string{"p.rego": strings.NewReplacer(`""`, "example.com", "Pod", "Widget").Replace(podMatch) + "package p\ndeny contains \"x\" if input.request.object.spec.sise", "crd.yaml": widgetDefinition}, nil, []string{"did you mean size?"}},
 		"inline errors":   {map[string]string{"s.yaml": policySourceText("s", "  inline: {files: {p.rego: \"package p\\n\\ndeny[\"}}")}, []string{"s.yaml"}, []string{"p.rego:3", `(in PolicySource "s" at s.yaml:1`}},
 		"duplicate key":   {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  suspend: true\n  suspend: false")}, []string{"s.yaml"}, []string{`s.yaml:7: key "suspend" already set in map`}},
@@ -89,7 +89,7 @@ func TestNameOfAFolderIsTheSources(t *testing.T) {
 
 	for want, args := range map[string][]string{
 		"--name names the source of a folder or .rego file: PolicySource \"one\" at s.yaml:1: document 1 has a name of its own": {"-p", "s.yaml"},
-		"--name is given 1 times, and -p 2 times: give a name for each, in their order, or none":                                {"-p", "rules", "-p", "more"},
+		"--name is specified 1 times, and -p 2 times: specify a name for each -p, in their order, or none":                      {"-p", "rules", "-p", "more"},
 	} {
 		got := lintel(t, "", append([]string{"check", "--name", "team", "-f", "pod.yaml"}, args...)...)
 		require.Equal(t, exitError, got.code)

@@ -214,7 +214,7 @@ domain "models": user scope cannot expand beyond team scope
 	assert.Equal(t, "team/first", list[2]["child_policy"])
 	assert.Equal(t, "counterexample", list[3]["verdict"])
 
-	// Two policies of one scope that answer what has no known order.
+	// Two policies of one scope with values that have no known order.
 	got = lintel(t, strings.ReplaceAll(teamBundle, "scope: user", "scope: team"), "prove", "-f", "-")
 	assert.Equal(t, 0, got.code, got.stdout)
 	contradicting := strings.ReplaceAll(strings.ReplaceAll(teamBundle, "scope: user", "scope: team"), `input.user.team == "sales" }`, `input.user.team == "sales" }
@@ -239,7 +239,7 @@ domain "models": user scope cannot expand beyond team scope
 	assert.Equal(t, 2, got.code)
 }
 
-// TestProveShowsEveryDecision: whoever mends one would only meet the next.
+// TestProveShowsEveryDecision: otherwise each correction would only reveal the next one.
 func TestProveShowsEveryDecision(t *testing.T) {
 	const header = "package openclaw.enterprise.models\n\nimport rego.v1\n\n"
 	t.Chdir(folder(t, map[string]string{

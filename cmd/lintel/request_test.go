@@ -11,7 +11,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/review"
 )
 
-// seen is what a policy is told of the first object of a manifest.
+// seen is the input of a policy for the first object of a manifest.
 func seen(t *testing.T, manifest string, args ...string) map[string]any {
 	t.Helper()
 	dir := folder(t, map[string]string{"p.rego": `# METADATA

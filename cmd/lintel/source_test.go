@@ -53,7 +53,7 @@ func TestSourceRefuses(t *testing.T) {
 	}
 }
 
-// TestSourceRefusesWhatTheGateRefuses: what is written is what a cluster takes.
+// TestSourceRefusesWhatTheGateRefuses: a source that is written is accepted by a cluster.
 func TestSourceRefusesWhatTheGateRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ rego, test, want string }{
 		"what does not compile": {"package", "", "error: rules/p.rego:1:"},

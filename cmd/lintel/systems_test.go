@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCheckAsksTheRulesOfSystems: what the cluster refuses by rules that ship with Lintel is
-// refused here, in the same words. Who stands first among the manifests has a name.
+// TestCheckAsksTheRulesOfSystems: objects that built-in rules refuse in the cluster are refused
+// here, with the same messages. The first object in the manifests owns a name.
 func TestCheckAsksTheRulesOfSystems(t *testing.T) {
 	openvox := func(kind, name, spec string) string {
 		return "---\napiVersion: openvox.voxpupuli.org/v1alpha1\nkind: " + kind + "\nmetadata: {name: " + name + ", namespace: ov}\nspec: " + spec + "\n"
@@ -96,5 +96,5 @@ func TestWhySaysWhatItDoesNotExplain(t *testing.T) {
 	require.NoError(t, os.WriteFile(policy, []byte("package p\nimport rego.v1\ndeny contains \"no\" if false\n"), 0o600))
 	var stdout, stderr strings.Builder
 	run(t.Context(), []string{"lintel", "why", "-p", policy, "-f", file}, strings.NewReader(""), &stdout, &stderr)
-	require.Contains(t, stderr.String(), "rules that ship with Lintel are about OZGroup net/g, too, and are not explained; `lintel check` says what they say")
+	require.Contains(t, stderr.String(), "built-in rules also apply to OZGroup net/g, and are not explained; `lintel check` evaluates them")
 }

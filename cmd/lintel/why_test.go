@@ -99,7 +99,7 @@ func TestWhySaysTheSameAsCheck(t *testing.T) {
 	}
 }
 
-// TestWhyOfAConstraint: what has it judge Pod templates is not a setting of its own.
+// TestWhyOfAConstraint: the option that applies it to Pod templates is not a separate setting.
 func TestWhyOfAConstraint(t *testing.T) {
 	dir := folder(t, map[string]string{"names.yaml": namesTemplate + "spec: {match: {kinds: [{apiGroups: [\"\"], kinds: [Pod]}]}}\n"})
 	found := lintel(t, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n", "why", "-p", dir, "-f", "-")

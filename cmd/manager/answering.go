@@ -8,8 +8,8 @@ import (
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
-// answering is the webhook server under a context of its own: it outlives the manager,
-// which ends at once where it loses its Lease.
+// answering is the webhook server under a context of its own: it outlives the manager, which
+// ends immediately if it loses its Lease.
 type answering struct {
 	server *webhooks.Server
 	ctx    context.Context
@@ -46,10 +46,9 @@ func (a *answering) wait() error {
 	return <-a.ended
 }
 
-// drain announces the end, and returns a while later, or when ctx ends. In between
-// requests are answered and everything goes on that still can, so that a replica which
-// others still call is never behind; only /readyz sends callers away, and what is deleted
-// is not made again.
+// drain announces the end, and returns after a pause, or when ctx ends. Meanwhile requests are
+// answered and controllers continue where possible, so that a replica that still receives calls
+// is never outdated; only /readyz fails, and deleted objects are not created again.
 func drain(ctx context.Context, pause time.Duration, announce ...func()) {
 	for _, tell := range announce {
 		tell()

@@ -46,7 +46,7 @@ type options struct {
 	parts []system.Part
 }
 
-// parseOptions reads the command line, and what it leaves open from the file.
+// parseOptions reads the command line, and options that are not on it from the file.
 func parseOptions(args []string) (*options, error) {
 	o := &options{parts: parts()}
 	flags := o.flags()
@@ -76,8 +76,8 @@ func parseOptions(args []string) (*options, error) {
 	return o, nil
 }
 
-// flags are the flags that fill o. What stands in backquotes is the name of a
-// flag's value in the help.
+// flags are the flags that fill o. The text in backquotes is the name of a flag's value in the
+// help.
 func (o *options) flags() *pflag.FlagSet {
 	flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
 	flags.SortFlags = false

@@ -91,7 +91,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 		return err
 	}
 	if o.gatekeeper {
-		if err := gatekeeper.SetupWithManager(mgr, gatekeeper.Options{Judge: policies.Judge, Readable: policies.Readable, Resources: policies.Live.Resources, Registerer: metrics.Registry}); err != nil {
+		if err := gatekeeper.SetupWithManager(mgr, gatekeeper.Options{Evaluate: policies.Evaluate, Readable: policies.Readable, Resources: policies.Live.Resources, Registerer: metrics.Registry}); err != nil {
 			return err
 		}
 	}
@@ -125,7 +125,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	return errors.Join(err, answering.wait())
 }
 
-// addRegistrar has the policies carried out, and registered.
+// addRegistrar adds the controllers that load and register the policies.
 func addRegistrar(mgr manager.Manager, o *options, policies *policy.Policies, products []rules.Product) (*registration.Registrar, error) {
 	registrar := registration.NewRegistrar(mgr.GetClient(), mgr.GetAPIReader(), policies.Live.Snapshot, products, registration.Settings{
 		Namespace: o.namespace, URL: o.webhookURL, InjectCA: true, ExcludedNamespaces: o.excludedNamespaces,

@@ -44,7 +44,7 @@ func (o *options) systemNames() (names []string) {
 	return names
 }
 
-// checkSystems says what is wrong with the flags of systems.
+// checkSystems validates the flags of systems.
 func (o *options) checkSystems() error {
 	for _, part := range o.parts {
 		if part.Check == nil {
@@ -62,8 +62,8 @@ func (o *options) checkSystems() error {
 	return nil
 }
 
-// addSystems sets up the systems that are on. It returns the webhook entries of all, and
-// what tells their controllers' own writes.
+// addSystems sets up the systems that are on. It returns the webhook entries of all, and a
+// function that recognizes their controllers' own writes.
 func addSystems(ctx context.Context, mgr manager.Manager, o *options) ([]rules.Product, func(*admission.Review) bool, error) {
 	in := system.Manager{
 		Manager: mgr, Namespace: o.namespace, Excluded: append([]string{o.namespace}, o.excludedNamespaces...), Metrics: metrics.Registry,

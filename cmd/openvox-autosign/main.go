@@ -2,8 +2,8 @@
 // certificate request: it exits 0 where the request is to be signed, else 1 with a line
 // on standard error that says why not.
 //
-// It is started for every request, so it imports nothing but the rules and OPA. Whatever
-// is sent, it ends in time: anybody may send requests.
+// It is started for every request, so it imports nothing but the rules and OPA. It ends in time
+// for any input: any client may send requests.
 package main
 
 import (
@@ -23,8 +23,8 @@ import (
 const (
 	// defaultConfig is where Puppet servers have the rendered policies.
 	defaultConfig = "/etc/puppetlabs/lintel/signing-policies.yaml"
-	// defaultTimeout is far above what a request takes, some ms, and far below what whoever
-	// sends it waits.
+	// defaultTimeout is far above what a request takes, some ms, and far below the timeout of the
+	// client that sends it.
 	defaultTimeout = 5 * time.Second
 	// memoryLimit is several times what any request takes; beyond it garbage is collected.
 	memoryLimit = 256 << 20
@@ -56,7 +56,7 @@ func run(args []string, stdin io.Reader) error {
 		return fmt.Errorf("%w; %s", err, usage)
 	}
 	if flags.NArg() != 1 {
-		return fmt.Errorf("%d certnames are given, not one; %s", flags.NArg(), usage)
+		return fmt.Errorf("%d certnames are specified instead of one; %s", flags.NArg(), usage)
 	}
 	certname := flags.Arg(0)
 	// Neither reading nor a single function of the rules can be cancelled.
@@ -69,7 +69,7 @@ func run(args []string, stdin io.Reader) error {
 	}
 	rendered, err := signing.Read(text)
 	if err != nil {
-		return fmt.Errorf("%.300q is not signed: %s is no policy file: %w", certname, *config, err)
+		return fmt.Errorf("%.300q is not signed: %s is not a policy file: %w", certname, *config, err)
 	}
 	request, err := io.ReadAll(io.LimitReader(stdin, csr.MaxBytes+1))
 	if err != nil {

@@ -77,10 +77,10 @@ func TestProgram(t *testing.T) {
 		"no request":    {[]string{"--config", config, "a"}, nil, `"a" is not signed: the certificate request cannot be read: it does not begin with a PEM block`},
 		"huge":          {[]string{"--config", config, "a"}, bytes.Repeat([]byte("A"), 1<<20), `"a" is not signed: the certificate request cannot be read: it has 65537 bytes`},
 		"no file":       {[]string{"--config", config + "x", "a"}, good, `"a" is not signed: reading the signing policies: open `},
-		"bad file":      {[]string{"--config", broken, "a"}, good, `"a" is not signed: ` + broken + ` is no policy file: `},
-		"foreign file":  {[]string{"--config", foreign, "a"}, good, `"a" is not signed: ` + foreign + ` is no policy file: `},
-		"no name":       {[]string{"--config", config}, good, "0 certnames are given, not one; usage: "},
-		"two names":     {[]string{"--config", config, "a", "b"}, good, "2 certnames are given, not one; usage: "},
+		"bad file":      {[]string{"--config", broken, "a"}, good, `"a" is not signed: ` + broken + ` is not a policy file: `},
+		"foreign file":  {[]string{"--config", foreign, "a"}, good, `"a" is not signed: ` + foreign + ` is not a policy file: `},
+		"no name":       {[]string{"--config", config}, good, "0 certnames are specified instead of one; usage: "},
+		"two names":     {[]string{"--config", config, "a", "b"}, good, "2 certnames are specified instead of one; usage: "},
 		"no such flag":  {[]string{"--confg", config, "a"}, good, "flag provided but not defined: -confg; usage: "},
 		"line breaks":   {[]string{"--config", config, "a\nb"}, good, `"a\nb" is not signed: `},
 		"no such flags": {[]string{"--help"}, good, "flag: help requested; usage: "},
@@ -104,7 +104,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestDeadline: whatever holds it up, the program ends, and nothing is signed.
+// TestDeadline: the program ends in time for any cause of a delay, and nothing is signed.
 func TestDeadline(t *testing.T) {
 	program, config := build(t), writePolicies(t, policies)
 	command := exec.CommandContext(t.Context(), program, "--config", config, "--timeout", "50ms", "web1.example.com")

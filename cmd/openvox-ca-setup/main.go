@@ -1,7 +1,7 @@
-// Command openvox-ca-setup is what the setup Job of a CertificateAuthority runs, in the
-// image of the CA's server: it makes the CA and its server's pair on the volume, and writes
-// them to the Secrets. It may be run again at any time: what the volume has is kept, and
-// written to the Secrets as it is there.
+// Command openvox-ca-setup is the program of the setup Job of a CertificateAuthority, in the
+// image of the CA's server: it creates the CA and its server's key pair on the volume, and
+// writes them to the Secrets. It may run again at any time: existing files of the volume stay,
+// and are written to the Secrets.
 //
 // It exits 2 where running it again will not help, and 1 after any other error.
 package main
@@ -31,7 +31,7 @@ import (
 
 const (
 	keyBits = 4096
-	// pairFolder is where the volume keeps the pair that the Job has made.
+	// pairFolder is the folder of the volume with the key pair that the Job has created.
 	pairFolder = "setup-ssl"
 	// apiTimeout bounds one request to the API server.
 	apiTimeout = time.Minute
@@ -58,7 +58,7 @@ func (e finalError) Unwrap() error { return e.error }
 
 func final(format string, args ...any) error { return finalError{fmt.Errorf(format, args...)} }
 
-// setup is what the Job is told by its environment.
+// setup is the configuration of the Job, from its environment.
 type setup struct {
 	env func(string) string
 	ca  cadir.Folder
@@ -68,7 +68,7 @@ type setup struct {
 func run(ctx context.Context, env func(string) string) error {
 	seconds, err := strconv.ParseInt(env("CA_TTL"), 10, 64)
 	if err != nil || seconds < 1 {
-		return final("CA_TTL: %q is no number of seconds", env("CA_TTL"))
+		return final("CA_TTL: %q is not a positive number of seconds", env("CA_TTL"))
 	}
 	s := setup{env: env, ca: cadir.Folder{Path: env("CA_DIR"), KeyBits: keyBits, Now: time.Now}, ttl: time.Duration(seconds) * time.Second}
 	if err := s.ensureCA(); err != nil {
@@ -81,7 +81,7 @@ func run(ctx context.Context, env func(string) string) error {
 	return s.store(ctx, pair)
 }
 
-// explain adds to an error about the volume what can be done.
+// explain adds the next step to an error about the volume.
 func explain(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w\nThe volume cannot be written by user %d of the groups %v: give it one of these groups and that group's write permission; a storage class that obeys fsGroup does so by itself", err, os.Getuid(), groups())
@@ -138,9 +138,10 @@ func (s setup) ensureCA() error {
 	return s.ca.Finish()
 }
 
-// ensurePair makes the pair of the CA's server: it cannot ask the CA for its first one. One
-// that has its pair asks for others, and may be writing to the volume. Where no pair is left
-// that signs, it makes one for that. It returns the pair that is there, if any.
+// ensurePair creates the key pair of the CA's server, which cannot request its first one from
+// the CA. A server with a key pair requests further ones, and may be writing to the volume. If
+// no valid signing key pair is left, ensurePair creates one for that. It returns the existing
+// key pair, if any.
 func (s setup) ensurePair() (cadir.Pair, error) {
 	if rescue := s.env("RESCUE_CERTNAME"); rescue != "" {
 		return s.issue(rescue, "")
@@ -163,7 +164,8 @@ func (s setup) ensurePair() (cadir.Pair, error) {
 		mode    fs.FileMode
 		content []byte
 	}{
-		// By the names the pair counts: none while it is written, and its own at last.
+		// The file of names marks a complete key pair: it is empty while the others are written, and
+		// is filled last.
 		{names, cadir.FileMode, nil},
 		{certificate, cadir.FileMode, pair.Certificate},
 		{key, cadir.KeyMode, pair.Key},
@@ -176,7 +178,7 @@ func (s setup) ensurePair() (cadir.Pair, error) {
 	return pair, nil
 }
 
-// stored is a pair on the volume, with its names: nothing for what is not there.
+// stored is a key pair on the volume, with its names: empty if the files are missing.
 func (s setup) stored(names, certificate, key string) (had string, pair cadir.Pair, err error) {
 	content := make([][]byte, 3)
 	for i, name := range []string{names, certificate, key} {

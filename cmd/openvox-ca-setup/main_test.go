@@ -143,8 +143,8 @@ func TestBadInput(t *testing.T) {
 	}{
 		"the volume is another":    {map[string]string{"CA_EXISTS": "true"}, "The volume holds no CA, but Secret main-ca or main-ca-key has one"},
 		"the certname is a path":   {map[string]string{"CERTNAME": "../../up"}, "is not a certname"},
-		"the life is not a number": {map[string]string{"CA_TTL": "5y"}, "no number of seconds"},
-		"the life is over":         {map[string]string{"CA_TTL": "0"}, "no number of seconds"},
+		"the life is not a number": {map[string]string{"CA_TTL": "5y"}, "not a positive number of seconds"},
+		"the life is over":         {map[string]string{"CA_TTL": "0"}, "not a positive number of seconds"},
 		"the imported CA is none":  {map[string]string{"INTERMEDIATE_DIR": "testdata"}, "reading the key"},
 	} {
 		s := newSite(t)

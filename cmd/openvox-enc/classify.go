@@ -60,12 +60,12 @@ func ask(ctx context.Context, c endpoints.Classifier, certname string, warn func
 	}
 	classes, err := read(got.Body, c.ResponseFormat)
 	if err != nil {
-		return nil, fmt.Errorf("what %s has answered is no classification: %w", c.Server(), err)
+		return nil, fmt.Errorf("the answer of %s is not a classification: %w", c.Server(), err)
 	}
 	return classes, nil
 }
 
-// body is what is sent about a node.
+// body is the body of the request for a node.
 func body(c endpoints.Classifier, certname string, warn func(string)) ([]byte, error) {
 	if c.Body == endpoints.BodyCertname {
 		return json.Marshal(map[string]string{"certname": certname})
@@ -140,7 +140,7 @@ func read(text []byte, format string) ([]byte, error) {
 	case len(fields) > 0 && out.Classes == nil && out.Parameters == nil && !named:
 		return nil, errors.New("it has none of classes, parameters and environment")
 	case named && json.Unmarshal(environment, &out.Environment) != nil:
-		return nil, errors.New("environment is no text")
+		return nil, errors.New("environment is not a string")
 	}
 	if out.Environment == agentSpecified {
 		out.Environment = ""
@@ -158,7 +158,7 @@ func read(text []byte, format string) ([]byte, error) {
 		return nil, errors.New("classes are neither names nor a mapping from names to parameters")
 	}
 	if json.Unmarshal(out.Parameters, &map[string]any{}) != nil {
-		return nil, errors.New("parameters are no mapping from names to values")
+		return nil, errors.New("parameters is not a mapping from names to values")
 	}
 	written, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {

@@ -56,7 +56,7 @@ func run(args []string, stdout io.Writer, warn func(string)) error {
 		return fmt.Errorf("%w; %s", err, usage)
 	}
 	if flags.NArg() != 1 {
-		return fmt.Errorf("%d certnames are given, not one; %s", flags.NArg(), usage)
+		return fmt.Errorf("%d certnames are specified instead of one; %s", flags.NArg(), usage)
 	}
 	certname := flags.Arg(0)
 	if len(certname) > maxCertname || !certnames.MatchString(certname) {
@@ -68,7 +68,7 @@ func run(args []string, stdout io.Writer, warn func(string)) error {
 	}
 	classifier, err := endpoints.ReadClassifier(text)
 	if err != nil {
-		return fmt.Errorf("%s is not classified: %s is none of this program's: %w", certname, *config, err)
+		return fmt.Errorf("%s is not classified: %s is not a valid configuration: %w", certname, *config, err)
 	}
 	answer, err := answer(context.Background(), classifier, certname, warn)
 	if err != nil {

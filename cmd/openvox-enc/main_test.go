@@ -102,7 +102,7 @@ environment: production
 const enterprise = `{"name": "web1.example.com", "groups": ["00000000-0000-4000-8000-000000000000"], "environment": "staging",
   "parameters": {"site": "here"}, "classes": {"apache": {"keepalive_timeout": 30, "log_level": "notice"}}}`
 
-// TestAnswers: of each system's answer, Puppet gets what it knows.
+// TestAnswers: Puppet gets the supported fields of each system's answer.
 func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct{ format, text, want string }{
 		"Foreman":           {"yaml", foreman, `{"classes":{"ntp":{"servers":["0.pool.example.com"]},"motd":null},"parameters":{"foreman_domain":"example.com","yes_or_no":"yes","deep":{"a":[1,2.5,null,true]}},"environment":"production"}`},
@@ -192,7 +192,7 @@ func faults(b *bench) map[string]func() {
 		"control characters are not allowed":                       text(200, "\x00{{{"),
 		"it has none of classes, parameters and environment":       text(200, "error: internal"),
 		"classes are neither":                                      text(200, "classes: 7"), "classes are neither ": text(200, "classes: [{a: b}]"),
-		"parameters are no mapping": text(200, "parameters: [a]"), "environment is no text": text(200, "environment: [a]"),
+		"parameters is not a mapping": text(200, "parameters: [a]"), "environment is not a string": text(200, "environment: [a]"),
 		"the answer has more than": text(200, strings.Repeat("# much\n", maxAnswer/7+1)),
 		"there is no answer after": func() {
 			b.file.TimeoutSeconds = 1
@@ -208,8 +208,8 @@ func faults(b *bench) map[string]func() {
 	}
 }
 
-// TestFaults: without a cache they are errors that say what is wrong; with one the last
-// answer stands in, which is said.
+// TestFaults: without a cache they are errors that name the fault; with a cache the last answer
+// is used, with a warning.
 func TestFaults(t *testing.T) {
 	for want := range faults(newBench(t)) {
 		t.Run(want, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestUnknownNode: 404 is an answer, by which the one before is none any more.
+// TestUnknownNode: 404 is an answer, which invalidates the cached one.
 func TestUnknownNode(t *testing.T) {
 	b := newBench(t)
 	_, err := b.classify()
@@ -254,8 +254,8 @@ func TestUnknownNode(t *testing.T) {
 	require.ErrorContains(t, err, "500", "what was known before is forgotten")
 }
 
-// TestCache: each node has a file of its own, which is whole at any time and nobody else's to
-// read; one that cannot be written is a warning.
+// TestCache: each node has its own file, which is complete at any time and unreadable for other
+// users; a file that cannot be written causes a warning.
 func TestCache(t *testing.T) {
 	b := newBench(t)
 	b.write()
@@ -327,10 +327,10 @@ func TestProgram(t *testing.T) {
 		"long":           {[]string{"--config", b.config, strings.Repeat("a", 254)}, 2, `"` + strings.Repeat("a", 254) + `" is not a certname`},
 		"empty":          {[]string{"--config", b.config, ""}, 2, `"" is not a certname`},
 		"option":         {[]string{"--config", b.config, "-rf"}, 2, "flag provided but not defined: -rf; usage: "},
-		"none":           {[]string{"--config", b.config}, 2, "0 certnames are given, not one; usage: "},
-		"two":            {[]string{"--config", b.config, "a", "b"}, 2, "2 certnames are given, not one; usage: "},
+		"none":           {[]string{"--config", b.config}, 2, "0 certnames are specified instead of one; usage: "},
+		"two":            {[]string{"--config", b.config, "a", "b"}, 2, "2 certnames are specified instead of one; usage: "},
 		"no file":        {[]string{"--config", b.config + "x", "a"}, 2, "a is not classified: reading the NodeClassifier: open "},
-		"unknown fields": {[]string{"--config", bad, "a"}, 2, "a is not classified: " + bad + ` is none of this program's: error unmarshaling JSON: while decoding JSON: json: unknown field "methods"`},
+		"unknown fields": {[]string{"--config", bad, "a"}, 2, "a is not classified: " + bad + ` is not a valid configuration: error unmarshaling JSON: while decoding JSON: json: unknown field "methods"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			command := exec.CommandContext(t.Context(), program, c.args...)
@@ -359,7 +359,7 @@ func TestLinksNoKubernetes(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever an endpoint says, Puppet gets JSON with a mapping, or nothing.
+// FuzzRead: for any answer of an endpoint, Puppet gets JSON with a mapping, or nothing.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(foreman), true)
 	f.Add([]byte(enterprise), false)

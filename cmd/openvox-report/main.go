@@ -1,7 +1,7 @@
-// Command openvox-report sends a report, which it reads as JSON from a file or from standard
-// input, to the HTTP endpoints of ReportProcessors. What an endpoint does not take now is kept in a spool
-// and sent by a later call, oldest first. It exits 0 where each endpoint has the report or it
-// is kept, else 2, with lines on standard error that say why.
+// Command openvox-report sends a report, which it reads as JSON from a file or from standard input, to
+// the HTTP endpoints of ReportProcessors. A report that an endpoint does not accept now is stored in a
+// spool and sent by a later call, oldest first. The exit code is 0 if each endpoint has the report or the
+// report is stored, otherwise 2, with the reasons on standard error.
 package main
 
 import (
@@ -47,12 +47,12 @@ func run(args []string, stdin io.Reader, warn func(string)) error {
 	flags := flag.NewFlagSet("openvox-report", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	config := flags.String("config", endpoints.ReportsFile, "the rendered ReportProcessors")
-	folder := flags.String("spool", defaultSpool, "where reports are kept that an endpoint has not taken")
+	folder := flags.String("spool", defaultSpool, "`folder` for reports that an endpoint has not accepted yet")
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("%w; %s", err, usage)
 	}
 	if flags.NArg() > 1 {
-		return fmt.Errorf("%d reports are given, not one; %s", flags.NArg(), usage)
+		return fmt.Errorf("%d reports are specified instead of one; %s", flags.NArg(), usage)
 	}
 	text, err := os.ReadFile(*config)
 	if err != nil {
@@ -60,7 +60,7 @@ func run(args []string, stdin io.Reader, warn func(string)) error {
 	}
 	reports, err := endpoints.ReadReports(text)
 	if err != nil {
-		return fmt.Errorf("the report is not sent: %s is none of this program's: %w", *config, err)
+		return fmt.Errorf("the report is not sent: %s is not a valid configuration: %w", *config, err)
 	}
 	if flags.NArg() == 1 {
 		file, err := os.Open(flags.Arg(0))
@@ -74,7 +74,7 @@ func run(args []string, stdin io.Reader, warn func(string)) error {
 	if err != nil {
 		return fmt.Errorf("the report is not sent: %w", err)
 	}
-	return deliver(context.Background(), reports, spools{root: *folder, limits: usual, now: time.Now, warn: warn}, report)
+	return deliver(context.Background(), reports, spoolFolders{root: *folder, limits: usual, now: time.Now, warn: warn}, report)
 }
 
 // readReport reads a report, of which no more is checked than whose it is.
@@ -90,7 +90,7 @@ func readReport(from io.Reader) ([]byte, error) {
 		Host string `json:"host"`
 	}
 	if err := json.Unmarshal(text, &of); err != nil {
-		return nil, fmt.Errorf("it is no JSON of a report: %w", err)
+		return nil, fmt.Errorf("the report is not valid JSON: %w", err)
 	}
 	if of.Host == "" {
 		return nil, errors.New("it names no host")
@@ -98,8 +98,8 @@ func readReport(from io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-// deliver gives the report to all endpoints at once: none waits for another.
-func deliver(ctx context.Context, reports endpoints.Reports, all spools, report []byte) error {
+// deliver sends the report to all endpoints in parallel: none waits for another.
+func deliver(ctx context.Context, reports endpoints.Reports, all spoolFolders, report []byte) error {
 	problems := make([]error, len(reports.Endpoints))
 	var working sync.WaitGroup
 	for i := range reports.Endpoints {

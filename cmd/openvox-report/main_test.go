@@ -22,7 +22,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/endpoints"
 )
 
-// sink is an endpoint that keeps what it takes.
+// sink is an endpoint that stores the reports that it accepts.
 type sink struct {
 	*httptest.Server
 	mutex   sync.Mutex
@@ -31,7 +31,7 @@ type sink struct {
 	status  int
 	headers http.Header
 	path    string
-	// answer, unless it is nil, answers a report before it is taken.
+	// answer, unless it is nil, answers a report before it is accepted.
 	answer func(w http.ResponseWriter, r *http.Request, body string) bool
 }
 
@@ -77,7 +77,7 @@ func (s *sink) endpoint(name string) endpoints.Report {
 // post is a Puppet server's spool, and a clock.
 type post struct {
 	t      testing.TB
-	spools spools
+	spools spoolFolders
 	mutex  sync.Mutex
 	clock  time.Time
 	warned []string
@@ -85,7 +85,7 @@ type post struct {
 
 func newPost(t testing.TB) *post {
 	p := &post{t: t, clock: time.Now()}
-	p.spools = spools{root: t.TempDir(), limits: usual, now: func() time.Time {
+	p.spools = spoolFolders{root: t.TempDir(), limits: usual, now: func() time.Time {
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
 		p.clock = p.clock.Add(time.Microsecond)
@@ -124,14 +124,14 @@ func (p *post) waiting(name string) int {
 
 func one(i int) string { return fmt.Sprintf(`{"host":"web%d"}`, i) }
 
-// TestDeliver: each endpoint gets what it asks for, with its credentials.
+// TestDeliver: each endpoint gets the reports that it is configured for, with its credentials.
 func TestDeliver(t *testing.T) {
 	p, hook, db := newPost(t), newSink(t), newSink(t)
 	a, b := hook.endpoint("a"), db.endpoint("b")
 	a.URL += "?code=x"
 	a.Auth, a.Headers = &endpoints.Auth{Type: endpoints.AuthBearer, Token: "t"}, []endpoints.Header{{Name: "X-Site", Value: "here"}}
 	b.URL, b.Processor = db.URL+"/", endpoints.ProcessorPuppetDB
-	report := string(realReport(t))
+	report := string(sampleReport(t))
 	require.NoError(t, p.send(report, a, b))
 	require.Equal(t, []string{report}, hook.has())
 	require.Equal(t, "/hook", hook.path)
@@ -155,8 +155,8 @@ func TestAtOnce(t *testing.T) {
 	require.Len(t, slow.has(), 1)
 }
 
-// TestHourOfDowntime: what comes meanwhile is kept, and is sent afterwards in its order, each
-// report once; the others are not concerned.
+// TestHourOfDowntime: reports that arrive meanwhile are stored, and are sent afterwards in
+// their order, each one once; other endpoints are not affected.
 func TestHourOfDowntime(t *testing.T) {
 	p, down, up := newPost(t), newSink(t), newSink(t)
 	gone := down.endpoint("down")
@@ -170,14 +170,14 @@ func TestHourOfDowntime(t *testing.T) {
 	}
 	require.Equal(t, want, up.has())
 	require.Equal(t, 60, p.waiting("down"))
-	require.Contains(t, p.said(), "endpoint down: the report is kept, and sent later: asking http://127.0.0.1:1: ")
+	require.Contains(t, p.said(), "endpoint down: the report is stored, and sent later: asking http://127.0.0.1:1: ")
 	require.NoError(t, p.send(one(60), there, up.endpoint("up")))
 	require.Equal(t, append(want, one(60)), down.has())
 	require.Zero(t, p.waiting("down"))
 	require.Empty(t, p.said())
 }
 
-// TestPause: an endpoint that has just failed is not asked for a while, for whoever has sent
+// TestPause: an endpoint that has just failed is not called for a while, because the sender of
 // the report waits.
 func TestPause(t *testing.T) {
 	p, s := newPost(t), newSink(t)
@@ -196,7 +196,8 @@ func TestPause(t *testing.T) {
 	require.Equal(t, []string{one(0), one(1), one(2), one(3), one(4), one(5), one(6)}, s.has())
 }
 
-// TestOneThatIsNeverTaken does not hold up the others, and is given up in time.
+// TestOneThatIsNeverTaken: a report that is never accepted does not delay the others, and
+// expires.
 func TestOneThatIsNeverTaken(t *testing.T) {
 	p, s := newPost(t), newSink(t)
 	s.answer = func(w http.ResponseWriter, _ *http.Request, body string) bool {
@@ -218,8 +219,8 @@ func TestOneThatIsNeverTaken(t *testing.T) {
 	require.Contains(t, p.said(), "endpoint a: 1 reports that it has not taken are lost")
 }
 
-// TestRefused: what an endpoint will never take is not kept, neither now nor later; what it
-// may take is.
+// TestRefused: a report that an endpoint will never accept is not stored; one that it may
+// accept later is.
 func TestRefused(t *testing.T) {
 	for status, final := range map[int]bool{400: true, 404: true, 413: true, 422: true, 304: true, 401: false, 403: false, 408: false, 429: false, 500: false, 503: false} {
 		p, s := newPost(t), newSink(t)
@@ -242,11 +243,11 @@ func TestRefused(t *testing.T) {
 	p, s := newPost(t), newSink(t)
 	db := s.endpoint("db")
 	db.Processor = endpoints.ProcessorPuppetDB
-	require.ErrorContains(t, p.send(one(0), db), "endpoint db does not get the report: it is no report of Puppet's: ")
+	require.ErrorContains(t, p.send(one(0), db), "endpoint db does not get the report: not a Puppet report: ")
 	require.Zero(t, p.waiting("db"))
 }
 
-// TestBounds: of what is too much, the oldest goes, and that is said.
+// TestBounds: beyond the limit, the oldest reports are deleted, with a warning.
 func TestBounds(t *testing.T) {
 	for name, change := range map[string]func(*limits){"number": func(l *limits) { l.reports = 3 }, "bytes": func(l *limits) { l.bytes = int64(3*len(one(1)) + 5) }} {
 		p, s := newPost(t), newSink(t)
@@ -317,14 +318,15 @@ func TestSpoolThatCannotBeUsed(t *testing.T) {
 	p.spools.root = filepath.Join(p.spools.root, "file")
 	require.NoError(t, os.WriteFile(p.spools.root, nil, 0o600))
 	require.NoError(t, p.send(one(0), s.endpoint("a")))
-	require.Contains(t, p.said(), "endpoint a: the report is sent; it could not have been kept: ")
+	require.Contains(t, p.said(), "endpoint a: the report is sent, but could not have been stored: ")
 	s.says(http.StatusBadGateway)
 	err := p.send(one(1), s.endpoint("a"))
 	require.ErrorContains(t, err, "has answered 502 Bad Gateway; and it is not kept: ")
 	require.Len(t, s.has(), 1)
 }
 
-// TestFiles: nobody else reads reports, and what a call has left half way is no report.
+// TestFiles: other users cannot read reports, and the incomplete file of an interrupted call is
+// not a report.
 func TestFiles(t *testing.T) {
 	p, s := newPost(t), newSink(t)
 	s.says(http.StatusBadGateway)
@@ -343,7 +345,7 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 0o600, info.Mode().Perm())
 
-	// An endpoint that is taken away may come back, but not for ever.
+	// The reports of a removed endpoint stay for a while, because it may be added again.
 	other := newSink(t).endpoint("b")
 	require.NoError(t, p.send(one(1), other))
 	require.Equal(t, 1, p.waiting("a"))
@@ -375,7 +377,7 @@ func write(t testing.TB, all ...endpoints.Report) (path string) {
 	return path
 }
 
-// TestProgram: its exit status, and what it writes.
+// TestProgram: its exit status, and its output.
 func TestProgram(t *testing.T) {
 	program, taking, refusing := build(t), newSink(t), newSink(t)
 	refusing.says(http.StatusBadRequest)
@@ -392,16 +394,16 @@ func TestProgram(t *testing.T) {
 	}{
 		"taken":     {[]string{"--config", good}, one(1), 0, nil},
 		"nobody":    {[]string{"--config", write(t)}, one(1), 0, nil},
-		"kept":      {[]string{"--config", write(t, gone, taking.endpoint("a"))}, one(1), 0, []string{"endpoint gone: the report is kept, and sent later: asking http://127.0.0.1:1: dial"}},
+		"kept":      {[]string{"--config", write(t, gone, taking.endpoint("a"))}, one(1), 0, []string{"endpoint gone: the report is stored, and sent later: asking http://127.0.0.1:1: dial"}},
 		"lost":      {[]string{"--config", write(t, gone, refusing.endpoint("r")), "--spool", "/proc/none"}, one(1), 2, []string{"endpoint gone does not get the report: ", "endpoint r does not get the report: "}},
 		"refused":   {[]string{"--config", write(t, refusing.endpoint("r"), taking.endpoint("a"))}, one(1), 2, []string{"endpoint r does not get the report: " + refusing.URL + " has answered 400 Bad Request"}},
-		"no JSON":   {[]string{"--config", good}, "--- !ruby", 2, []string{"the report is not sent: it is no JSON of a report: "}},
+		"no JSON":   {[]string{"--config", good}, "--- !ruby", 2, []string{"the report is not sent: the report is not valid JSON: "}},
 		"no host":   {[]string{"--config", good}, "{}", 2, []string{"the report is not sent: it names no host"}},
-		"empty":     {[]string{"--config", good}, "", 2, []string{"the report is not sent: it is no JSON of a report: "}},
+		"empty":     {[]string{"--config", good}, "", 2, []string{"the report is not sent: the report is not valid JSON: "}},
 		"no file":   {[]string{"--config", good + "x"}, one(1), 2, []string{"the report is not sent: reading the ReportProcessors: open "}},
-		"bad file":  {[]string{"--config", bad}, one(1), 2, []string{"the report is not sent: " + bad + ` is none of this program's: error unmarshaling JSON: while decoding JSON: json: unknown field "endpoint"`}},
+		"bad file":  {[]string{"--config", bad}, one(1), 2, []string{"the report is not sent: " + bad + ` is not a valid configuration: error unmarshaling JSON: while decoding JSON: json: unknown field "endpoint"`}},
 		"a file":    {[]string{"--config", good, "testdata/report.json"}, "", 0, nil},
-		"two files": {[]string{"--config", good, "x", "y"}, one(1), 2, []string{"2 reports are given, not one; usage: "}},
+		"two files": {[]string{"--config", good, "x", "y"}, one(1), 2, []string{"2 reports are specified instead of one; usage: "}},
 		"lost file": {[]string{"--config", good, "testdata/none"}, one(1), 2, []string{"the report is not sent: open testdata/none: "}},
 		"no flag":   {[]string{"--url", "x"}, one(1), 2, []string{"flag provided but not defined: -url; usage: "}},
 	} {
@@ -463,7 +465,7 @@ func TestLinksNoKubernetes(t *testing.T) {
 	}
 }
 
-// FuzzStoreReport: whatever is sent, the same comes of it each time.
+// FuzzStoreReport: the same input gives the same command each time.
 func FuzzStoreReport(f *testing.F) {
 	f.Add([]byte(`{"host":"a","time":"2026-01-02T03:04:05Z","metrics":{"time":{"values":[["total","Total",1.5]]}},"resource_statuses":{"A[b]":{"title":"b","events":[{"desired_value":["x"]}]}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -481,7 +483,7 @@ func FuzzStoreReport(f *testing.F) {
 // loopback.
 func BenchmarkProgram(b *testing.B) {
 	program, s := build(b), newSink(b)
-	endpoint, report := s.endpoint("a"), realReport(b)
+	endpoint, report := s.endpoint("a"), sampleReport(b)
 	endpoint.Processor = endpoints.ProcessorPuppetDB
 	config, spool := write(b, endpoint), b.TempDir()
 	var used time.Duration

@@ -134,14 +134,14 @@ type wireLog struct {
 func storeReport(text []byte, received time.Time) ([]byte, error) {
 	var report puppetReport
 	if err := json.Unmarshal(text, &report); err != nil {
-		return nil, fmt.Errorf("it is no report of Puppet's: %w", err)
+		return nil, fmt.Errorf("not a Puppet report: %w", err)
 	}
 	if report.Time.IsZero() {
-		return nil, errors.New("it is no report of Puppet's: it has no time")
+		return nil, errors.New("not a Puppet report: field \"time\" is missing")
 	}
 	payload, err := report.wire(received)
 	if err != nil {
-		return nil, fmt.Errorf("it is no report of Puppet's: %w", err)
+		return nil, fmt.Errorf("not a Puppet report: %w", err)
 	}
 	return json.Marshal(map[string]any{"command": "store report", "version": 8, "payload": payload})
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// realReport is what puppet apply 7.23 has reported of five resources, of which one failed
+// sampleReport is what puppet apply 7.23 has reported of five resources, of which one failed
 // and one was skipped for that.
-func realReport(t testing.TB) []byte {
+func sampleReport(t testing.TB) []byte {
 	t.Helper()
 	text, err := os.ReadFile("testdata/report.json")
 	require.NoError(t, err)
@@ -25,7 +25,7 @@ var received = time.Date(2026, 1, 2, 3, 4, 5, 678900000, time.FixedZone("", 3600
 // TestStoreReport: each part of a real report is where PuppetDB looks for it, with every
 // field that its wire format has, and no other.
 func TestStoreReport(t *testing.T) {
-	text, err := storeReport(realReport(t), received)
+	text, err := storeReport(sampleReport(t), received)
 	require.NoError(t, err)
 	var command struct {
 		Command string
@@ -80,7 +80,7 @@ func withTime(events []any, text string) []any {
 // TestSameCommand: metrics and resources, which Puppet has in maps, are in one order.
 func TestSameCommand(t *testing.T) {
 	var report map[string]any
-	require.NoError(t, json.Unmarshal(realReport(t), &report))
+	require.NoError(t, json.Unmarshal(sampleReport(t), &report))
 	values := report["metrics"].(map[string]any)["time"].(map[string]any)["values"].([]any)
 	command := func() string {
 		text, err := json.Marshal(report)
@@ -118,6 +118,6 @@ func TestOddReports(t *testing.T) {
 	require.NotNil(t, least.Logs)
 	for _, text := range []string{`[]`, `{"time":"yesterday"}`, `{"time":"2026-01-02T03:04:05Z","metrics":{"time":{"values":[["total"]]}}}`, `{"time":"2026-01-02T03:04:05Z","metrics":{"time":{"values":[["total","Total","x"]]}}}`} {
 		_, err := storeReport([]byte(text), received)
-		require.ErrorContains(t, err, "it is no report of Puppet's", text)
+		require.ErrorContains(t, err, "not a Puppet report", text)
 	}
 }

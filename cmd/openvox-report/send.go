@@ -52,8 +52,8 @@ func send(ctx context.Context, endpoint *endpoints.Report, report []byte, receiv
 	return &unavailable{err}
 }
 
-// isFinal says whether a report is refused for good. Credentials may be those of a moment
-// ago, so that a report whose sender is not known is kept.
+// isFinal reports whether a report is refused permanently. Credentials may be outdated for a
+// moment, so that a report whose sender is unknown is stored.
 func isFinal(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:

@@ -17,15 +17,15 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/endpoints"
 )
 
-// limits bound what is kept for one endpoint, and how long a call is busy with it.
+// limits bound the stored reports of one endpoint, and the time that a call spends on them.
 type limits struct {
 	reports int
 	bytes   int64
 	age     time.Duration
 	// resend is how long a call sends earlier reports.
 	resend time.Duration
-	// pause is how long an endpoint is left alone that has failed: reports are kept at once,
-	// for whoever has sent them waits.
+	// pause is the time for which a failed endpoint is not called: reports are stored immediately,
+	// because their senders wait.
 	pause time.Duration
 }
 
@@ -36,8 +36,8 @@ var usual = limits{reports: 10000, bytes: 512 << 20, age: 24 * time.Hour, resend
 // call leaves it alone. One report that it never takes does not hold up the others.
 const maxUnavailable = 3
 
-// spools have a folder for each endpoint.
-type spools struct {
+// spoolFolders have a folder for each endpoint.
+type spoolFolders struct {
 	root string
 	limits
 	now  func() time.Time
@@ -46,12 +46,12 @@ type spools struct {
 
 // spool has a file for each report that an endpoint has not taken.
 type spool struct {
-	spools
+	spoolFolders
 	endpoint *endpoints.Report
 	folder   string
 }
 
-func (s spools) of(endpoint *endpoints.Report) *spool {
+func (s spoolFolders) of(endpoint *endpoints.Report) *spool {
 	return &spool{s, endpoint, filepath.Join(s.root, endpoint.Name)}
 }
 
@@ -68,7 +68,7 @@ const (
 	newPrefix  = ".new-"
 )
 
-// deliver sends a report, or keeps it. It is sent at once where no other waits.
+// deliver sends a report, or stores it. It is sent immediately if no other report waits.
 func (s *spool) deliver(ctx context.Context, report []byte) error {
 	received := s.now()
 	waiting, err := s.list()
@@ -84,7 +84,7 @@ func (s *spool) deliver(ctx context.Context, report []byte) error {
 			return fmt.Errorf("%w; and it is not kept: %w", err, problem)
 		}
 		s.failed()
-		s.warn(fmt.Sprintf("endpoint %s: the report is kept, and sent later: %v", s.endpoint.Name, err))
+		s.warn(fmt.Sprintf("endpoint %s: the report is stored, and sent later: %v", s.endpoint.Name, err))
 		return nil
 	}
 	file, err := s.keep(report, received)
@@ -99,7 +99,7 @@ func (s *spool) sendOnly(ctx context.Context, report []byte, received time.Time,
 	if err := send(ctx, s.endpoint, report, received); err != nil {
 		return fmt.Errorf("%w; and it is not kept: %w", err, problem)
 	}
-	s.warn(fmt.Sprintf("endpoint %s: the report is sent; it could not have been kept: %v", s.endpoint.Name, problem))
+	s.warn(fmt.Sprintf("endpoint %s: the report is sent, but could not have been stored: %v", s.endpoint.Name, problem))
 	return nil
 }
 
@@ -118,8 +118,8 @@ func (s *spool) list() (all []kept, err error) {
 	return all, err
 }
 
-// parse reads a file's name: when the report was received, its size, and what tells it from
-// others.
+// parse reads a file's name: when the report was received, its size, and a suffix that makes it
+// unique.
 func parse(name string) (kept, bool) {
 	parts := strings.Split(name, "-")
 	if len(parts) != 3 {
@@ -153,12 +153,12 @@ func (s *spool) keep(report []byte, received time.Time) (name string, err error)
 		return "", errors.Join(err, os.Remove(file.Name()))
 	}
 	if err := s.makeRoom(); err != nil {
-		s.warn(fmt.Sprintf("endpoint %s: too many reports may be kept: %v", s.endpoint.Name, err))
+		s.warn(fmt.Sprintf("endpoint %s: too many reports may be stored: %v", s.endpoint.Name, err))
 	}
 	return name, nil
 }
 
-// makeRoom drops what is too old, and the oldest of what is too much.
+// makeRoom deletes reports that are too old, and the oldest ones beyond the limits.
 func (s *spool) makeRoom() error {
 	all, err := s.list()
 	if err != nil {
@@ -184,9 +184,9 @@ func (s *spool) makeRoom() error {
 	return nil
 }
 
-// resend sends what is kept, oldest first, unless another call does, or the endpoint has
-// failed a moment ago. What is not sent is there for the next call. The error is that the
-// report of this call, in the file of the name, is refused.
+// resend sends the stored reports, oldest first, unless another call does, or the endpoint has
+// failed a moment ago. The next call sends the remaining ones. The error is the refusal of the
+// report of this call, which is in the file mine.
 func (s *spool) resend(ctx context.Context, mine string) error {
 	if s.paused() {
 		return nil
@@ -276,8 +276,8 @@ func (s *spool) paused() bool {
 	return since >= 0 && since < s.pause
 }
 
-// forget drops what is too old of endpoints that are none any more.
-func (s spools) forget(reports endpoints.Reports) {
+// forget deletes old reports of endpoints that were removed.
+func (s spoolFolders) forget(reports endpoints.Reports) {
 	entries, err := os.ReadDir(s.root)
 	if err != nil {
 		return

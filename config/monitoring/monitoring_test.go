@@ -1,5 +1,5 @@
-// Package monitoring_test holds alerts and dashboard to the metrics that there are:
-// a name that nobody exports is an alert that never fires.
+// Package monitoring_test checks alerts and dashboard against the exported metrics: an alert
+// about a metric that is not exported never fires.
 package monitoring_test
 
 import (
@@ -33,7 +33,7 @@ type rules struct {
 	} `json:"groups"`
 }
 
-// panel is what is read of a panel of a dashboard.
+// panel has the fields of a panel of a dashboard that are read.
 type panel struct {
 	ID      int    `json:"id"`
 	Title   string `json:"title"`

@@ -74,7 +74,7 @@ func (r *runner) value(text string) string {
 	})
 }
 
-// run runs a script, and is what it printed.
+// run runs a script, and returns its output.
 func (r *runner) run(s step) (string, error) {
 	r.t.Helper()
 	require.Equal(r.t, "bash", s.Shell)

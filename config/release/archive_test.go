@@ -21,8 +21,8 @@ import (
 
 const downloadURL = "https://downloads.example/v1.2.3"
 
-// downloads makes those of a small program, for this machine and two others.
-func downloads(t *testing.T) (folder string) {
+// makeDownloads makes those of a small program, for this machine and two others.
+func makeDownloads(t *testing.T) (folder string) {
 	t.Helper()
 	m := &maker{Folder: checkout(t), Version: "v1.2.3", Systems: []string{"linux", "darwin", "windows"}}
 	require.NoError(t, m.prepare(t.Context(), []string{"linux/" + runtime.GOARCH, "darwin/arm64", "windows/amd64"}, io.Discard))
@@ -36,7 +36,7 @@ func downloads(t *testing.T) (folder string) {
 
 // TestDownloads: the archives have the sums that are listed, and krew installs them.
 func TestDownloads(t *testing.T) {
-	folder := downloads(t)
+	folder := makeDownloads(t)
 	t.Run("sums", func(t *testing.T) { testSums(t, folder) })
 	t.Run("krew manifest", func(t *testing.T) { testKrewManifest(t, folder) })
 	t.Run("krew installs", func(t *testing.T) { testKrewInstalls(t, folder) })
@@ -61,7 +61,7 @@ func testSums(t *testing.T, folder string) {
 		assert.Equal(t, map[string]int64{program: 0o755, "LICENSE": 0o644}, modes(t, filepath.Join(folder, file)))
 	}
 
-	again, err := os.ReadFile(filepath.Join(downloads(t), "sha256sums.txt"))
+	again, err := os.ReadFile(filepath.Join(makeDownloads(t), "sha256sums.txt"))
 	require.NoError(t, err)
 	assert.Equal(t, string(text), string(again), "the same to the byte")
 }

@@ -29,16 +29,16 @@ type maker struct {
 	Folder string
 	// Version is a semantic version with a v.
 	Version string
-	// Systems are the operating systems that something can be made for.
+	// Systems are the operating systems that artifacts can be built for.
 	Systems []string
 	// Race builds programs with the race detector, for tests on the platform of this machine.
 	Race bool
 
 	platforms []v1.Platform
 	commit    string
-	// modified says that the checkout is not what was committed.
+	// modified reports that the checkout differs from the commit.
 	modified bool
-	// created is when the commit was made, so that images do not depend on when they are.
+	// created is the time of the commit, so that images do not depend on the time of their build.
 	created  time.Time
 	progress io.Writer
 }
@@ -49,7 +49,7 @@ const versionPackage = "github.com/lintel-policy/lintel/cmd/internal/version"
 // version is what Go takes for one, and a registry for a tag: no build metadata.
 var version = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`)
 
-// prepare reads the commit, and checks what was asked for before anything is built.
+// prepare reads the commit, and checks the request before anything is built.
 func (m *maker) prepare(ctx context.Context, platforms []string, progress io.Writer) error {
 	m.progress = progress
 	for _, text := range platforms {
@@ -115,7 +115,7 @@ func (m *maker) all(ctx context.Context, programs []program) ([]made, error) {
 	return all, nil
 }
 
-// build compiles a program into a file, static and without a trace of where it was made.
+// build compiles a program into a file, static and independent of the folder of the build.
 func (m *maker) build(ctx context.Context, p program, platform v1.Platform, scratch string) (string, error) {
 	file := filepath.Join(scratch, p.Image+"-"+strings.ReplaceAll(platform.String(), "/", "-"))
 	fmt.Fprintf(m.progress, "building %s for %s …\n", p.Image, platform)

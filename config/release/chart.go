@@ -34,7 +34,7 @@ type chart struct {
 	Image string
 }
 
-var charts = []chart{
+var allCharts = []chart{
 	{Name: "lintel", Description: "Lintel's Helm chart", Image: "lintel-manager"},
 	{Name: "openvox-stack", Description: "The Helm chart of a Puppet installation"},
 }
@@ -42,8 +42,8 @@ var charts = []chart{
 // released is what a release says in place of what matches, once in a file.
 type released struct{ file, from, to string }
 
-// chartFiles are a chart's files by their names, with what symbolic links point to, and
-// what a release of a version in a registry says in place of what stands there.
+// chartFiles are a chart's files by their names, with the targets of symbolic links, and with
+// the version and the registry of the release.
 func (m *maker) chartFiles(c chart, registry string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	root := filepath.Join(m.Folder, "config/chart", c.Name)
@@ -104,7 +104,7 @@ func (m *maker) chartArchive(c chart, files map[string][]byte) ([]byte, error) {
 // gives their references by digest.
 func (p pusher) pushCharts(ctx context.Context, registry string, m *maker) ([]string, error) {
 	var references []string
-	for _, c := range charts {
+	for _, c := range allCharts {
 		reference, err := p.pushChart(ctx, registry, m, c)
 		if err != nil {
 			return nil, fmt.Errorf("chart %s: %w", c.Name, err)

@@ -144,9 +144,9 @@ func layer(created time.Time, entries ...entry) (v1.Layer, error) {
 	return tarball.LayerFromOpener(opener, tarball.WithMediaType(types.OCILayer))
 }
 
-// writeLayout writes all images into one OCI layout, which must not exist yet: what is
-// there of another version would stay in it. Each has its reference twice, as the
-// specification and as containerd read it.
+// writeLayout writes all images into one OCI layout, which must not exist yet: files of another
+// version would stay in it. Each has its reference twice, as the specification and as
+// containerd read it.
 func writeLayout(folder string, all []made, version string) error {
 	if _, err := os.Stat(folder); err == nil {
 		return fmt.Errorf("%s exists: remove it, or name another folder", folder)

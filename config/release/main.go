@@ -2,8 +2,8 @@
 // a container engine, and pushes them with their SBOMs and signatures; and archives of the
 // command line, with a manifest for krew.
 //
-// What it makes depends on the commit, the version and the Go version alone: two runs,
-// in folders and on machines of any kind, make the same bytes.
+// The artifacts depend only on the commit, the version and the Go version: two runs in
+// different folders and on different machines build the same bytes.
 package main
 
 import (
@@ -23,8 +23,8 @@ import (
 // commandLine is the program that people run, too.
 var commandLine = program{Image: "lintel", Path: "./cmd/lintel", Description: "Lintel's command line"}
 
-// programs are those that have an image.
-var programs = []program{
+// allPrograms are those that have an image.
+var allPrograms = []program{
 	{Image: "lintel-manager", Path: "./cmd/manager", Description: "Lintel's webhooks and controllers"},
 	commandLine,
 	{Image: "openvox-autosign", Path: "./cmd/openvox-autosign", Description: "The autosign hook of a Puppet CA, which answers as Lintel's webhook does"},
@@ -62,7 +62,7 @@ func newImageCommand() *cobra.Command {
 			if err := m.prepare(cmd.Context(), platforms, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
-			wanted := slices.DeleteFunc(slices.Clone(programs), func(p program) bool { return only != "" && p.Image != only })
+			wanted := slices.DeleteFunc(slices.Clone(allPrograms), func(p program) bool { return only != "" && p.Image != only })
 			if len(wanted) == 0 {
 				return fmt.Errorf("there is no image %q", only)
 			}
@@ -87,7 +87,7 @@ them.
 
 Credentials are those of "docker login" or "podman login".`,
 		func(ctx context.Context, m *maker, push pusher, registry string) ([]string, error) {
-			all, err := m.all(ctx, programs)
+			all, err := m.all(ctx, allPrograms)
 			if err != nil {
 				return nil, err
 			}
@@ -112,8 +112,8 @@ func newChartCommand() *cobra.Command {
 		})
 }
 
-// newRegistryCommand is a command that pushes a version and prints the references of
-// what it has pushed.
+// newRegistryCommand is a command that pushes a version and prints the references of the pushed
+// artifacts.
 func newRegistryCommand(use, short, long string, push func(context.Context, *maker, pusher, string) ([]string, error)) *cobra.Command {
 	m := maker{}
 	to := pusher{}
@@ -180,8 +180,8 @@ the manifest by which krew installs them from --url.`,
 	return cmd
 }
 
-// addFlags adds the flags of all commands; made is what it is made for unless --platform
-// says so, and whose systems it can be made for.
+// addFlags adds the flags of all commands; made are the default platforms, whose systems are
+// supported, unless --platform is set.
 func addFlags(cmd *cobra.Command, m *maker, platforms *[]string, made ...string) {
 	for _, platform := range made {
 		system, _, _ := strings.Cut(platform, "/")

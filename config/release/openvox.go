@@ -36,7 +36,7 @@ type debianImage struct {
 	packages []string
 	// helpers are the programs that the image has for Lintel, by their paths.
 	helpers map[string]program
-	// links lead from the paths of OpenVox's own packages to those of Debian's.
+	// links lead from the paths of OpenVox's own packages to those of Debian packages.
 	links map[string]string
 	// files are those that Debian's packages have with other paths in them.
 	files map[string]string
@@ -91,7 +91,7 @@ var serverImage = debianImage{
 // databaseImage has the paths by which a Database is rendered.
 var databaseImage = debianImage{
 	Name: "openvox-db", Description: "A PuppetDB",
-	// The second of them asks nobody for a database while it is installed.
+	// The second package does not ask for a database during its installation.
 	packages: []string{"puppetdb", "dbconfig-no-thanks", "ca-certificates"},
 	home:     "/run/puppetlabs", port: "8081/tcp",
 	links: map[string]string{"etc/puppetlabs/puppetdb/bootstrap.cfg": "/etc/puppetdb/bootstrap.cfg"},
@@ -105,9 +105,8 @@ var databaseImage = debianImage{
 	},
 }
 
-// leftOut are the paths of Debian's packages that nobody reads there: what people read, and
-// the system's Ruby, whose libraries JRuby has of its own. What Puppet itself is written in
-// stays, in vendor_ruby.
+// leftOut are the unused paths of Debian's packages: documentation, and the system's Ruby,
+// because JRuby has its own libraries. The code of Puppet itself stays, in vendor_ruby.
 var leftOut = []string{
 	"usr/share/doc/", "usr/share/man/", "usr/share/info/", "usr/share/locale/", "usr/share/lintian/", "usr/lib/locale/",
 	"var/cache/", "var/lib/apt/", "var/log/", "dev/", "proc/", "sys/",
@@ -165,8 +164,8 @@ With --layer, only what stands on the packages is made, as a tar file, for a Doc
 	return cmd
 }
 
-// openVox makes the image: a layer with the packages, and one with what stands on them.
-// What the layers are read from is in scratch.
+// openVox builds the image: a layer with the packages, and one with Lintel's files. The sources
+// of the layers are in scratch.
 func (m *maker) openVox(ctx context.Context, of debianImage, packages, scratch string) (made, error) {
 	if packages == "" {
 		packages = filepath.Join(scratch, "packages.tar")
@@ -233,8 +232,8 @@ func (m *maker) fetchPackages(ctx context.Context, of debianImage, file string) 
 	return os.Rename(unfinished, file)
 }
 
-// filterPackages copies what is needed. All of it is root's, and its group's, whom the program
-// runs as; and nothing gives rights to who runs it.
+// filterPackages copies the needed files. Their owner is root, and their group is that of the
+// program; no file has a setuid or setgid bit.
 func filterPackages(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -282,7 +281,7 @@ func isKept(name string) bool {
 	return name != "usr/bin/puppet"
 }
 
-// writeOpenVoxLayer writes what stands on the packages, be they Debian's or others.
+// writeOpenVoxLayer writes the files on top of the packages, for packages of Debian and others.
 func (m *maker) writeOpenVoxLayer(ctx context.Context, of debianImage, file, scratch string) error {
 	return writeTar(file, func(w *tar.Writer) error {
 		add := func(header tar.Header, content []byte) error {

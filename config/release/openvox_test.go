@@ -70,7 +70,7 @@ func TestOpenVoxImages(t *testing.T) {
 	testOpenVoxImage(t, serverImage, "Dockerfile")
 	testOpenVoxImage(t, databaseImage, "db.Dockerfile")
 
-	// Nothing is overwritten, and one thing is made at a time.
+	// No file is overwritten, and one artifact is built at a time.
 	folder := t.TempDir()
 	for _, args := range [][]string{{"openvox"}, {"openvox", folder, "--layer", "x"}, {"openvox", "--packages", packagesOf(t), folder}, {"openvox", "--image", "other", "--packages", packagesOf(t), filepath.Join(folder, "other")}} {
 		cmd := newCommand()

@@ -13,7 +13,7 @@ import (
 
 // pusher pushes images.
 type pusher struct {
-	// Key signs what is pushed, unless it is nil.
+	// Key signs pushed artifacts, unless it is nil.
 	Key crypto.Signer
 	// Insecure speaks HTTP.
 	Insecure bool
@@ -53,7 +53,7 @@ func (p pusher) push(ctx context.Context, registry, version string, image made) 
 	return repository.Digest(digest.String()).Name(), nil
 }
 
-// pushSignature signs what has a digest, where there is a key.
+// pushSignature signs the artifact with a digest, if there is a key.
 func (p pusher) pushSignature(ctx context.Context, repository name.Repository, digest v1.Hash) error {
 	if p.Key == nil {
 		return nil

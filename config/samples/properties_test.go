@@ -33,7 +33,7 @@ func TestHostPathsAgreeWithCleanPaths(t *testing.T) {
 		clean := path.Clean(text)
 		want := path.IsAbs(text) && !slices.Contains(steps, "..") &&
 			(clean == "/etc/ssl/certs" || strings.HasPrefix(clean, "/etc/ssl/certs/"))
-		decision := judge(t, snapshot, nil, "Pod", "pods", map[string]any{
+		decision := evaluate(t, snapshot, nil, "Pod", "pods", map[string]any{
 			"metadata": map[string]any{"name": "web", "labels": map[string]any{"team": "blue"}},
 			"spec":     map[string]any{"volumes": []any{map[string]any{"name": "node", "hostPath": map[string]any{"path": text}}}},
 		})
@@ -84,7 +84,7 @@ func TestIngressHostsConflictIfAHostHasBoth(t *testing.T) {
 		for _, host := range hosts {
 			want = want || serves(own, host) && serves(others, host)
 		}
-		decision := judge(t, snapshot, cluster, "Ingress", "ingresses", ingress("web", own))
+		decision := evaluate(t, snapshot, cluster, "Ingress", "ingresses", ingress("web", own))
 		require.Equal(t, !want, decision.Allowed(), "%q and %q: %v", own, others, decision.Denials)
 		if want {
 			conflicts++
@@ -122,8 +122,8 @@ func ingress(name string, hosts []string) map[string]any {
 	}
 }
 
-// judge asks about the creation of an object in the namespace shop.
-func judge(t *testing.T, snapshot *engine.Snapshot, cluster *clusterdata.Objects, kind, resource string, object map[string]any) *engine.Decision {
+// evaluate evaluates the creation of an object in the namespace shop.
+func evaluate(t *testing.T, snapshot *engine.Snapshot, cluster *clusterdata.Objects, kind, resource string, object map[string]any) *engine.Decision {
 	t.Helper()
 	group := map[string]string{"Ingress": "networking.k8s.io"}[kind]
 	review := reviews.MakeCreation(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, resource, object).Named("shop", "web").Obj(t)

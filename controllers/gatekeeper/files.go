@@ -40,10 +40,10 @@ func (c *candidate) file() string {
 	}
 }
 
-// candidates returns the objects in the order of their dependencies: settings, templates,
+// newCandidates returns the objects in the order of their dependencies: settings, templates,
 // constraints.
-func candidates(settings, templates, constraints []unstructured.Unstructured, present map[string]string) []*candidate {
-	last := textsOf(present)
+func newCandidates(settings, templates, constraints []unstructured.Unstructured, present map[string]string) []*candidate {
+	last := fileTexts(present)
 	var out []*candidate
 	for _, list := range [][]unstructured.Unstructured{settings, templates, constraints} {
 		for _, object := range sorted(list) {
@@ -107,8 +107,8 @@ func textOf(object unstructured.Unstructured) string {
 	return string(text)
 }
 
-// textsOf returns the documents of files, by object id.
-func textsOf(files map[string]string) map[string]string {
+// fileTexts returns the documents of files, by object id.
+func fileTexts(files map[string]string) map[string]string {
 	found := map[string]string{}
 	for _, object := range objectsOf(files) {
 		found[id(object)] = textOf(object)

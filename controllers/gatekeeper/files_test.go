@@ -81,7 +81,7 @@ func TestFilesOfTheCluster(t *testing.T) {
 		makeConstraint(t, "Two", "b", "{}"), makeConstraint(t, "One", "c", "{parameters: {x: why}}"), makeConstraint(t, "One", "a", "{parameters: {x: text}}"),
 		makeConstraint(t, "One", "bad", "{parameters: {x: 1}}"), makeConstraint(t, "Broken", "a", "{}"), makeConstraint(t, "Two", "quarrels", "{}"),
 	)
-	all := candidates(settings, templates, constraints, nil)
+	all := newCandidates(settings, templates, constraints, nil)
 	kept, problems := choose(all, evaluate)
 	files := layoutOf(kept).files
 	require.Len(t, files, 4)
@@ -105,25 +105,25 @@ func TestFilesOfTheCluster(t *testing.T) {
 	require.Contains(t, said["One/bad"], "(by the schema of ConstraintTemplate one)")
 	require.Equal(t, "two want different things", said["Two/quarrels"])
 
-	again, _ := choose(candidates(settings, templates, constraints, files), evaluate)
+	again, _ := choose(newCandidates(settings, templates, constraints, files), evaluate)
 	require.Equal(t, files, layoutOf(again).files)
-	require.False(t, hasConstraint(candidates(settings, templates, nil, nil)), "without constraints there is nothing to enforce")
+	require.False(t, hasConstraint(newCandidates(settings, templates, nil, nil)), "without constraints there is nothing to enforce")
 }
 
 func TestWhatWasInForceStaysUntilItsChangeCanBe(t *testing.T) {
 	templates := list(makeTemplate(t, "One", good))
-	before := layoutOf(candidates(nil, templates, list(makeConstraint(t, "One", "a", "{parameters: {x: text}}")), nil)).files
+	before := layoutOf(newCandidates(nil, templates, list(makeConstraint(t, "One", "a", "{parameters: {x: text}}")), nil)).files
 	changed := list(makeConstraint(t, "One", "a", "{parameters: {x: 1}}"))
-	kept, problems := choose(candidates(nil, templates, changed, before), evaluate)
+	kept, problems := choose(newCandidates(nil, templates, changed, before), evaluate)
 	require.Equal(t, before, layoutOf(kept).files)
 	require.Contains(t, messages(problems)["One/a"], "must be of type string")
 	require.Contains(t, messages(problems)["One/a"], "; its previous version stays in force")
 
-	kept, problems = choose(candidates(nil, list(makeTemplate(t, "One", "package x }")), changed, before), evaluate)
+	kept, problems = choose(newCandidates(nil, list(makeTemplate(t, "One", "package x }")), changed, before), evaluate)
 	require.Equal(t, before, layoutOf(kept).files, "template and constraint were broken at once")
 	require.Len(t, messages(problems), 2)
 
-	kept, problems = choose(candidates(nil, templates, nil, before), evaluate)
+	kept, problems = choose(newCandidates(nil, templates, nil, before), evaluate)
 	require.Len(t, kept, 1, "what is deleted goes")
 	require.Empty(t, problems)
 }
@@ -131,12 +131,12 @@ func TestWhatWasInForceStaysUntilItsChangeCanBe(t *testing.T) {
 func TestWhatCannotBeFoundOut(t *testing.T) {
 	templates := list(makeTemplate(t, "One", good))
 	busy := makeConstraint(t, "One", "busy", "{parameters: {x: text}}")
-	kept, problems := choose(candidates(nil, templates, list(busy), nil), evaluate)
+	kept, problems := choose(newCandidates(nil, templates, list(busy), nil), evaluate)
 	require.Len(t, kept, 1)
 	require.Contains(t, messages(problems)["One/busy"], "not evaluated, Lintel retries: the machine is busy")
 
-	before := layoutOf(candidates(nil, templates, list(busy), nil)).files
-	kept, problems = choose(candidates(nil, templates, list(busy), before), evaluate)
+	before := layoutOf(newCandidates(nil, templates, list(busy), nil)).files
+	kept, problems = choose(newCandidates(nil, templates, list(busy), before), evaluate)
 	require.Len(t, kept, 2, "nothing is known against what is in force")
 	require.Empty(t, problems)
 }

@@ -15,7 +15,7 @@ import (
 // inactive returns why accepted constraints review no objects, by their id. This is not an
 // error: a constraint may be for audits only, and its kind may be installed later.
 func (r *Reconciler) inactive(ctx context.Context, existing *v1alpha1.PolicySource, kept []*candidate) (map[string]string, error) {
-	verdict, err := r.options.Judge(ctx, source.FromPolicySource(existing, filesIn(existing), ""))
+	verdict, err := r.options.Evaluate(ctx, source.FromPolicySource(existing, filesIn(existing), ""))
 	if err != nil || verdict.Set == nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (r *Reconciler) opinionOf(ctx context.Context, existing *v1alpha1.PolicySou
 	}
 	object := existing.DeepCopy()
 	object.Name = sourceName
-	verdict, err := r.options.Judge(ctx, source.FromPolicySource(object, files, ""))
+	verdict, err := r.options.Evaluate(ctx, source.FromPolicySource(object, files, ""))
 	switch {
 	case err != nil:
 		return opinion{unknown: err}

@@ -18,7 +18,7 @@ import (
 // reconcilerWith returns a controller whose gate returns the given verdict.
 func reconcilerWith(verdict source.Verdict, err error) *Reconciler {
 	return &Reconciler{options: Options{
-		Judge: func(context.Context, definition.Source) (source.Verdict, error) { return verdict, err },
+		Evaluate: func(context.Context, definition.Source) (source.Verdict, error) { return verdict, err },
 		Readable: func(_ context.Context, kind admission.GroupVersionKind) (string, error) {
 			if kind.Kind == "Secret" {
 				return "Lintel may not list and watch Secrets", nil
@@ -102,7 +102,7 @@ func TestConstraintsThatReviewNothing(t *testing.T) {
 		"of a subresource, no": {about("apps", "Scale"), "the cluster has none of its kinds: Scale.apps"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kept := candidates(nil, list(makeTemplate(t, "One", good)), list(makeConstraint(t, "One", "a", c.spec), makeConstraint(t, "One", "b", "{}")), nil)
+			kept := newCandidates(nil, list(makeTemplate(t, "One", good)), list(makeConstraint(t, "One", "a", c.spec), makeConstraint(t, "One", "b", "{}")), nil)
 			files := layoutOf(kept).files
 			set, err := source.Compile(definition.Source{Name: sourceName, Files: files})
 			require.NoError(t, err)

@@ -78,8 +78,8 @@ const (
 
 // Options are the dependencies of the controller.
 type Options struct {
-	// Judge is the gate of package policy.
-	Judge func(context.Context, definition.Source) (policysource.Verdict, error)
+	// Evaluate runs the gate of package policy.
+	Evaluate func(context.Context, definition.Source) (policysource.Verdict, error)
 	// Readable returns why policies cannot read a kind, and how to permit it: "" if they can.
 	Readable func(context.Context, admission.GroupVersionKind) (why string, err error)
 	// Resources is the table of the kinds that the cluster serves.
@@ -156,7 +156,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	kept, problems, err := r.build(ctx, existing, candidates(g.settings, g.templates, g.constraints, filesIn(existing)))
+	kept, problems, err := r.build(ctx, existing, newCandidates(g.settings, g.templates, g.constraints, filesIn(existing)))
 	if err != nil {
 		return reconcile.Result{}, err
 	}

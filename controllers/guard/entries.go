@@ -18,9 +18,9 @@ import (
 // products are the two entries.
 //
 // A write of a controlled object is refused while Lintel is down, or a tenant would wait for
-// that: the objects hold the policies of gateways and the rules by which CAs sign. A name
-// is free then: what is planted there is never adopted, and the status of the owner reports
-// it.
+// that: the objects hold the policies of gateways and the rules by which CAs sign. Meanwhile a
+// tenant can create an object with the name of a controlled object. Such an object is never
+// adopted, and the status of the owner reports it.
 func (g *guard) products() []builtin.Product {
 	controlled := builtin.BuiltIn{
 		Product:  builtin.Product{Name: "controlled", Entry: "controlled.lintel.dev", NotOfPlatform: true},

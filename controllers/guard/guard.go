@@ -48,8 +48,9 @@ type guard struct {
 	controls []system.Controls
 }
 
-// Products are the entries for what the given systems create, and what tells their own
-// writes of it. Without systems, the entries are called for nothing: entries never come and
+// Products returns the entries that protect the objects of the given systems, and a function
+// that recognizes the systems' own writes. Without systems, no request calls the entries, which
+// stay registered because the set of entries is
 // go.
 func Products(ctx context.Context, mgr manager.Manager, controls []system.Controls) ([]builtin.Product, func(*admission.Review) bool, error) {
 	if len(controls) == 0 {

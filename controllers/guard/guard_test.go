@@ -50,8 +50,8 @@ func (o owners) Get(_ context.Context, key client.ObjectKey, object client.Objec
 	return nil
 }
 
-// newGuard protects the objects of Networks; one that has a label without a reference is
-// kept for the next Network of the name.
+// newGuard protects the objects of Networks. An object that has a label without a reference is
+// reserved for the next Network of that name.
 func newGuard(t *testing.T, stored owners, namespaces ...string) *guard {
 	t.Helper()
 	snapshot, err := rules.New()

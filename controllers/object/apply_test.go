@@ -27,7 +27,7 @@ var shop = client.ObjectKey{Namespace: "ns", Name: "shop"}
 // parent is who has children here.
 var parent = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "parent", UID: "parent"}}
 
-// site is an API server, which says what was written.
+// site is an API server that records the writes.
 type site struct {
 	client.Client
 	t      *testing.T
@@ -186,7 +186,7 @@ func TestNothingIsWrittenWhereNothingHasChanged(t *testing.T) {
 			}
 			require.Empty(t, s.written())
 
-			// What others leave there is no reason to write, what they change of ours is.
+			// Fields that others add do not cause a write; changes of our fields do.
 			others := s.get()
 			others.Annotations["theirs"] = "note"
 			require.NoError(t, s.Update(t.Context(), others))
@@ -247,8 +247,8 @@ func TestWhatWasCreatedIsGivenUp(t *testing.T) {
 }
 
 // TestWhatIsWrittenRightAfterItsCreation: the API server writes the names of a
-// CustomResourceDefinition at once. That is no failure, and what was created is given up
-// with the next write.
+// CustomResourceDefinition immediately. That is not a failure, and the next write releases the
+// created fields.
 func TestWhatIsWrittenRightAfterItsCreation(t *testing.T) {
 	s := newSite(t)
 	inner := s.Client.(client.WithWatch)
@@ -285,8 +285,8 @@ func TestWhatIsWrittenRightAfterItsCreation(t *testing.T) {
 	}
 }
 
-// TestFormerManagers: what an operator has set that went before goes where it is not wanted.
-// What others have set stays, and so does what is set under that name later on.
+// TestFormerManagers: unwanted fields that a former operator set are removed. Fields of other
+// managers stay, and so do fields that are set under the operator's name later.
 func TestFormerManagers(t *testing.T) {
 	for _, former := range [][]string{nil, {"former"}} {
 		s := newSite(t)
@@ -308,7 +308,7 @@ func TestFormerManagers(t *testing.T) {
 		noted.Data["note"], want["note"] = "x", "x"
 		require.NoError(t, s.Update(t.Context(), noted, client.FieldOwner("former")))
 		s.written()
-		a.wanted = nil // as in a manager that has begun anew
+		a.wanted = nil // as in a manager that has restarted
 		_, err := a.Apply(t.Context(), ControlledBy(parent), wanted(map[string]string{"a": "1"}), nil)
 		require.NoError(t, err)
 		require.Equal(t, []string{"apply"}, s.written(), "nothing is taken over again")
@@ -352,7 +352,7 @@ func TestWhoTakesANameMeanwhileKeepsIt(t *testing.T) {
 	require.EqualValues(t, "2", s.get().UID)
 }
 
-// TestAnObjectThatIsMadeAgainIsAnother: what was known of the one before says nothing.
+// TestAnObjectThatIsMadeAgainIsAnother: the records of the former object do not apply.
 func TestAnObjectThatIsMadeAgainIsAnother(t *testing.T) {
 	for name, way := range ways {
 		s := newSite(t, stored("1", map[string]string{"a": "1"}))
@@ -449,8 +449,8 @@ func TestRemove(t *testing.T) {
 	require.Equal(t, []string{"delete"}, s.written(), "what goes is not deleted again")
 }
 
-// TestReplacedByMetadata: where no more than metadata is read, every write of others is a
-// reason to write, for it may have changed what is not read.
+// TestReplacedByMetadata: where only metadata is read, every write of others causes a write,
+// because a field that is not read may have changed.
 func TestReplacedByMetadata(t *testing.T) {
 	s := newSite(t)
 	a, have := s.applier(), MetadataOf(ConfigMapKind)

@@ -44,8 +44,8 @@ func Result(again time.Duration, err error) (reconcile.Result, error) {
 // status, and written nothing; many controllers do not watch statuses. A reconcile that is
 // already requested within settled replaces this one.
 const (
-	settleDelay = time.Second
-	settled     = time.Minute
+	settleDelay  = time.Second
+	settlePeriod = time.Minute
 )
 
 // Report is the result of a reconcile.
@@ -99,7 +99,7 @@ func (r Reporter[T, S]) Reconcile(ctx context.Context, request reconcile.Request
 	if err != nil {
 		return Result(0, errors.Join(failure, err))
 	}
-	if written && failure == nil && (report.Again == 0 || report.Again > settled) {
+	if written && failure == nil && (report.Again == 0 || report.Again > settlePeriod) {
 		report.Again = settleDelay
 	}
 	return Result(report.Again, failure)

@@ -27,7 +27,7 @@ import (
 
 type status = v1alpha1.PolicySourceStatus
 
-// desk is a Reporter with what it wrote and sent.
+// desk is a Reporter, with the statuses and Events that were written.
 type desk struct {
 	Reporter[*v1alpha1.PolicySource, status]
 	t       *testing.T
@@ -84,7 +84,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// reconcile has step say something of the object.
+// reconcile reports the result of step for the object.
 func (d *desk) reconcile(step func(*v1alpha1.PolicySource) (Report[status], error)) (reconcile.Result, error) {
 	d.t.Helper()
 	return d.Reconcile(d.t.Context(), key, &v1alpha1.PolicySource{}, func(_ context.Context, object *v1alpha1.PolicySource) (Report[status], error) {
@@ -153,7 +153,8 @@ func TestAStatusIsWrittenOnceAndSaidOnce(t *testing.T) {
 	require.False(t, d.get().Status.Conditions[0].Status == metav1.ConditionTrue)
 }
 
-// TestALateStatusIsNotWritten: whoever is late looks again, and nothing is said meanwhile.
+// TestALateStatusIsNotWritten: a late writer reads the object again, and sends no Event
+// meanwhile.
 func TestALateStatusIsNotWritten(t *testing.T) {
 	d := newDesk(t)
 	result, err := d.reconcile(func(object *v1alpha1.PolicySource) (Report[status], error) {

@@ -26,7 +26,7 @@ import (
 type BundleReconciler struct {
 	client  client.Client
 	applier *object.Applier
-	records records
+	records recordStore
 	library *library
 	admit   rules.Admitter
 	events  events.EventRecorder
@@ -72,7 +72,7 @@ func (r *BundleReconciler) gather(ctx context.Context, bundle *v1.PolicyBundle) 
 	facts.invalid = latest.failure
 	if facts.invalid == nil {
 		if facts.denied, failure = ask(ctx, r.admit, bundle); failure != nil {
-			facts.invalid = notJudged(failure)
+			facts.invalid = notEvaluated(failure)
 		}
 	}
 	facts.answered = failure == nil

@@ -22,9 +22,9 @@ const (
 	policySuffix = ".rego"
 )
 
-// bundleFiles are the policies of a bundle by the keys of its ConfigMap. Two that have
+// policyFiles are the policies of a bundle by the keys of its ConfigMap. Two that have
 // one key are an error, for one of them would be lost.
-func bundleFiles(bundle *v1.PolicyBundle) (map[string]string, error) {
+func policyFiles(bundle *v1.PolicyBundle) (map[string]string, error) {
 	files, names := map[string]string{}, map[string]string{}
 	for _, policy := range bundle.Spec.Policies {
 		key := policyKey(policy)
@@ -75,7 +75,7 @@ func sources(name string, files map[string]string) ([]sidecar.Source, error) {
 // sourceOf is the scope, domain and name that a key says.
 func sourceOf(key string) (sidecar.Source, error) {
 	for _, level := range []v1.Scope{v1.ScopeEnterprise, v1.ScopeOrg, v1.ScopeTeam, v1.ScopeUser} {
-		for _, domain := range rules.Domains {
+		for _, domain := range rules.AllDomains {
 			rest, found := strings.CutPrefix(key, policyPrefix(string(level), domain.Name))
 			if !found {
 				continue

@@ -36,17 +36,17 @@ func TestTwoPoliciesOfOneKeyAreNamed(t *testing.T) {
 	bundle := makeBundle("b", v1.ScopeOrg, allowAll)
 	bundle.Spec.Policies = append(bundle.Spec.Policies, bundle.Spec.Policies[0])
 	bundle.Spec.Policies[1].Name = "Routing"
-	_, err := bundleFiles(bundle)
+	_, err := policyFiles(bundle)
 	require.EqualError(t, err, `policies "routing" and "Routing" of scope org and domain "models" both become file org-models-routing.rego; rename one of them`)
 
 	bundle.Spec.Policies[1].Scope = v1.ScopeTeam
-	files, err := bundleFiles(bundle)
+	files, err := policyFiles(bundle)
 	require.NoError(t, err)
 	require.Len(t, files, 2)
 }
 
 func TestKeysAreReadBack(t *testing.T) {
-	for _, domain := range rules.Domains {
+	for _, domain := range rules.AllDomains {
 		for _, level := range []v1.Scope{"enterprise", "org", "team", "user"} {
 			source, err := sourceOf(policyKey(v1.Policy{Scope: level, Domain: domain.Name, Name: "data-x"}))
 			require.NoError(t, err)

@@ -107,7 +107,7 @@ func bundleStatus(bundle *v1.PolicyBundle, f bundleFacts, now time.Time) v1.Poli
 	next.ObservedGeneration = bundle.Generation
 	next.Total = int32(len(bundle.Spec.Policies))
 	c := object.Conditions{List: &next.Conditions, Generation: bundle.Generation}
-	admitted(c, f.answered, f.denied)
+	setAdmitted(c, f.answered, f.denied)
 
 	broken := cmp.Or(f.invalid, f.denied)
 	if broken == nil {

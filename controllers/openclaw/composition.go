@@ -39,8 +39,8 @@ type applied struct {
 	root bool
 }
 
-// part is the unit of composition: the policies of one scope in a bundle.
-type part struct {
+// composedPart is the unit of composition: the policies of one scope in a bundle.
+type composedPart struct {
 	content  *content
 	level    sidecar.Level
 	policies []*sidecar.Policy
@@ -70,7 +70,7 @@ func (l *library) compose(bundles []applied) *composition {
 // composed joins as many parts as a ConfigMap holds, broadest first: what a narrower
 // scope writes takes no room from a broader one. Parts of the broadest scope are never
 // left out; where they fail, so does the whole.
-func composed(parts []part, rooted bool) *composition {
+func composed(parts []composedPart, rooted bool) *composition {
 	c := &composition{}
 	files, why := join(parts)
 	for why != nil {
@@ -99,21 +99,21 @@ func composed(parts []part, rooted bool) *composition {
 
 // essential reports whether a part binds all tenants: without it, gateways would allow actions
 // that no narrower scope may allow.
-func (p part) essential(rooted bool) bool { return p.level.Rank() == 0 && p.root == rooted }
+func (p composedPart) essential(rooted bool) bool { return p.level.Rank() == 0 && p.root == rooted }
 
 // partsOf are the parts of bundles, in the order in which they get room: the root's,
 // then broader scopes first, and of one scope the smaller ones.
-func partsOf(bundles []applied) []part {
-	var parts []part
+func partsOf(bundles []applied) []composedPart {
+	var parts []composedPart
 	for _, b := range bundles {
-		byLevel := map[sidecar.Level]*part{}
+		byLevel := map[sidecar.Level]*composedPart{}
 		for _, policy := range b.content.policies {
 			if b.enterpriseOnly && policy.Level.Rank() > 0 {
 				continue
 			}
 			p := byLevel[policy.Level]
 			if p == nil {
-				p = &part{content: b.content, level: policy.Level, root: b.root}
+				p = &composedPart{content: b.content, level: policy.Level, root: b.root}
 				byLevel[policy.Level] = p
 			}
 			p.policies = append(p.policies, policy)
@@ -124,7 +124,7 @@ func partsOf(bundles []applied) []part {
 			parts = append(parts, *p)
 		}
 	}
-	slices.SortFunc(parts, func(a, b part) int {
+	slices.SortFunc(parts, func(a, b composedPart) int {
 		if a.root != b.root {
 			return map[bool]int{true: -1, false: 1}[a.root]
 		}
@@ -141,7 +141,7 @@ var emptySize = sync.OnceValue(func() int {
 
 // firstTooLarge is the first part that finds no room behind those before it. Sizes are
 // upper bounds: where all have room by them, so they have, and none is found.
-func firstTooLarge(parts []part) (i int, found bool) {
+func firstTooLarge(parts []composedPart) (i int, found bool) {
 	size, effort := emptySize(), 0
 	for i, p := range parts {
 		size, effort = size+p.size, effort+p.effort
@@ -153,7 +153,7 @@ func firstTooLarge(parts []part) (i int, found bool) {
 }
 
 // firstFailing is the part with which those before it do not compose.
-func firstFailing(parts []part) int {
+func firstFailing(parts []composedPart) int {
 	return sort.Search(len(parts)-1, func(i int) bool {
 		_, why := join(parts[:i+1])
 		return why != nil && why.reason == ReasonNotComposed
@@ -161,7 +161,7 @@ func firstFailing(parts []part) int {
 }
 
 // join composes parts into the files of a bundle that a ConfigMap can hold.
-func join(parts []part) (map[string]string, *problem) {
+func join(parts []composedPart) (map[string]string, *problem) {
 	var all []*sidecar.Policy
 	effort := 0
 	for _, p := range parts {

@@ -64,13 +64,13 @@ func TestATighteningHasRoom(t *testing.T) {
 // TestCompositionsAreBounded by their effort and by their size.
 func TestCompositionsAreBounded(t *testing.T) {
 	l := newLibrary("")
-	of := func(name string, level v1.Scope, effort int) part {
+	of := func(name string, level v1.Scope, effort int) composedPart {
 		p := partsOf([]applied{{content: l.read(makeBundle(name, level, padded("deny if input.a", 10)))}})[0]
 		require.Positive(t, p.effort)
 		p.effort = effort
 		return p
 	}
-	parts := []part{
+	parts := []composedPart{
 		of("enterprise", v1.ScopeEnterprise, maxGatewayEffort/2), of("org", v1.ScopeOrg, maxGatewayEffort/2),
 		of("team", v1.ScopeTeam, 1), of("user", v1.ScopeUser, 1),
 	}
@@ -100,11 +100,11 @@ func TestEnterprisePoliciesAreNeverLeftOut(t *testing.T) {
 // may be wrong between policies that are each good alone.
 func TestOneThatDoesNotComposeHoldsUpNobody(t *testing.T) {
 	l := newLibrary("")
-	of := func(name string, level v1.Scope, rule string) part {
+	of := func(name string, level v1.Scope, rule string) composedPart {
 		return partsOf([]applied{{content: l.read(makeBundle(name, level, padded(rule, 10)))}})[0]
 	}
 	twice := of("same", v1.ScopeTeam, "deny if input.b")
-	c := composed([]part{
+	c := composed([]composedPart{
 		of("enterprise", v1.ScopeEnterprise, "deny if input.tightened"),
 		of("same", v1.ScopeTeam, "deny if input.a"), twice,
 		of("user", v1.ScopeUser, "deny if input.user"),

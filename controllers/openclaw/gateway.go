@@ -103,7 +103,7 @@ func podSpec(g gateway) *corev1ac.PodSpecApplyConfiguration {
 
 func gatewayContainerOf(g gateway) *corev1ac.ContainerApplyConfiguration {
 	spec := g.instance.Spec
-	references := secretReferences(g.instance)
+	references := listSecretReferences(g.instance)
 	env := []*corev1ac.EnvVarApplyConfiguration{
 		corev1ac.EnvVar().WithName("SSO_PROVIDER").WithValue(spec.Auth.Provider),
 		corev1ac.EnvVar().WithName("SSO_CLIENT_ID").WithValue(spec.Auth.ClientID),
@@ -189,7 +189,7 @@ func policiesMap(i *v1.OpenClawInstance, signed *signedPolicies) *corev1ac.Confi
 // bundleMap is the ConfigMap of a bundle.
 func bundleMap(b *v1.PolicyBundle, files map[string]string) *corev1ac.ConfigMapApplyConfiguration {
 	return corev1ac.ConfigMap(bundleMapName(b.Name), b.Namespace).
-		WithLabels(bundleLabels(b.Name)).
+		WithLabels(labelsOfBundle(b.Name)).
 		WithOwnerReferences(ownedBy(b, "PolicyBundle")).
 		WithData(files)
 }

@@ -42,7 +42,7 @@ type bound struct {
 
 // contentsOf returns the effective content of each bundle. Bundles that were never valid are
 // omitted; unread names a bundle that has not been reconciled yet.
-func (l *library) contentsOf(ctx context.Context, kept records, bundles []v1.PolicyBundle) (out []bound, unread string, err error) {
+func (l *library) contentsOf(ctx context.Context, kept recordStore, bundles []v1.PolicyBundle) (out []bound, unread string, err error) {
 	for i := range bundles {
 		bundle := &bundles[i]
 		recorded, err := kept.read(ctx, bundleKind, bundle)

@@ -29,7 +29,7 @@ type InstanceReconciler struct {
 	client  client.Client
 	applier *object.Applier
 	secrets secrets
-	records records
+	records recordStore
 	library *library
 	admit   rules.Admitter
 	events  events.EventRecorder
@@ -151,7 +151,7 @@ func (r *InstanceReconciler) gather(ctx context.Context, instance *v1.OpenClawIn
 		return facts, nil
 	}
 	if facts.denied, failure = ask(ctx, r.admit, instance); failure != nil {
-		facts.add(notJudged(failure))
+		facts.add(notEvaluated(failure))
 	}
 	facts.answered = failure == nil
 	return facts, failure
@@ -161,7 +161,7 @@ func (r *InstanceReconciler) gather(ctx context.Context, instance *v1.OpenClawIn
 // policies are against the spec.
 func (r *InstanceReconciler) apply(ctx context.Context, instance *v1.OpenClawInstance, facts *instanceFacts) (failure error) {
 	good := instance
-	if !facts.judged() {
+	if !facts.permitted() {
 		if good, failure = lastGoodInstance(instance, facts.record); failure != nil {
 			facts.add(&problem{"ReconcileFailed", failure.Error()})
 		}
@@ -176,7 +176,7 @@ func (r *InstanceReconciler) apply(ctx context.Context, instance *v1.OpenClawIns
 	}
 	c.bound(ctx)
 	c.tidy(ctx)
-	if facts.judged() && c.complete && !facts.has(ReasonNotOwned) {
+	if facts.permitted() && c.complete && !facts.has(ReasonNotOwned) {
 		c.fail("Record", r.record(ctx, instance))
 	}
 	return errors.Join(failure, c.failure)

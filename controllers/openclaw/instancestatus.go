@@ -22,7 +22,7 @@ const (
 	ReasonDeleting    = "Deleting"
 )
 
-// ReasonPoliciesOutdated is why gateways are taken down.
+// ReasonPoliciesOutdated is the reason of gateways that are stopped.
 const ReasonPoliciesOutdated = "PoliciesOutdated"
 
 // instanceFacts are what the status of an instance is computed from.
@@ -71,8 +71,8 @@ func (f *instanceFacts) lookAgain(at time.Time) {
 	}
 }
 
-// judged reports whether the rules were evaluated and allow the spec.
-func (f *instanceFacts) judged() bool { return f.answered && f.denied == nil }
+// permitted reports whether the rules were evaluated and allow the spec.
+func (f *instanceFacts) permitted() bool { return f.answered && f.denied == nil }
 
 // broken returns all obstacles as one problem, with the reason of the first one.
 func (f *instanceFacts) broken() *problem {
@@ -120,7 +120,7 @@ func instanceStatus(instance *v1.OpenClawInstance, f instanceFacts) v1.OpenClawI
 	broken := f.broken()
 	pending := cmp.Or(f.awaits, "the Deployment does not exist yet")
 	c := object.Conditions{List: &next.Conditions, Generation: instance.Generation}
-	admitted(c, f.answered, f.denied)
+	setAdmitted(c, f.answered, f.denied)
 
 	if !instance.DeletionTimestamp.IsZero() {
 		f.ending(instance, c)

@@ -53,7 +53,7 @@ func newLibrary(rootNamespace string) *library {
 
 // read is the content of a bundle's spec.
 func (l *library) read(bundle *v1.PolicyBundle) *content {
-	files, err := bundleFiles(bundle)
+	files, err := policyFiles(bundle)
 	if err != nil {
 		return &content{failure: &problem{ReasonValidationFailed, err.Error()}}
 	}

@@ -38,7 +38,7 @@ func TestWhatIsWrongWithABundle(t *testing.T) {
 	}{
 		"syntax":    {makeBundle("b", v1.ScopeOrg, "package openclaw.enterprise.models\nallow if {"), ReasonValidationFailed, "b/routing:2:"},
 		"package":   {makeBundle("b", v1.ScopeOrg, "package elsewhere\nallow := true"), ReasonValidationFailed, "b/routing:1:1: it is in package elsewhere"},
-		"functions": {makeBundle("b", v1.ScopeOrg, "package openclaw.enterprise.models\nallow { re_match(\"a\", input.x) }"), ReasonValidationFailed, "b/routing:2:9: re_match is not in Rego v1 any more; use regex.match"},
+		"functions": {makeBundle("b", v1.ScopeOrg, "package openclaw.enterprise.models\nallow { re_match(\"a\", input.x) }"), ReasonValidationFailed, "b/routing:2:9: re_match is not part of Rego v1; use regex.match"},
 		"names":     {twice, ReasonValidationFailed, `policies "routing" and "routing"`},
 		"selector":  {selector, ReasonValidationFailed, `spec.instanceSelector: "Near" is not a valid label selector operator`},
 		"effort":    {many, ReasonTooLarge, "b/many:9967: up to here the bundle has more than 30000 words"},

@@ -53,6 +53,6 @@ func gatewayLabels(instance string) map[string]string {
 	}
 }
 
-func bundleLabels(bundle string) map[string]string {
+func labelsOfBundle(bundle string) map[string]string {
 	return map[string]string{managedByLabel: managedBy, componentLabel: bundleComponent, bundleLabel: bundle}
 }

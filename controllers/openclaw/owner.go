@@ -10,7 +10,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 )
 
-// ReasonNotOwned is why an object that stands where ours would is left alone.
+// ReasonNotOwned is the reason that an object of another owner with the name of ours stays
+// unchanged.
 const ReasonNotOwned = "NotOwned"
 
 // owner is the object that others belong to.

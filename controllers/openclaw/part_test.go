@@ -23,7 +23,7 @@ import (
 )
 
 // bundleWebhook returns the reviewer of PolicyBundles, given the stored objects.
-func bundleWebhook(t *testing.T, stored ...client.Object) builtin.Judge {
+func bundleWebhook(t *testing.T, stored ...client.Object) builtin.Evaluator {
 	t.Helper()
 	set, err := rules.Set()
 	require.NoError(t, err)
@@ -90,11 +90,11 @@ func TestABundleDoesNotHoldTheWebhook(t *testing.T) {
 		"values in values":       {texts: []string{"allow if {\nx0 := input.x\n" + repeated(40, "x%[2]d := input[x%[1]d][x%[1]d]\n") + "x40 == 4\n}"}, warning: "the policies are too large to compare"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			judge := bundleWebhook(t, bundleOf("base", openclawv1.ScopeEnterprise, "allow if input.y"))
+			evaluate := bundleWebhook(t, bundleOf("base", openclawv1.ScopeEnterprise, "allow if input.y"))
 			review := creation(t, bundleOf("b", openclawv1.ScopeTeam, c.texts...))
 			peak := watchHeap()
 			start := time.Now()
-			verdict, err := judge(t.Context(), review)
+			verdict, err := evaluate(t.Context(), review)
 			took := time.Since(start)
 			used := peak()
 			require.NoError(t, err)
@@ -114,13 +114,13 @@ func TestABundleDoesNotHoldTheWebhook(t *testing.T) {
 
 // TestABundleThatIsNotReadInTime: the review fails with an error, and the client has to retry.
 func TestABundleThatIsNotReadInTime(t *testing.T) {
-	judge := bundleWebhook(t)
+	evaluate := bundleWebhook(t)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	bundle := bundleOf("b", openclawv1.ScopeTeam, "allow if input.x")
-	_, err := judge(ended, creation(t, bundle))
+	_, err := evaluate(ended, creation(t, bundle))
 	require.ErrorContains(t, err, "PolicyBundle ns/b could not be read in time; retry")
-	verdict, err := judge(t.Context(), creation(t, bundle))
+	verdict, err := evaluate(t.Context(), creation(t, bundle))
 	require.NoError(t, err)
 	require.Empty(t, verdict.Denials)
 }

@@ -38,9 +38,9 @@ const (
 	specKey = "spec.json"
 )
 
-// records stores the last valid state of objects in ConfigMaps of the manager's own namespace,
+// recordStore stores the last valid state of objects in ConfigMaps of the manager's own namespace,
 // which tenants cannot write. They are deleted together with the object.
-type records struct {
+type recordStore struct {
 	client client.Client
 	// live reads past the cache of client.
 	live      client.Reader
@@ -68,13 +68,13 @@ func recordName(kind string, subject types.NamespacedName) string {
 	return "openclaw-" + strings.ToLower(kind) + "-" + hex.EncodeToString(sum[:16])
 }
 
-func (r records) key(kind string, subject types.NamespacedName) client.ObjectKey {
+func (r recordStore) key(kind string, subject types.NamespacedName) client.ObjectKey {
 	return client.ObjectKey{Namespace: r.namespace, Name: recordName(kind, subject)}
 }
 
 // read is the record of an object: nil where there is none, or where it is of another
 // object that had the name.
-func (r records) read(ctx context.Context, kind string, subject client.Object) (*record, error) {
+func (r recordStore) read(ctx context.Context, kind string, subject client.Object) (*record, error) {
 	out, err := r.readName(ctx, r.client, kind, client.ObjectKeyFromObject(subject))
 	if err != nil || out == nil || out.uid != subject.GetUID() {
 		return nil, err
@@ -83,7 +83,7 @@ func (r records) read(ctx context.Context, kind string, subject client.Object) (
 }
 
 // readName is the record of the object that has a name, or had it last.
-func (r records) readName(ctx context.Context, from client.Reader, kind string, subject types.NamespacedName) (*record, error) {
+func (r recordStore) readName(ctx context.Context, from client.Reader, kind string, subject types.NamespacedName) (*record, error) {
 	stored := &corev1.ConfigMap{}
 	err := from.Get(ctx, r.key(kind, subject), stored)
 	if apierrors.IsNotFound(err) {
@@ -105,7 +105,7 @@ func (r records) readName(ctx context.Context, from client.Reader, kind string, 
 }
 
 // keep writes the record of an object, if it differs.
-func (r records) keep(ctx context.Context, kind, manager string, subject client.Object, want record) error {
+func (r recordStore) keep(ctx context.Context, kind, manager string, subject client.Object, want record) error {
 	key := r.key(kind, client.ObjectKeyFromObject(subject))
 	annotations := map[string]string{
 		subjectKindAnnotation:      kind,
@@ -134,7 +134,7 @@ func (r records) keep(ctx context.Context, kind, manager string, subject client.
 }
 
 // remove deletes the record of an object that is gone.
-func (r records) remove(ctx context.Context, kind string, subject types.NamespacedName) error {
+func (r recordStore) remove(ctx context.Context, kind string, subject types.NamespacedName) error {
 	stored := &corev1.ConfigMap{}
 	err := r.client.Get(ctx, r.key(kind, subject), stored)
 	if err == nil {
@@ -147,7 +147,7 @@ func (r records) remove(ctx context.Context, kind string, subject types.Namespac
 }
 
 // subjectOf returns the object of a record: false if it is not a record of the kind.
-func (r records) subjectOf(object client.Object, kind string) (types.NamespacedName, bool) {
+func (r recordStore) subjectOf(object client.Object, kind string) (types.NamespacedName, bool) {
 	about := object.GetAnnotations()
 	subject := types.NamespacedName{Namespace: about[subjectNamespaceAnnotation], Name: about[subjectNameAnnotation]}
 	return subject, object.GetNamespace() == r.namespace &&

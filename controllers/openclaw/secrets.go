@@ -26,7 +26,7 @@ const (
 // secretReference is a key of a Secret that a gateway reads into a variable.
 type secretReference struct{ field, variable, name, key string }
 
-func secretReferences(instance *v1.OpenClawInstance) []secretReference {
+func listSecretReferences(instance *v1.OpenClawInstance) []secretReference {
 	auth, storage := instance.Spec.Auth, instance.Spec.Storage
 	// Objects that are older than the defaults of the schema have empty keys.
 	return []secretReference{
@@ -57,7 +57,7 @@ const maxSecretHashes = 10000
 // *problem where something of it is missing.
 func (s *secrets) hash(ctx context.Context, instance *v1.OpenClawInstance) (string, error) {
 	all := map[string]string{}
-	for _, reference := range secretReferences(instance) {
+	for _, reference := range listSecretReferences(instance) {
 		hashes, err := s.read(ctx, client.ObjectKey{Namespace: instance.Namespace, Name: reference.name})
 		switch {
 		case apierrors.IsNotFound(err):

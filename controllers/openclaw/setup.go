@@ -75,7 +75,7 @@ func (a *admitter) addControllers(ctx context.Context, mgr system.Manager) error
 		return err
 	}
 	err = c.GetFieldIndexer().IndexField(ctx, &v1.OpenClawInstance{}, secretsIndex, func(instance client.Object) (names []string) {
-		for _, reference := range secretReferences(instance.(*v1.OpenClawInstance)) {
+		for _, reference := range listSecretReferences(instance.(*v1.OpenClawInstance)) {
 			names = append(names, reference.name)
 		}
 		return names
@@ -85,7 +85,7 @@ func (a *admitter) addControllers(ctx context.Context, mgr system.Manager) error
 	}
 	recorder := c.GetEventRecorder("lintel-openclaw")
 	shared := newLibrary(a.rootNamespace)
-	kept := records{client: recorded.GetClient(), live: recorded.GetAPIReader(), namespace: mgr.Namespace}
+	kept := recordStore{client: recorded.GetClient(), live: recorded.GetAPIReader(), namespace: mgr.Namespace}
 	applier := func(manager string) *object.Applier {
 		return &object.Applier{Client: c.GetClient(), Live: c.GetAPIReader(), Manager: manager}
 	}

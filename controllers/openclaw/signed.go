@@ -117,7 +117,7 @@ func (s *signedPolicies) outdatedSince(keyID string) time.Time {
 }
 
 // readSigned is the record of the signed policies of an instance: nil where there is none.
-func (r records) readSigned(ctx context.Context, from client.Reader, instance client.Object) (*signedPolicies, error) {
+func (r recordStore) readSigned(ctx context.Context, from client.Reader, instance client.Object) (*signedPolicies, error) {
 	stored, err := r.readName(ctx, from, signedKind, client.ObjectKeyFromObject(instance))
 	if err != nil || stored == nil || stored.uid != instance.GetUID() || len(stored.binary[bundleFile]) == 0 {
 		return nil, err
@@ -131,7 +131,7 @@ func (r records) readSigned(ctx context.Context, from client.Reader, instance cl
 }
 
 // keepSigned writes the record of the signed policies of an instance.
-func (r records) keepSigned(ctx context.Context, instance client.Object, signed *signedPolicies) error {
+func (r recordStore) keepSigned(ctx context.Context, instance client.Object, signed *signedPolicies) error {
 	rest := *signed
 	rest.Bundle = nil
 	text, err := json.Marshal(rest)

@@ -20,7 +20,7 @@ func TestABurstOfEditsIsSignedTwice(t *testing.T) {
 	require.NoError(t, corev1.AddToScheme(scheme))
 	require.NoError(t, v1.AddToScheme(scheme))
 	stored := fake.NewClientBuilder().WithScheme(scheme).Build()
-	r := &InstanceReconciler{records: records{client: stored, live: stored, namespace: "lintel-system"}}
+	r := &InstanceReconciler{records: recordStore{client: stored, live: stored, namespace: "lintel-system"}}
 	instance := sampleInstance(t)
 	start := time.Date(2026, 3, 14, 0, 0, 0, 0, time.UTC)
 	var recorded *signedPolicies

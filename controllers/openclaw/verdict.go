@@ -11,8 +11,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
-// notJudged returns the problem of an object for which the rules could not be evaluated.
-func notJudged(err error) *problem {
+// notEvaluated returns the problem of an object for which the rules could not be evaluated.
+func notEvaluated(err error) *problem {
 	return &problem{"NotJudged", "asking the policies: " + err.Error()}
 }
 
@@ -26,9 +26,9 @@ func ask(ctx context.Context, admit rules.Admitter, object client.Object) (denie
 	return &problem{cmp.Or(verdict.Reason, ReasonNotAdmitted), verdict.Message()}, nil
 }
 
-// admitted sets the condition Admitted. If the rules could not be evaluated, it retains the
+// setAdmitted sets the condition Admitted. If the rules could not be evaluated, it retains the
 // previous verdict.
-func admitted(c object.Conditions, answered bool, denied *problem) {
+func setAdmitted(c object.Conditions, answered bool, denied *problem) {
 	switch {
 	case !answered:
 	case denied != nil:

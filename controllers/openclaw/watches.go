@@ -25,7 +25,7 @@ import (
 type watches struct {
 	cluster cluster.Cluster
 	library *library
-	records records
+	records recordStore
 }
 
 // specChanged passes changes of spec, labels or deletion; labels select policies.

@@ -47,7 +47,7 @@ type admitter struct {
 func (a *admitter) admitCertificate(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	certificate, ok := object.(*v1alpha1.Certificate)
 	if !ok {
-		return builtin.Verdict{}, fmt.Errorf("%T is no Certificate", object)
+		return builtin.Verdict{}, fmt.Errorf("%T is not a Certificate", object)
 	}
 	all, err := issuing.CertificatesIn(ctx, a.cached, certificate.Namespace)
 	if err != nil {
@@ -77,7 +77,7 @@ func (a *admitter) atAuthority(ctx context.Context, certificate *v1alpha1.Certif
 func (a *admitter) admitConfig(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	config, ok := object.(*v1alpha1.Config)
 	if !ok {
-		return builtin.Verdict{}, fmt.Errorf("%T is no Config", object)
+		return builtin.Verdict{}, fmt.Errorf("%T is not a Config", object)
 	}
 	facts, err := a.aboutConfig(ctx, config)
 	if err != nil {
@@ -197,7 +197,7 @@ func (a *admitter) signingPolicyFacts(ctx context.Context, review *admission.Rev
 func (a *admitter) admitServer(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	server, ok := object.(*v1alpha1.Server)
 	if !ok {
-		return builtin.Verdict{}, fmt.Errorf("%T is no Server", object)
+		return builtin.Verdict{}, fmt.Errorf("%T is not a Server", object)
 	}
 	facts, err := a.aboutServer(ctx, server, rules.Unreadable{}, rules.Older[*v1alpha1.Server])
 	if err != nil {
@@ -373,7 +373,7 @@ func (a *admitter) admitRequest(ctx context.Context, object builtin.Object) (bui
 		ca = client.ObjectKey{Namespace: request.Namespace, Name: request.Spec.IssuerRef.Name}
 		version, kind = certmanagerv1.SchemeGroupVersion, certmanagerv1.CertificateRequestKind
 	default:
-		return builtin.Verdict{}, fmt.Errorf("%T is no request for a certificate", object)
+		return builtin.Verdict{}, fmt.Errorf("%T is not a certificate request", object)
 	}
 	facts, err := a.requestFacts(ctx, a.direct, ca)
 	if err != nil {

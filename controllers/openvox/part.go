@@ -29,9 +29,9 @@ func Part() system.Part {
 }
 
 func (a *admitter) flags(flags *pflag.FlagSet) {
-	flags.IntVar(&a.keyBits, "openvox-key-bits", 4096, "`bits` of the RSA keys that are made for Certificates, from 2048 to 8192")
+	flags.IntVar(&a.keyBits, "openvox-key-bits", 4096, "`bits` of the RSA keys of Certificates, from 2048 to 8192")
 	flags.BoolVar(&a.approve, "openvox-approve-requests", false, "approve the requests to CertificateAuthorities that signing policies permit, and deny the others; needs config/rbac/openvox-approval")
-	flags.StringSliceVar(&a.namespaces, "openvox-namespaces", nil, "`namespaces` whose OpenVox objects are judged and carried out, for which config/rbac/openvox-namespaced is enough; none: all")
+	flags.StringSliceVar(&a.namespaces, "openvox-namespaces", nil, "`namespaces` whose OpenVox objects are reviewed and applied, for which config/rbac/openvox-namespaced is enough; none: all")
 	flags.BoolVar(&a.externalOnly, "openvox-external-only", false, "set up no CertificateAuthorities in the cluster, for which config/rbac/openvox-external is enough")
 }
 
@@ -57,7 +57,7 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 		return products, nil
 	}
 	// Or the first review would wait for the cache.
-	for _, kind := range judgedKinds() {
+	for _, kind := range reviewedKinds() {
 		if _, err := mgr.GetCache().GetInformer(ctx, kind); err != nil {
 			return nil, fmt.Errorf("watching %T: %w", kind, err)
 		}
@@ -65,8 +65,8 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 	return products, a.addControllers(mgr)
 }
 
-// judgedKinds returns the kinds that reviews depend on.
-func judgedKinds() []client.Object {
+// reviewedKinds returns the kinds that reviews depend on.
+func reviewedKinds() []client.Object {
 	return []client.Object{&v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Certificate{}, &v1alpha1.Config{}, &v1alpha1.Server{}, &v1alpha1.Pool{}, &v1alpha1.Database{}}
 }
 
@@ -77,7 +77,7 @@ func (a *admitter) caches() map[client.Object]cache.ByObject {
 	if len(a.namespaces) == 0 {
 		return kinds
 	}
-	for _, kind := range judgedKinds() {
+	for _, kind := range reviewedKinds() {
 		kinds[kind] = cache.ByObject{Namespaces: object.Only(a.namespaces)}
 	}
 	return kinds

@@ -158,7 +158,7 @@ func TestNamespacesOfOpenVox(t *testing.T) {
 		}
 	}
 	require.Empty(t, (&admitter{}).caches(), "the kinds need not be there")
-	require.Len(t, (&admitter{namespaces: []string{"a"}}).caches(), len(judgedKinds()))
+	require.Len(t, (&admitter{namespaces: []string{"a"}}).caches(), len(reviewedKinds()))
 	for _, product := range (&admitter{namespaces: []string{"a", "b"}}).products(true) {
 		last := product.MatchConditions[len(product.MatchConditions)-1]
 		require.Equal(t, "in-a-namespace-that-is-served", last.Name, product.Entry)

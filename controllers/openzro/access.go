@@ -209,5 +209,5 @@ func (a *access) forObject(ctx context.Context, of v1.Object) (credentials, erro
 		}
 	}
 	return found, waiting(v1.ReasonNoKey,
-		"Secret %s, by whose key this object is carried out, is gone or has no %s, and no other key is used in its place: make it again", v1.APIKeySecret, v1.APIKey)
+		"Secret %s, whose key applies this object, is missing or has no key %s; no other key is used: create the Secret again", v1.APIKeySecret, v1.APIKey)
 }

@@ -99,7 +99,7 @@ func accountChanged[T v1.Object](t *task[T], account string) *problem {
 
 // itemsOf are the items that an object has created or adopted in an account.
 func itemsOf(of v1.Object, account string) (items []v1.LeftBehind) {
-	for _, item := range remoteItems(of) {
+	for _, item := range listRemoteItems(of) {
 		items = append(items, v1.LeftBehind{Account: account, Kind: item.kind, ID: item.id})
 	}
 	return items

@@ -49,7 +49,7 @@ func TestATokenOfAnotherAccount(t *testing.T) {
 	s.settle()
 	s.requireReconciled(objects[1:]...)
 	require.Len(t, second.Policies(), 2)
-	require.Contains(t, s.told(), "LeftBehind in account "+s.account.ID+" stay group")
+	require.Contains(t, s.reported(), "LeftBehind in account "+s.account.ID+" stay group")
 	require.Len(t, get(s, web(80)).Status.LeftBehind, 2)
 	require.Equal(t, before, s.state(), "the first account is as it was")
 	_, err := second.Enrol(s.stored("laptops-key", "setupKey"), "laptop")

@@ -66,7 +66,7 @@ func TestNamesOfTheDashboardAreRefused(t *testing.T) {
 	s.annotate(objects, map[string]string{v1.AdoptAnnotation: "true"})
 	s.settle()
 	s.requireReconciled(objects...)
-	events := s.told()
+	events := s.reported()
 	for _, kind := range []string{kindGroup, kindNetwork, kindPolicy, kindResource, kindRouter} {
 		require.Contains(t, events, "Adopted adopted the "+kind)
 	}
@@ -82,7 +82,7 @@ func TestNamesOfTheDashboardAreRefused(t *testing.T) {
 		require.False(t, o.CommonStatus().Adopted)
 		require.Empty(t, o.CommonStatus().Adoptions)
 	}
-	require.Contains(t, s.told(), `Released released the policy "web TCP"`)
+	require.Contains(t, s.reported(), `Released released the policy "web TCP"`)
 	require.Equal(t, before[1], []openzro.Policy{s.policy("web TCP")})
 	require.Equal(t, before[3:5], s.state()[3:5])
 	for _, o := range objects[:3] {
@@ -153,7 +153,7 @@ func TestAFormerStateThatCannotBeRestored(t *testing.T) {
 			require.True(t, s.isGone(policy))
 			require.Equal(t, []string{"web TCP"}, s.policyNames())
 			require.False(t, s.policy("web TCP").Enabled)
-			require.Contains(t, s.told(), "it is disabled, because")
+			require.Contains(t, s.reported(), "it is disabled, because")
 		})
 	}
 }

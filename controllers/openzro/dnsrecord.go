@@ -14,7 +14,7 @@ const recordTTL = 300
 
 // withdrawRecord removes the DNS record of a resource if its OZRoutingPeer names no zone or
 // another one, or has no grant for the zone, which it returns as a problem.
-func (n *networkResources) withdrawRecord(ctx context.Context, t *task[*v1.OZNetworkResource], peer *v1.OZRoutingPeer) error {
+func (n *networkResourceController) withdrawRecord(ctx context.Context, t *task[*v1.OZNetworkResource], peer *v1.OZRoutingPeer) error {
 	if peer.Spec.DNSZoneRef == nil {
 		return n.removeRecord(ctx, t)
 	}
@@ -38,7 +38,7 @@ func domainOf(peer *v1.OZRoutingPeer) string {
 // record creates or updates the DNS record of a resource, in the zone of its OZRoutingPeer. A
 // record has no description that could name its owner, so the status records the creation before
 // it happens.
-func (n *networkResources) record(ctx context.Context, t *task[*v1.OZNetworkResource], peer *v1.OZRoutingPeer, address string) error {
+func (n *networkResourceController) record(ctx context.Context, t *task[*v1.OZNetworkResource], peer *v1.OZRoutingPeer, address string) error {
 	status := &t.next.Status
 	if peer.Spec.DNSZoneRef == nil {
 		return nil
@@ -62,7 +62,7 @@ func (n *networkResources) record(ctx context.Context, t *task[*v1.OZNetworkReso
 		return err
 	}
 	if !found {
-		if have, found = recordNamed(all, wanted.Name); found && !(isCreating(t.next) && have.RecordRequest == wanted) {
+		if have, found = findRecord(all, wanted.Name); found && !(isCreating(t.next) && have.RecordRequest == wanted) {
 			return &problem{reason: v1.ReasonDuplicateName, again: refusedPause, message: "the resource is at the server, but zone " + domain + " already has the record " + wanted.Name + " (ID " + have.ID + "), which this object did not create: delete it at the server, or rename the Service"}
 		}
 	}
@@ -97,8 +97,8 @@ func recordName(of *v1.OZNetworkResource, domain string) string {
 	return of.Spec.ServiceRef.Name + "." + of.Namespace + "." + domain
 }
 
-// recordNamed returns a record by name, of any type.
-func recordNamed(all *management.Collection[management.Record], name string) (record management.Record, found bool) {
+// findRecord returns a record by name, of any type.
+func findRecord(all *management.Collection[management.Record], name string) (record management.Record, found bool) {
 	named := all.Named(name)
 	if len(named) == 0 {
 		return record, false
@@ -125,7 +125,7 @@ func zoneOf(ctx context.Context, t *management.Tenant, domain string) (string, e
 }
 
 // createRecord creates a record. Of one whose answer is lost, the status knows.
-func (n *networkResources) createRecord(ctx context.Context, t *task[*v1.OZNetworkResource], all *management.Collection[management.Record], request management.RecordRequest) error {
+func (n *networkResourceController) createRecord(ctx context.Context, t *task[*v1.OZNetworkResource], all *management.Collection[management.Record], request management.RecordRequest) error {
 	before := isCreating(t.next)
 	t.next.Status.DNSRecordID = ""
 	if !before {
@@ -146,7 +146,7 @@ func (n *networkResources) createRecord(ctx context.Context, t *task[*v1.OZNetwo
 }
 
 // removeRecord removes the record that was created for an object.
-func (n *networkResources) removeRecord(ctx context.Context, t *task[*v1.OZNetworkResource]) error {
+func (n *networkResourceController) removeRecord(ctx context.Context, t *task[*v1.OZNetworkResource]) error {
 	status := &t.next.Status
 	if status.DNSZoneID != "" {
 		if err := n.removeRecordFrom(ctx, t, t.Records(status.DNSZoneID)); err != nil && !management.Is(err, management.NotFound) {
@@ -158,7 +158,7 @@ func (n *networkResources) removeRecord(ctx context.Context, t *task[*v1.OZNetwo
 	return nil
 }
 
-func (n *networkResources) removeRecordFrom(ctx context.Context, t *task[*v1.OZNetworkResource], all *management.Collection[management.Record]) error {
+func (n *networkResourceController) removeRecordFrom(ctx context.Context, t *task[*v1.OZNetworkResource], all *management.Collection[management.Record]) error {
 	id, name := t.next.Status.DNSRecordID, t.next.Status.DNSName
 	if err := all.Load(ctx); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (n *networkResources) removeRecordFrom(ctx context.Context, t *task[*v1.OZN
 		if err != nil || absent {
 			return err
 		}
-		have, found := recordNamed(all, name)
+		have, found := findRecord(all, name)
 		if !found {
 			return inFlight(kindRecord)
 		}

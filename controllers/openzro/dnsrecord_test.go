@@ -35,7 +35,7 @@ func (s *site) records() (all []openzro.Record) {
 	return all
 }
 
-func networkResource(namespace, service string) (*v1.OZNetworkResource, *corev1.Service) {
+func makeNetworkResource(namespace, service string) (*v1.OZNetworkResource, *corev1.Service) {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: service}
 	return &v1.OZNetworkResource{ObjectMeta: meta, Spec: v1.OZNetworkResourceSpec{
 		RoutingPeerRef: v1.RoutingPeerReference{Name: "router", Namespace: team}, ServiceRef: v1.LocalReference{Name: service}, Groups: []string{"Servers"},
@@ -56,7 +56,7 @@ func zonePeer(domain string, namespaces ...string) *v1.OZRoutingPeer {
 func TestDNSRecords(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
-	grafana, service := networkResource(team, "grafana")
+	grafana, service := makeNetworkResource(team, "grafana")
 	s.apply(zonePeer("Prod.example.com"), service, grafana)
 	s.settle()
 	s.requireReason(grafana, v1.ReasonDependency, "no DNS zone of the domain prod.example.com")
@@ -103,7 +103,7 @@ func TestARecordIsWithdrawn(t *testing.T) {
 	require.NoError(t, s.client.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: v1.APIKeySecret}}))
 	s.twoGroups()
 	s.zone("prod.example.com")
-	grafana, service := networkResource(team, "grafana")
+	grafana, service := makeNetworkResource(team, "grafana")
 	s.apply(zonePeer("prod.example.com"), service, grafana)
 	s.settle()
 	s.requireReconciled(grafana)
@@ -147,7 +147,7 @@ func TestARecordOfAnother(t *testing.T) {
 	made, err := s.other(s.account.Token).Records(zone).Create(t.Context(), byHand)
 	require.NoError(t, err)
 	before := s.records()
-	grafana, service := networkResource(team, "grafana")
+	grafana, service := makeNetworkResource(team, "grafana")
 	s.apply(zonePeer("prod.example.com"), service, grafana)
 	s.settle()
 	s.requireReason(grafana, v1.ReasonDuplicateName, "zone prod.example.com already has the record grafana.team.prod.example.com")
@@ -160,7 +160,7 @@ func TestARecordOfAnother(t *testing.T) {
 	require.NoError(t, s.other(s.account.Token).Records(zone).Remove(t.Context(), made.ID))
 	s.look()
 	s.look() // a list that lacks all is confirmed by another one
-	grafana, _ = networkResource(team, "grafana")
+	grafana, _ = makeNetworkResource(team, "grafana")
 	s.apply(grafana)
 	s.settle()
 	s.requireReconciled(grafana)
@@ -173,7 +173,7 @@ func TestARecordWhoseAnswerIsLost(t *testing.T) {
 		s := newSite(t)
 		s.twoGroups()
 		s.zone("prod.example.com")
-		grafana, service := networkResource(team, "grafana")
+		grafana, service := makeNetworkResource(team, "grafana")
 		s.apply(zonePeer("prod.example.com"), service)
 		s.settle()
 		s.server.Fault(openzro.Call{Method: http.MethodPost, Route: "dns/zones/{zone}/records"}, 1, openzro.LoseAnswer())
@@ -203,7 +203,7 @@ func TestRoutersOfOtherNamespaces(t *testing.T) {
 	s.twoGroups()
 	s.zone("prod.example.com")
 	s.key("shop", s.account.AddToken(openzro.RoleAdmin, true))
-	web, service := networkResource("shop", "web")
+	web, service := makeNetworkResource("shop", "web")
 	web.Spec.Groups = nil
 	s.apply(service, web)
 	s.settle()
@@ -243,7 +243,7 @@ func TestRoutersOfOtherNamespaces(t *testing.T) {
 	// It is deleted before its status names it, by then without a permission.
 	s.delete(web)
 	s.settle()
-	web, _ = networkResource("shop", "web")
+	web, _ = makeNetworkResource("shop", "web")
 	web.Spec.Groups = nil
 	s.apply(web)
 	s.crash()
@@ -273,7 +273,7 @@ func TestAnotherAccountsRouter(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
 	s.key("shop", s.server.AddAccount("umbrella").Token)
-	web, service := networkResource("shop", "web")
+	web, service := makeNetworkResource("shop", "web")
 	s.apply(service, web, zonePeer("", "shop"))
 	s.settle()
 	s.requireReason(web, v1.ReasonDependency, "is in another account")
@@ -284,7 +284,7 @@ func TestAnotherAccountsRouter(t *testing.T) {
 func TestGroupsByID(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
-	grafana, service := networkResource(team, "grafana")
+	grafana, service := makeNetworkResource(team, "grafana")
 	grafana.Spec.Groups, grafana.Spec.GroupIDs = nil, []string{s.groupNamed("Servers").ID, "unknown"}
 	key := ozkey("laptops", v1.OZSetupKeySpec{AutoGroups: []string{"Servers"}, AutoGroupIDs: []string{s.groupNamed("Servers").ID, s.groupNamed("Developers").ID}})
 	s.apply(zonePeer(""), service, grafana, key)

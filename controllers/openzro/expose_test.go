@@ -13,7 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/test/openzro"
 )
 
-func exposed(annotations map[string]string) *corev1.Service {
+func exposedService(annotations map[string]string) *corev1.Service {
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "web", UID: "web-service", Annotations: map[string]string{v1.ExposeAnnotation: "true"}},
 		Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{
@@ -56,7 +56,7 @@ func TestExposedSpec(t *testing.T) {
 		"not a protocol": {annotations: map[string]string{v1.PolicyAnnotation: "a", v1.PolicyProtocolAnnotation: "icmp"}, grants: []string{"team=x"}, refused: `metadata.annotations[openzro.io/policy-protocol]: Invalid value "icmp": must be tcp or udp`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec, refused := exposedSpec(exposed(c.annotations), c.grants, "kind", "svc.cluster.local")
+			spec, refused := exposedSpec(exposedService(c.annotations), c.grants, "kind", "svc.cluster.local")
 			require.Equal(t, c.spec, spec)
 			if c.refused == "" {
 				require.Nil(t, refused)
@@ -72,13 +72,13 @@ func TestExposedSpec(t *testing.T) {
 		},
 		func(s *corev1.ServiceSpec) { s.Selector = nil },
 	} {
-		service := exposed(nil)
+		service := exposedService(nil)
 		change(&service.Spec)
 		spec, refused := exposedSpec(service, []string{"*=*"}, "kind", "svc.cluster.local")
 		require.Nil(t, spec)
 		require.Contains(t, refused.message, "only Services with spec.selector, and not of type ExternalName, can be exposed")
 	}
-	api := exposed(nil)
+	api := exposedService(nil)
 	api.Namespace, api.Name = "default", "kubernetes"
 	spec, refused := exposedSpec(api, []string{"*=*"}, "kind", "svc.cluster.local")
 	require.Nil(t, spec)
@@ -98,18 +98,18 @@ func TestAnExposedService(t *testing.T) {
 	s.options.expose = []string{"team=none"}
 	s.restart()
 	s.twoGroups()
-	service := exposed(map[string]string{v1.PolicyAnnotation: "web"})
+	service := exposedService(map[string]string{v1.PolicyAnnotation: "web"})
 	policy := web(22)
 	policy.Spec.DestinationGroups = []string{"Servers"}
 	s.apply(service, policy)
 	s.expose(service)
-	require.Contains(t, s.told(), "NotExposed namespace team has no OZRoutingPeer router")
+	require.Contains(t, s.reported(), "NotExposed namespace team has no OZRoutingPeer router")
 	s.apply(ozpeer("router"))
 	s.settle()
 
 	// The ports of a Service are opened only if the policy accepts Services.
 	s.expose(service)
-	require.Contains(t, s.told(), `NotExposed metadata.annotations[openzro.io/policy]: OZPolicy "web" does not accept Services: annotate it with openzro.io/accept-services=true`)
+	require.Contains(t, s.reported(), `NotExposed metadata.annotations[openzro.io/policy]: OZPolicy "web" does not accept Services: annotate it with openzro.io/accept-services=true`)
 	resource := &v1.OZResource{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 	s.requireReconciled(resource)
 	require.Empty(t, resource.Spec.PolicyName)
@@ -120,7 +120,7 @@ func TestAnExposedService(t *testing.T) {
 	require.Equal(t, []string{"22", "80", "443"}, s.policy("web TCP").Rules[0].Ports)
 	require.Len(t, s.account.Resources(), 1)
 	require.Equal(t, "web.team.svc.cluster.local", s.account.Resources()[0].Address)
-	require.Empty(t, s.told())
+	require.Empty(t, s.reported())
 	s.server.ForgetCalls()
 	statuses := s.statuses.Load()
 	s.expose(service)
@@ -136,7 +136,7 @@ func TestAnExposedService(t *testing.T) {
 	s.options.expose = nil
 	s.restart()
 	s.expose(service)
-	require.Contains(t, s.told(), "NotExposed metadata.annotations[openzro.io/expose]: namespace team has no grant")
+	require.Contains(t, s.reported(), "NotExposed metadata.annotations[openzro.io/expose]: namespace team has no grant")
 	require.True(t, s.isGone(resource))
 	require.Empty(t, s.account.Resources())
 }
@@ -159,18 +159,18 @@ func TestTheDefaultGroupIsCreatedForTheService(t *testing.T) {
 			s.restart()
 			c.before(s)
 			resource := &v1.OZResource{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-			s.apply(exposed(nil), ozpeer("router"))
+			s.apply(exposedService(nil), ozpeer("router"))
 			s.settle()
-			s.expose(exposed(nil))
+			s.expose(exposedService(nil))
 			s.requireReason(resource, v1.ReasonNotGranted, `the server already has the group "kind-team-web", which was not created for this Service`)
 			require.Empty(t, s.account.Resources())
-			s.told()
-			s.expose(exposed(nil))
-			require.Contains(t, s.told(), "NotExposed OZResource web: the server already has the group")
+			s.reported()
+			s.expose(exposedService(nil))
+			require.Contains(t, s.reported(), "NotExposed OZResource web: the server already has the group")
 
 			s.options.expose = []string{"te*=kind-team-*"}
 			s.restart()
-			s.expose(exposed(nil))
+			s.expose(exposedService(nil))
 			if !c.granted {
 				s.requireReason(resource, v1.ReasonNotGranted)
 				return
@@ -179,7 +179,7 @@ func TestTheDefaultGroupIsCreatedForTheService(t *testing.T) {
 			require.Len(t, s.groupNamed("kind-team-web").Resources, 1)
 			s.options.expose = []string{"team=none"}
 			s.restart()
-			s.expose(exposed(nil))
+			s.expose(exposedService(nil))
 			s.requireReason(resource, v1.ReasonNotGranted)
 			require.Empty(t, s.groupNamed("kind-team-web").Resources)
 		})
@@ -193,11 +193,11 @@ func TestAServiceLeavesAnOZResourceAlone(t *testing.T) {
 	s.options.expose = []string{"team=*"}
 	s.restart()
 	s.twoGroups()
-	s.apply(ozresource("web", s.network("office"), "10.0.0.1", "Servers"), ozpeer("router"), exposed(nil))
+	s.apply(ozresource("web", s.network("office"), "10.0.0.1", "Servers"), ozpeer("router"), exposedService(nil))
 	s.settle()
-	s.expose(exposed(nil))
-	require.Contains(t, s.told(), "NotExposed OZResource web does not belong to this object")
-	hidden := exposed(map[string]string{v1.ExposeAnnotation: "false"})
+	s.expose(exposedService(nil))
+	require.Contains(t, s.reported(), "NotExposed OZResource web does not belong to this object")
+	hidden := exposedService(map[string]string{v1.ExposeAnnotation: "false"})
 	s.apply(hidden)
 	s.expose(hidden)
 	require.Len(t, s.account.Resources(), 1)

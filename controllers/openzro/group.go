@@ -14,11 +14,11 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// groups reconciles OZGroups. A group has no description that could name its owner, so the
+// groupController reconciles OZGroups. A group has no description that could name its owner, so the
 // status records the creation before it happens.
-type groups struct{ *neighbours }
+type groupController struct{ *neighbours }
 
-func (g *groups) keep(ctx context.Context, t *task[*v1.OZGroup]) (err error) {
+func (g *groupController) keep(ctx context.Context, t *task[*v1.OZGroup]) (err error) {
 	for range 2 {
 		if err = t.Groups.Load(ctx); err != nil {
 			return err
@@ -48,7 +48,7 @@ func (g *groups) keep(ctx context.Context, t *task[*v1.OZGroup]) (err error) {
 
 // mayUse returns a problem if a group belongs to another namespace: only its owner may use it,
 // although names are unique in an account.
-func (g *groups) mayUse(ctx context.Context, t *task[*v1.OZGroup], have management.Group) error {
+func (g *groupController) mayUse(ctx context.Context, t *task[*v1.OZGroup], have management.Group) error {
 	status := &t.next.Status
 	if status.GroupID == have.ID && !status.Adopted {
 		return nil
@@ -86,7 +86,7 @@ func groupNamed(t *management.Tenant, name string) (group management.Group, foun
 }
 
 // hold adopts or updates an existing group for the object.
-func (g *groups) hold(ctx context.Context, t *task[*v1.OZGroup], have management.Group) (err error) {
+func (g *groupController) hold(ctx context.Context, t *task[*v1.OZGroup], have management.Group) (err error) {
 	status, foreign := &t.next.Status, remoteItem{kindGroup, have.ID, have.Name}
 	if status.GroupID != have.ID {
 		// Another user has added the members of a group that has some already.
@@ -120,7 +120,7 @@ func (g *groups) hold(ctx context.Context, t *task[*v1.OZGroup], have management
 
 // rename gives a group its name again. Writing a group sets its members, too: those are
 // written that were read just before.
-func (g *groups) rename(ctx context.Context, t *task[*v1.OZGroup], id string) error {
+func (g *groupController) rename(ctx context.Context, t *task[*v1.OZGroup], id string) error {
 	now, err := t.Groups.Read(ctx, id)
 	if err != nil {
 		return err
@@ -136,11 +136,11 @@ func (g *groups) rename(ctx context.Context, t *task[*v1.OZGroup], id string) er
 }
 
 // create creates a group. The status records the creation, in case the response is lost.
-func (g *groups) create(ctx context.Context, t *task[*v1.OZGroup]) error {
+func (g *groupController) create(ctx context.Context, t *task[*v1.OZGroup]) error {
 	before := isCreating(t.next)
 	t.next.Status.GroupID, t.next.Status.Adopted = "", false
 	if !before {
-		conditionsOf(t.next).Set(v1.ConditionCreating, true, "Creating", "the group is being made at the server")
+		conditionsOf(t.next).Set(v1.ConditionCreating, true, "Creating", "the group is being created at the server")
 		if err := t.save(ctx); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (g *groups) create(ctx context.Context, t *task[*v1.OZGroup]) error {
 	return err
 }
 
-func (g *groups) remove(ctx context.Context, t *task[*v1.OZGroup]) error {
+func (g *groupController) remove(ctx context.Context, t *task[*v1.OZGroup]) error {
 	if !hasMade(t.object) {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (g *groups) remove(ctx context.Context, t *task[*v1.OZGroup]) error {
 }
 
 // isUsed reports whether another object of the namespace has the same group.
-func (g *groups) isUsed(ctx context.Context, of *v1.OZGroup, id string) (bool, error) {
+func (g *groupController) isUsed(ctx context.Context, of *v1.OZGroup, id string) (bool, error) {
 	var all v1.OZGroupList
 	if err := g.client.List(ctx, &all, client.InNamespace(of.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return false, err
@@ -319,7 +319,7 @@ func (n *neighbours) mayName(ctx context.Context, t *management.Tenant, by crede
 		return nil
 	}
 	slices.Sort(theirs)
-	return waiting(v1.ReasonGroupNotFound, "the group %s at the server is that of an OZGroup of another namespace, where alone it can be named: name one of this namespace, or one that was made in the dashboard", quoted(theirs))
+	return waiting(v1.ReasonGroupNotFound, "the group %s at the server belongs to an OZGroup of another namespace, and only objects of that namespace can name it: name a group of this namespace, or one that was created in the dashboard", quoted(theirs))
 }
 
 // areBeingMade reports whether OZGroups with these names exist that were not reconciled yet:

@@ -180,7 +180,7 @@ func TestALinkedGroupWaits(t *testing.T) {
 	s.clock = s.clock.Add(2 * patience)
 	require.NoError(t, s.once())
 	require.True(t, s.isGone(dev))
-	require.Contains(t, s.told(), "LeftBehind")
+	require.Contains(t, s.reported(), "LeftBehind")
 	s.groupNamed("Developers")
 }
 
@@ -208,7 +208,7 @@ func TestADeletionWhileTheServerIsDown(t *testing.T) {
 	require.NoError(t, s.once())
 	s.requireReason(refused, v1.ReasonForbidden)
 	s.server.Stop()
-	for _, tenant := range s.controllers.tenants.All() {
+	for _, tenant := range s.controllerSet.tenants.All() {
 		tenant.Close() // a request on a connection that ends may have been carried out
 	}
 	group, key := ozgroup("late", "Late"), ozkey("late", v1.OZSetupKeySpec{})

@@ -22,9 +22,9 @@ type keeper struct {
 	wake     func(context.Context, management.Object)
 
 	mutex sync.Mutex
-	// busy are the tenants that are being listed, and told those whose outage was reported to
-	// their objects.
-	busy, told map[*management.Tenant]bool
+	// busy are the tenants that are being listed, and reported those whose outage their objects
+	// report.
+	busy, reported map[*management.Tenant]bool
 	// stale are the tenants whose objects were enqueued to report that the server cannot be
 	// read.
 	stale map[*management.Tenant]bool
@@ -35,7 +35,7 @@ const tick = 200 * time.Millisecond
 
 // Start implements manager.Runnable; it runs on the leader.
 func (k *keeper) Start(ctx context.Context) error {
-	k.busy, k.told, k.stale = map[*management.Tenant]bool{}, map[*management.Tenant]bool{}, map[*management.Tenant]bool{}
+	k.busy, k.reported, k.stale = map[*management.Tenant]bool{}, map[*management.Tenant]bool{}, map[*management.Tenant]bool{}
 	var running sync.WaitGroup
 	_ = wait.PollUntilContextCancel(ctx, tick, false, func(context.Context) (bool, error) {
 		for _, t := range k.due() {
@@ -55,7 +55,7 @@ func (k *keeper) due() (due []*management.Tenant) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	all := k.tenants.All()
-	maps.DeleteFunc(k.told, func(t *management.Tenant, _ bool) bool { return !slices.Contains(all, t) })
+	maps.DeleteFunc(k.reported, func(t *management.Tenant, _ bool) bool { return !slices.Contains(all, t) })
 	for _, t := range all {
 		if !k.busy[t] && !k.now().Before(t.Due(k.interval)) {
 			k.busy[t] = true
@@ -89,8 +89,8 @@ func (k *keeper) refresh(ctx context.Context, t *management.Tenant) {
 	// A key that was replaced, or is no longer valid.
 	lost := management.Is(err, management.Unauthorized)
 	k.mutex.Lock()
-	news := changed || lost && !k.told[t]
-	k.told[t] = lost
+	news := changed || lost && !k.reported[t]
+	k.reported[t] = lost
 	delete(k.busy, t)
 	k.mutex.Unlock()
 	if news {

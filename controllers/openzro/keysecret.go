@@ -48,8 +48,8 @@ type keySecret struct {
 	owned, immutable bool
 }
 
-// keySecrets reads and writes Secrets with setup keys.
-type keySecrets struct {
+// keySecretStore reads and writes Secrets with setup keys.
+type keySecretStore struct {
 	client client.Client
 	reader client.Reader // which has no cache
 	known  *lru.Cache    // keySecret by keySecretVersion
@@ -65,7 +65,7 @@ type keySecretVersion struct {
 
 // read returns the state of an object's Secret. It reads from the API server only if the Secret
 // has changed.
-func (k *keySecrets) read(ctx context.Context, of *v1.OZSetupKey) (keySecret, error) {
+func (k *keySecretStore) read(ctx context.Context, of *v1.OZSetupKey) (keySecret, error) {
 	ref := of.SecretKey()
 	name := client.ObjectKey{Namespace: of.Namespace, Name: ref.Name}
 	seen := object.MetadataOf(object.SecretKind)
@@ -82,7 +82,7 @@ func (k *keySecrets) read(ctx context.Context, of *v1.OZSetupKey) (keySecret, er
 }
 
 // live reads without the cache, which may lag behind a recent write.
-func (k *keySecrets) live(ctx context.Context, of *v1.OZSetupKey) (keySecret, error) {
+func (k *keySecretStore) live(ctx context.Context, of *v1.OZSetupKey) (keySecret, error) {
 	ref := of.SecretKey()
 	name := client.ObjectKey{Namespace: of.Namespace, Name: ref.Name}
 	var whole corev1.Secret
@@ -118,7 +118,7 @@ func isKey(text string) bool { return len(text) == 36 && uuid.Validate(text) == 
 
 // claim records in the Secret of an object, which it creates if missing, that a key is about to
 // be created: without permission to write the Secret, no key is created.
-func (k *keySecrets) claim(ctx context.Context, of *v1.OZSetupKey, now keySecret) (types.UID, error) {
+func (k *keySecretStore) claim(ctx context.Context, of *v1.OZSetupKey, now keySecret) (types.UID, error) {
 	if now.exists {
 		return now.uid, k.patch(ctx, of, now.uid, map[string]any{keyForAnnotation: string(of.UID)}, nil)
 	}
@@ -134,7 +134,7 @@ func (k *keySecrets) claim(ctx context.Context, of *v1.OZSetupKey, now keySecret
 }
 
 // store writes a created key into the Secret of an object.
-func (k *keySecrets) store(ctx context.Context, of *v1.OZSetupKey, uid types.UID, made management.SetupKey, replaced string) error {
+func (k *keySecretStore) store(ctx context.Context, of *v1.OZSetupKey, uid types.UID, made management.SetupKey, replaced string) error {
 	notes := map[string]any{keyIDAnnotation: made.ID, keyForAnnotation: string(of.UID), keyReplacedAnnotation: nil}
 	if replaced != "" {
 		notes[keyReplacedAnnotation] = replaced
@@ -144,7 +144,7 @@ func (k *keySecrets) store(ctx context.Context, of *v1.OZSetupKey, uid types.UID
 
 // clear removes the object's annotations and its deleted key from a Secret that stays. The
 // annotations for another object's key stay.
-func (k *keySecrets) clear(ctx context.Context, of *v1.OZSetupKey, secret keySecret, key bool) error {
+func (k *keySecretStore) clear(ctx context.Context, of *v1.OZSetupKey, secret keySecret, key bool) error {
 	var notes, data map[string]any
 	if secret.noted {
 		notes = map[string]any{keyIDAnnotation: nil, keyForAnnotation: nil, keyReplacedAnnotation: nil}
@@ -156,7 +156,7 @@ func (k *keySecrets) clear(ctx context.Context, of *v1.OZSetupKey, secret keySec
 }
 
 // patch writes to the Secret with a UID, and to no other of its name.
-func (k *keySecrets) patch(ctx context.Context, of *v1.OZSetupKey, uid types.UID, notes, data map[string]any) error {
+func (k *keySecretStore) patch(ctx context.Context, of *v1.OZSetupKey, uid types.UID, notes, data map[string]any) error {
 	meta := map[string]any{"uid": uid}
 	if notes != nil {
 		meta["annotations"] = notes

@@ -26,11 +26,11 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	r := promauto.With(registry)
 	return &metrics{
 		requests: r.NewCounterVec(prometheus.CounterOpts{
-			Name: "lintel_openzro_requests_total", Help: "Requests to management servers; code 0 is no answer."}, []string{"collection", "method", "code"}),
+			Name: "lintel_openzro_requests_total", Help: "Requests to management servers; code 0 stands for a missing response."}, []string{"collection", "method", "code"}),
 		failing: r.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lintel_openzro_objects_failing", Help: "Objects that are not Reconciled."}, []string{"kind"}),
 		repaired: r.NewCounterVec(prometheus.CounterOpts{
-			Name: "lintel_openzro_writes_total", Help: "What was made, changed or deleted at management servers."}, []string{"kind", "operation"}),
+			Name: "lintel_openzro_writes_total", Help: "Items that were created, changed or deleted at management servers."}, []string{"kind", "operation"}),
 		fails: map[string]map[types.NamespacedName]bool{},
 	}
 }

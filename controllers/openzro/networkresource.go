@@ -16,15 +16,15 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// networkResources carries out OZNetworkResources.
-type networkResources struct {
+// networkResourceController reconciles OZNetworkResources.
+type networkResourceController struct {
 	*neighbours
 	grants *grants
 	// cluster is the name of this cluster.
 	cluster string
 }
 
-func (n *networkResources) keep(ctx context.Context, t *task[*v1.OZNetworkResource]) error {
+func (n *networkResourceController) keep(ctx context.Context, t *task[*v1.OZNetworkResource]) error {
 	peer, err := n.peer(ctx, t.object, t.next.Status.Account)
 	if err != nil {
 		if refused, is := errors.AsType[*problem](err); is && refused.reason == v1.ReasonNotGranted {
@@ -72,7 +72,7 @@ func (n *networkResources) keep(ctx context.Context, t *task[*v1.OZNetworkResour
 
 // groups are the IDs of the groups of an object. With a problem, they are those of which there
 // is none.
-func (n *networkResources) groups(ctx context.Context, t *task[*v1.OZNetworkResource]) ([]string, error) {
+func (n *networkResourceController) groups(ctx context.Context, t *task[*v1.OZNetworkResource]) ([]string, error) {
 	spec := &t.object.Spec
 	named, err := n.groupIDs(ctx, t.Tenant, t.by, spec.Groups)
 	if err != nil && !isProblem(err) {
@@ -87,7 +87,7 @@ func (n *networkResources) groups(ctx context.Context, t *task[*v1.OZNetworkReso
 
 // withdraw removes the items that were created in a network whose owner no longer permits its
 // use.
-func (n *networkResources) withdraw(ctx context.Context, t *task[*v1.OZNetworkResource]) error {
+func (n *networkResourceController) withdraw(ctx context.Context, t *task[*v1.OZNetworkResource]) error {
 	if err := n.remove(ctx, t); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (n *networkResources) withdraw(ctx context.Context, t *task[*v1.OZNetworkRe
 
 // wanted is the resource of an object in a network. Its name is unlike those of other
 // clusters and namespaces, for an account has each name once.
-func (n *networkResources) wanted(of *v1.OZNetworkResource, network string) wantedResource {
+func (n *networkResourceController) wanted(of *v1.OZNetworkResource, network string) wantedResource {
 	return wantedResource{
 		network: network, id: &of.Status.ResourceID, record: recordOf("OZNetworkResource", of),
 		request: management.ResourceRequest{Name: n.cluster + "-" + of.Namespace + "-" + of.Name, Enabled: true},
@@ -106,7 +106,7 @@ func (n *networkResources) wanted(of *v1.OZNetworkResource, network string) want
 
 // peer is the OZRoutingPeer that an object names. The one of another namespace has to permit it,
 // and to be in the same account.
-func (n *networkResources) peer(ctx context.Context, of *v1.OZNetworkResource, account string) (*v1.OZRoutingPeer, error) {
+func (n *networkResourceController) peer(ctx context.Context, of *v1.OZNetworkResource, account string) (*v1.OZRoutingPeer, error) {
 	name := peerName(of)
 	peer, err := n.namedPeer(ctx, of)
 	if err != nil {
@@ -136,7 +136,7 @@ func peerName(of *v1.OZNetworkResource) client.ObjectKey {
 
 // namedPeer returns the OZRoutingPeer that an object names, without a check of its permissions:
 // nil if it does not exist.
-func (n *networkResources) namedPeer(ctx context.Context, of *v1.OZNetworkResource) (*v1.OZRoutingPeer, error) {
+func (n *networkResourceController) namedPeer(ctx context.Context, of *v1.OZNetworkResource) (*v1.OZRoutingPeer, error) {
 	var peer v1.OZRoutingPeer
 	if err := n.client.Get(ctx, peerName(of), &peer); err != nil {
 		return nil, client.IgnoreNotFound(err)
@@ -150,7 +150,7 @@ func matchesAny(globs []string, name string) bool {
 }
 
 // address is that of the Service that an object names.
-func (n *networkResources) address(ctx context.Context, of *v1.OZNetworkResource) (string, error) {
+func (n *networkResourceController) address(ctx context.Context, of *v1.OZNetworkResource) (string, error) {
 	var service corev1.Service
 	name := of.Spec.ServiceRef.Name
 	err := n.client.Get(ctx, client.ObjectKey{Namespace: of.Namespace, Name: name}, &service)
@@ -166,7 +166,7 @@ func (n *networkResources) address(ctx context.Context, of *v1.OZNetworkResource
 	return service.Spec.ClusterIP, nil
 }
 
-func (n *networkResources) remove(ctx context.Context, t *task[*v1.OZNetworkResource]) error {
+func (n *networkResourceController) remove(ctx context.Context, t *task[*v1.OZNetworkResource]) error {
 	if err := n.removeRecord(ctx, t); err != nil {
 		return err
 	}

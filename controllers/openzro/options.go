@@ -42,8 +42,8 @@ func (o *settings) addTo(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.dnsZones, "openzro-dns-zones", nil, "a `grant`, NAMESPACE=DOMAIN with globs in either, that permits OZRoutingPeers of a namespace to name a DNS zone of an account that several namespaces share; may be repeated")
 	flags.StringSliceVar(&o.podTemplates, "openzro-pod-templates", nil, "`namespaces`, or globs of them, whose OZRoutingPeers may set any field in spec.podTemplate, as if their users could create Deployments; none: fields that reach nothing else")
 	flags.StringSliceVar(&o.sidecarProfiles, "openzro-sidecar-profiles", nil, "`namespaces`, or globs with * and ? of them, whose OZSidecarProfiles add clients to Pods by a label selector; the creation of every Pod there needs Lintel. None: no namespace")
-	flags.StringVar(&o.clientImage, "openzro-client-image", "openzro/openzro:latest", "`image` of the client, in routing peers and beside the containers of Pods")
-	flags.StringSliceVar(&o.namespaces, "openzro-namespaces", nil, "`namespaces` whose openZro objects and Pods are judged and carried out, for which config/rbac/openzro-namespace in each is enough; none: all")
+	flags.StringVar(&o.clientImage, "openzro-client-image", "openzro/openzro:latest", "`image` of the client, in routing peers and in Pods, next to their containers")
+	flags.StringSliceVar(&o.namespaces, "openzro-namespaces", nil, "`namespaces` whose openZro objects and Pods are reviewed and applied, for which config/rbac/openzro-namespace in each is enough; none: all")
 	flags.DurationVar(&o.interval, "openzro-interval", time.Minute, "`interval` at which what the server has is compared with the objects, and permanent errors are tried again")
 	flags.StringVar(&o.clusterName, "openzro-cluster-name", "kubernetes", "`name` of this cluster in the networks of routing peers, which several clusters may have at one server")
 	flags.StringVar(&o.clusterDNS, "openzro-cluster-dns", "svc.cluster.local", "`domain` of the Services of this cluster")
@@ -85,7 +85,7 @@ func (o *settings) check() error {
 	case o.interval < time.Second:
 		return fmt.Errorf("--openzro-interval is %s: at least 1s is between two looks at the server", o.interval)
 	case len(validation.IsDNS1123Label(o.clusterName)) > 0:
-		return fmt.Errorf("--openzro-cluster-name: %q is no DNS label such as kubernetes", o.clusterName)
+		return fmt.Errorf("--openzro-cluster-name: %q is not a DNS label such as kubernetes", o.clusterName)
 	case len(validation.IsDNS1123Subdomain(o.clusterDNS)) > 0:
 		return fmt.Errorf("--openzro-cluster-dns: %q is not a domain such as svc.cluster.local", o.clusterDNS)
 	}

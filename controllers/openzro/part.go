@@ -203,7 +203,7 @@ func (a *admitter) admit(ctx context.Context, object builtin.Object) (builtin.Ve
 	if err != nil {
 		return builtin.Verdict{}, err
 	}
-	return rules.Judge(ctx, a.snapshot, known, facts)
+	return rules.Evaluate(ctx, a.snapshot, known, facts)
 }
 
 func older(a, b v1.Object) bool {

@@ -48,7 +48,7 @@ func TestSettings(t *testing.T) {
 		"--openzro-adoptions=[=a":                 `--openzro-adoptions: Invalid value "[=a": must be NAMESPACE=NAME`,
 		"--openzro-client-image=":                 "--openzro-client-image is empty: name the image of the client, such as openzro/openzro:latest",
 		"--openzro-interval=10ms":                 "--openzro-interval is 10ms: at least 1s is between two looks at the server",
-		"--openzro-cluster-name=My Cluster":       `--openzro-cluster-name: "My Cluster" is no DNS label such as kubernetes`,
+		"--openzro-cluster-name=My Cluster":       `--openzro-cluster-name: "My Cluster" is not a DNS label such as kubernetes`,
 		"--openzro-cluster-dns=":                  `--openzro-cluster-dns: "" is not a domain such as svc.cluster.local`,
 		"--openzro-namespaces=A":                  `--openzro-namespaces: Invalid value "A"`,
 	} {
@@ -76,7 +76,7 @@ func newAdmitter(t *testing.T, objects ...client.Object) *admitter {
 	}
 }
 
-func group(namespace, name, remote string, age time.Duration) *v1.OZGroup {
+func makeGroup(namespace, name, remote string, age time.Duration) *v1.OZGroup {
 	return &v1.OZGroup{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "openzro.io/v1", Kind: "OZGroup"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: "u", CreationTimestamp: metav1.NewTime(time.Now().Add(-age))},
@@ -119,7 +119,7 @@ func TestOffNeedsNothing(t *testing.T) {
 }
 
 func TestOneNameOneObject(t *testing.T) {
-	a := newAdmitter(t, group("shop", "devs", "Devs", time.Hour), group("other", "ops", "Ops", time.Hour))
+	a := newAdmitter(t, makeGroup("shop", "devs", "Devs", time.Hour), makeGroup("other", "ops", "Ops", time.Hour))
 	ask := func(operation string, object, old *v1.OZGroup) []string {
 		t.Helper()
 		review := reviews.MakeCreation(v1.SchemeGroupVersion.WithKind("OZGroup"), "ozgroups", object).Named(object.Namespace, object.Name)
@@ -132,18 +132,18 @@ func TestOneNameOneObject(t *testing.T) {
 		return answer.Denials
 	}
 	taken := []string{`spec.name: OZGroup devs of this namespace has the name "Devs" at the server; give this one another name, or delete that one`}
-	require.Equal(t, taken, ask("CREATE", group("shop", "more", "Devs", 0), nil))
-	require.Empty(t, ask("CREATE", group("other", "more", "Devs", 0), nil), "nothing crosses from one tenant to another")
-	require.Empty(t, ask("CREATE", group("shop", "ops", "Ops", 0), nil))
-	require.Empty(t, ask("CREATE", group("shop", "devs", "Devs", 0), nil), "it is the object itself")
-	require.Empty(t, ask("UPDATE", group("shop", "more", "Devs", 0), group("shop", "more", "Devs", 0)), "it had the name before")
-	require.Equal(t, taken, ask("UPDATE", group("shop", "more", "Devs", 0), group("shop", "more", "Other", 0)))
+	require.Equal(t, taken, ask("CREATE", makeGroup("shop", "more", "Devs", 0), nil))
+	require.Empty(t, ask("CREATE", makeGroup("other", "more", "Devs", 0), nil), "nothing crosses from one tenant to another")
+	require.Empty(t, ask("CREATE", makeGroup("shop", "ops", "Ops", 0), nil))
+	require.Empty(t, ask("CREATE", makeGroup("shop", "devs", "Devs", 0), nil), "it is the object itself")
+	require.Empty(t, ask("UPDATE", makeGroup("shop", "more", "Devs", 0), makeGroup("shop", "more", "Devs", 0)), "it had the name before")
+	require.Equal(t, taken, ask("UPDATE", makeGroup("shop", "more", "Devs", 0), makeGroup("shop", "more", "Other", 0)))
 }
 
 // TestTheOlderOneHasTheName checks two objects that may have been created concurrently, before
 // the cache had either.
 func TestTheOlderOneHasTheName(t *testing.T) {
-	first, second := group("shop", "z", "Devs", time.Hour), group("shop", "a", "Devs", time.Minute)
+	first, second := makeGroup("shop", "z", "Devs", time.Hour), makeGroup("shop", "a", "Devs", time.Minute)
 	a := newAdmitter(t, first, second)
 	verdict, err := a.admit(t.Context(), first)
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ type side struct {
 	id       func(*v1.OZPolicyStatus) *string
 }
 
-var sides = []side{
+var allSides = []side{
 	{v1.ProtocolTCP, " TCP", func(s *v1.OZPolicyStatus) *string { return &s.TCPPolicyID }},
 	{v1.ProtocolUDP, " UDP", func(s *v1.OZPolicyStatus) *string { return &s.UDPPolicyID }},
 }
@@ -113,7 +113,7 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 		return err
 	}
 	missing := r.missing()
-	for _, s := range sides { // removals do not wait for groups
+	for _, s := range allSides { // removals do not wait for groups
 		if missing != "" || len(r.ports[s.protocol]) == 0 || isWithdrawn(t, *s.id(&t.next.Status)) {
 			if err := p.drop(ctx, t, s); err != nil {
 				return err
@@ -131,7 +131,7 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range sides { // before anything is written: both policies, or none
+	for _, s := range allSides { // before anything is written: both policies, or none
 		have, found, ours := policyOf(t, s)
 		if len(r.ports[s.protocol]) > 0 && found && !ours && !permitsAdoption(t, have.ID, *s.id(&t.next.Status)) {
 			return refuseAdoption(foreignPolicy(have))
@@ -139,7 +139,7 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 	}
 	sources, destinations := idsOf(ids, r.sources), idsOf(ids, r.destinations)
 	adopted := false
-	for _, s := range sides {
+	for _, s := range allSides {
 		if len(r.ports[s.protocol]) == 0 {
 			continue
 		}
@@ -157,7 +157,7 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 // narrow takes back what an object no longer opens, while groups that it names have to be
 // waited for. ids are those of the other groups.
 func (p *policies) narrow(ctx context.Context, t *task[*v1.OZPolicy], r reach, ids map[string]string) error {
-	for _, s := range sides {
+	for _, s := range allSides {
 		have, found, ours := policyOf(t, s)
 		if !found || !ours || len(have.Rules) != 1 {
 			continue
@@ -395,7 +395,7 @@ func (p *policies) remove(ctx context.Context, t *task[*v1.OZPolicy]) error {
 	if err := confirmPolicies(ctx, t); err != nil {
 		return err
 	}
-	for _, s := range sides {
+	for _, s := range allSides {
 		if _, found, _ := policyOf(t, s); !found {
 			record, name := recordOf("OZPolicy", t.object), t.object.Spec.Name+s.suffix
 			absent, err := t.Policies.AbsentIfUnsure(ctx, string(t.object.UID)+s.suffix, func(p management.Policy) bool { return p.Name == name && recordIn(p) == record })
@@ -415,7 +415,7 @@ func (p *policies) remove(ctx context.Context, t *task[*v1.OZPolicy]) error {
 
 // confirmPolicies reads the policies of the status that the list lacks.
 func confirmPolicies(ctx context.Context, t *task[*v1.OZPolicy]) error {
-	for _, s := range sides {
+	for _, s := range allSides {
 		if _, _, err := t.Policies.Confirm(ctx, *s.id(&t.next.Status)); err != nil {
 			return err
 		}

@@ -315,7 +315,7 @@ func TestWhatComesInAMoment(t *testing.T) {
 	s.settle()
 	s.requireReconciled(policy)
 	require.EqualValues(t, 2*2+1, s.statuses.Load())
-	require.Empty(t, s.told())
+	require.Empty(t, s.reported())
 }
 
 // byHand creates a policy outside Lintel.

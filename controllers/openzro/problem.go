@@ -34,7 +34,7 @@ func isProblem(err error) bool {
 // withWayOut is the problem of an object that is deleted, with how to let it go even so.
 func (p *problem) withWayOut() *problem {
 	out := *p
-	out.message += fmt.Sprintf("; to delete this object and leave at the server what was made there, annotate it with %s=%s", v1.DeletionPolicyAnnotation, v1.Retain)
+	out.message += fmt.Sprintf("; to delete this object and leave its items at the server, annotate it with %s=%s", v1.DeletionPolicyAnnotation, v1.Retain)
 	return &out
 }
 
@@ -115,5 +115,5 @@ func problemOf(err error, by credentials) *problem {
 
 func nameTaken(err error) *problem {
 	return &problem{reason: v1.ReasonDuplicateName, again: refusedPause, message: fmt.Sprintf(
-		"somebody else has the name at the server: choose another one, or delete that (%s)", err)}
+		"another item at the server has this name: choose another name, or delete that item (%s)", err)}
 }

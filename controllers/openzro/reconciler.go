@@ -274,7 +274,7 @@ func (r *reconciler[T, S]) without(ctx context.Context, of T, by credentials, er
 	if k, can := r.carrier.(keyless[T]); can && of.GetDeletionTimestamp().IsZero() && of.CommonStatus().Key == "" {
 		missing = nil
 		if err := k.without(ctx, t); err != nil {
-			return r.settled(t, err)
+			return r.reportError(t, err)
 		}
 	}
 	return r.outcome(t, missing, nil)
@@ -290,20 +290,20 @@ func (r *reconciler[T, S]) begin(ctx context.Context, of T, tenant *management.T
 	note()
 	t := r.task(of, tenant, by)
 	if outage := tenant.Outage(); outage != nil {
-		return r.settled(t, outage)
+		return r.reportError(t, outage)
 	}
 	if err := r.move(ctx, t); err != nil {
-		return r.settled(t, err)
+		return r.reportError(t, err)
 	}
 	if err := r.useAccount(ctx, t); err != nil {
-		return r.settled(t, err)
+		return r.reportError(t, err)
 	}
 	t.next.CommonStatus().Key = by.source
 	err := r.keep(ctx, t)
 	if err == nil {
 		pruneAdoptions(t.next)
 	}
-	return r.settled(t, err)
+	return r.reportError(t, err)
 }
 
 // move deletes the items that were created with the default key, after the namespace got its
@@ -364,7 +364,7 @@ func (r *reconciler[T, S]) end(ctx context.Context, t *task[T]) (object.Report[S
 	if err := r.letGo(t.object, t.by, r.takeAway(ctx, t)); err != nil {
 		known := problemOf(err, t.by)
 		if known == nil || known.reason == v1.ReasonStillLinked || known.reason == v1.ReasonAccountChanged {
-			return r.settled(t, err)
+			return r.reportError(t, err)
 		}
 		return r.outcome(t, known.withWayOut(), nil)
 	}
@@ -400,8 +400,8 @@ func (r *reconciler[T, S]) isLate(uid types.UID) bool {
 	return r.now().Sub(since.(time.Time)) > patience
 }
 
-// settled is the outcome of a try that ended with an error, or none.
-func (r *reconciler[T, S]) settled(t *task[T], err error) (object.Report[S], error) {
+// reportError is the report of an attempt that ended with an error, or with none.
+func (r *reconciler[T, S]) reportError(t *task[T], err error) (object.Report[S], error) {
 	if known := problemOf(err, t.by); known != nil {
 		return r.outcome(t, known, nil)
 	}

@@ -41,7 +41,7 @@ func (p *policies) release(ctx context.Context, t *task[*v1.OZPolicy], have mana
 		if err := t.Groups.Load(ctx); err != nil {
 			return err
 		}
-		has, err := hasGroups(ctx, t.Tenant, groupsOf(former))
+		has, err := hasGroups(ctx, t.Tenant, groupIDsOf(former))
 		if err != nil {
 			return err
 		}
@@ -99,8 +99,8 @@ func hasGroups(ctx context.Context, t *management.Tenant, ids []string) (bool, e
 	return true, nil
 }
 
-// groupsOf are the IDs of the groups that a policy names.
-func groupsOf(policy management.PolicyRequest) (ids []string) {
+// groupIDsOf are the IDs of the groups that a policy names.
+func groupIDsOf(policy management.PolicyRequest) (ids []string) {
 	for _, rule := range policy.Rules {
 		ids = slices.Concat(ids, rule.Sources, rule.Destinations)
 	}

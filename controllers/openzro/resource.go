@@ -104,7 +104,7 @@ func (r *resources) groups(ctx context.Context, t *task[*v1.OZResource]) ([]stri
 		return known, err
 	}
 	if len(missing) > 0 {
-		p := waiting(v1.ReasonGroupNotFound, "the server has no group %s yet: an OZGroup is made for each, and waited for", quoted(missing))
+		p := waiting(v1.ReasonGroupNotFound, "the server has no group %s yet: waiting for the OZGroup that is created for each", quoted(missing))
 		p.quiet = making
 		return known, p
 	}

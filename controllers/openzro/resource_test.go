@@ -105,7 +105,7 @@ func TestANameThatIsTaken(t *testing.T) {
 	s.apply(two)
 	require.NoError(t, s.once())
 	s.requireReconciled(one)
-	s.requireReason(two, v1.ReasonDuplicateName, "somebody else has the name")
+	s.requireReason(two, v1.ReasonDuplicateName, "another item at the server has this name")
 }
 
 func TestANetworkThatIsNotThere(t *testing.T) {

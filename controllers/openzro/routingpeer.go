@@ -219,9 +219,9 @@ func duplicateName(group *v1.OZGroup) string {
 func notReady(kind string, of v1.Object) error {
 	ready := meta.FindStatusCondition(of.CommonStatus().Conditions, v1.ConditionReady)
 	if ready == nil || ready.Status == metav1.ConditionTrue {
-		return waiting(v1.ReasonDependency, "%s %s is being made", kind, of.GetName())
+		return waiting(v1.ReasonDependency, "%s %s is being created", kind, of.GetName())
 	}
-	return waiting(v1.ReasonDependency, "%s %s, which is made for this object, is not ready (%s: %s)", kind, of.GetName(), ready.Reason, ready.Message)
+	return waiting(v1.ReasonDependency, "%s %s, which is created for this object, is not ready (%s: %s)", kind, of.GetName(), ready.Reason, ready.Message)
 }
 
 // key is where the setup key of the clients is stored, an OZSetupKey's.
@@ -237,7 +237,7 @@ func (p *routingPeers) key(ctx context.Context, t *task[*v1.OZRoutingPeer]) (ref
 		if err := p.applier.Remove(ctx, object.ControlledBy(t.object), client.ObjectKey{Namespace: t.object.Namespace, Name: childName(t.object)}, have); err != nil {
 			return ref, err
 		}
-		return ref, waiting(v1.ReasonDependency, "the setup key of the clients is made again")
+		return ref, waiting(v1.ReasonDependency, "the setup key of the clients is being created again")
 	}
 	if err != nil {
 		return ref, foreign(err)

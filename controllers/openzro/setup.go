@@ -24,8 +24,8 @@ import (
 // them.
 const workers = 24
 
-// controllers holds the controllers of all kinds, and how they enqueue objects.
-type controllers struct {
+// controllerSet holds the controllers of all kinds, and how they enqueue objects.
+type controllerSet struct {
 	*shared
 	all []controller
 	// exposer is the controller of Services.
@@ -61,8 +61,8 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 
 // newControllers returns the controllers, with a clock. cached is a client with a cache, and
 // live reads Secrets.
-func newControllers(cached client.Client, live client.Reader, o options, counted *metrics, now func() time.Time) *controllers {
-	a := &controllers{looks: map[string]chan event.GenericEvent{}, kinds: map[string]func() client.Object{}}
+func newControllers(cached client.Client, live client.Reader, o options, counted *metrics, now func() time.Time) *controllerSet {
+	a := &controllerSet{looks: map[string]chan event.GenericEvent{}, kinds: map[string]func() client.Object{}}
 	a.shared = &shared{
 		client: cached, metrics: counted, events: o.events, admit: o.admit, now: now, wake: a.wakeOne, interval: o.interval,
 		tenants: management.NewTenants(counted.observe, now),
@@ -76,7 +76,7 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 	a.grants = &grants{neighbours: around, tenants: a.tenants, settings: o.settings}
 	add(a, "OZGroup", func() *v1.OZGroup { return &v1.OZGroup{} },
 		func(g *v1.OZGroup) *v1.OZGroupStatus { return &g.Status },
-		func(s *v1.OZGroupStatus) *v1.Status { return &s.Status }, &groups{around}, a.followNamesakes)
+		func(s *v1.OZGroupStatus) *v1.Status { return &s.Status }, &groupController{around}, a.followNamesakes)
 	add(a, "OZPolicy", func() *v1.OZPolicy { return &v1.OZPolicy{} },
 		func(p *v1.OZPolicy) *v1.OZPolicyStatus { return &p.Status },
 		func(s *v1.OZPolicyStatus) *v1.Status { return &s.Status }, &policies{around, now},
@@ -88,7 +88,7 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 	add(a, "OZSetupKey", func() *v1.OZSetupKey { return &v1.OZSetupKey{} },
 		func(k *v1.OZSetupKey) *v1.OZSetupKeyStatus { return &k.Status },
 		func(s *v1.OZSetupKeyStatus) *v1.Status { return &s.Status },
-		&setupKeys{around, &keySecrets{client: cached, reader: live, known: lru.New(maxKeySecrets)}, a.grants},
+		&setupKeys{around, &keySecretStore{client: cached, reader: live, known: lru.New(maxKeySecrets)}, a.grants},
 		a.followGroups(keyConcerned, &v1.OZSetupKeyList{}), a.followKeySecrets)
 	add(a, "OZRoutingPeer", func() *v1.OZRoutingPeer { return &v1.OZRoutingPeer{} },
 		func(p *v1.OZRoutingPeer) *v1.OZRoutingPeerStatus { return &p.Status },
@@ -100,7 +100,7 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 		owned(&v1.OZGroup{}), owned(&v1.OZSetupKey{}), owned(&appsv1.Deployment{}))
 	add(a, "OZNetworkResource", func() *v1.OZNetworkResource { return &v1.OZNetworkResource{} },
 		func(n *v1.OZNetworkResource) *v1.OZNetworkResourceStatus { return &n.Status },
-		func(s *v1.OZNetworkResourceStatus) *v1.Status { return &s.Status }, &networkResources{around, a.grants, o.clusterName},
+		func(s *v1.OZNetworkResourceStatus) *v1.Status { return &s.Status }, &networkResourceController{around, a.grants, o.clusterName},
 		a.followGroups(networkResourceConcerned, &v1.OZNetworkResourceList{}), a.followRoutingPeers, a.followServices)
 	add(a, "OZHTTPRoute", func() *v1.OZHTTPRoute { return &v1.OZHTTPRoute{} },
 		func(h *v1.OZHTTPRoute) *v1.OZHTTPRouteStatus { return &h.Status },
@@ -109,12 +109,12 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 	return a
 }
 
-func (a *controllers) keeper(interval time.Duration) *keeper {
+func (a *controllerSet) keeper(interval time.Duration) *keeper {
 	return &keeper{tenants: a.tenants, interval: interval, now: a.now, wake: a.wake}
 }
 
 // wakeOne has an object looked at.
-func (a *controllers) wakeOne(ctx context.Context, which management.Object) {
+func (a *controllerSet) wakeOne(ctx context.Context, which management.Object) {
 	of := a.kinds[which.Kind]()
 	of.SetNamespace(which.Namespace)
 	of.SetName(which.Name)
@@ -125,7 +125,7 @@ func (a *controllers) wakeOne(ctx context.Context, which management.Object) {
 }
 
 // add adds the reconciler of a kind, with its watches.
-func add[T v1.Object, S any](a *controllers, kind string, empty func() T, status func(T) *S, common func(*S) *v1.Status, carry carrier[T], watched ...func(cluster.Cluster) source.Source) {
+func add[T v1.Object, S any](a *controllerSet, kind string, empty func() T, status func(T) *S, common func(*S) *v1.Status, carry carrier[T], watched ...func(cluster.Cluster) source.Source) {
 	r := &reconciler[T, S]{
 		shared: a.shared, carrier: carry, kind: kind, empty: empty, status: status, common: common,
 		look: make(chan event.GenericEvent), watched: watched,

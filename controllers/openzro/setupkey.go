@@ -22,7 +22,7 @@ import (
 // stored is deleted.
 type setupKeys struct {
 	*neighbours
-	secrets *keySecrets
+	secrets *keySecretStore
 	grants  *grants
 }
 
@@ -45,7 +45,7 @@ func (k *setupKeys) keep(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 // by carries an object out by what its Secret has.
 func (k *setupKeys) by(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
 	secret = believed(t, secret)
-	t.next.Status.KeysMade = keysOf(t, secret)
+	t.next.Status.KeysMade = keyIDsOf(t, secret)
 	if secret.has {
 		if err := k.sweep(ctx, t, secret); err != nil {
 			return err
@@ -68,7 +68,7 @@ func (k *setupKeys) by(ctx context.Context, t *task[*v1.OZSetupKey], secret keyS
 
 func (k *setupKeys) malformed(of *v1.OZSetupKey) error {
 	ref := of.SecretKey()
-	return stalled(v1.ReasonInvalidSetupKey, "key %s of Secret %s is no setup key, which is a UUID: put one there, or take it out to have one made", ref.Key, ref.Name)
+	return stalled(v1.ReasonInvalidSetupKey, "key %s of Secret %s is not a setup key, which is a UUID: set a valid key, or remove the key to create one", ref.Key, ref.Name)
 }
 
 // hold updates a key that was created for the object to the desired state.
@@ -135,7 +135,7 @@ func (k *setupKeys) use(ctx context.Context, t *task[*v1.OZSetupKey], secret key
 		return nil
 	}
 	ref := t.object.SecretKey()
-	return stalled(v1.ReasonInvalidSetupKey, "the server has no setup key such as the one in key %s of Secret %s: put another one there, or take it out to have one made", ref.Key, ref.Name)
+	return stalled(v1.ReasonInvalidSetupKey, "the server does not have the setup key in key %s of Secret %s: set another key, or remove the key to create one", ref.Key, ref.Name)
 }
 
 // adopted notes that the key in the Secret is not the object's. It is never changed.
@@ -172,7 +172,7 @@ func (k *setupKeys) spent(ctx context.Context, t *task[*v1.OZSetupKey], secret k
 			return stalled(v1.ReasonInvalidSetupKey, "the setup key is %s at the server; to have it replaced, put %s into spec.replaceWhen", have.State, when)
 		}
 	}
-	return stalled(v1.ReasonInvalidSetupKey, "the setup key is %q at the server, which is no state that Lintel knows", have.State)
+	return stalled(v1.ReasonInvalidSetupKey, "the setup key is %q at the server, which Lintel does not know: valid states are valid, revoked, expired and overused", have.State)
 }
 
 // make creates a key and stores it. before is the key that it replaces, if any.
@@ -204,7 +204,7 @@ func (k *setupKeys) make(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 		return err
 	}
 	if !isKey(made.Key) {
-		return errors.Join(&problem{reason: v1.ReasonAPIError, again: failedPause, message: "the server made a setup key and told no setup key"}, k.discard(ctx, t, made.ID))
+		return errors.Join(&problem{reason: v1.ReasonAPIError, again: failedPause, message: "the server created a setup key, and did not return the key"}, k.discard(ctx, t, made.ID))
 	}
 	replaced := k.replaced(t, now, before)
 	if err := k.secrets.store(ctx, t.object, uid, made, replaced); err != nil {
@@ -273,8 +273,8 @@ func isMade(t *task[*v1.OZSetupKey], id string) bool {
 	return there && status.Making != nil && one.Name == status.Making.Name && !slices.Contains(status.Making.Before, id)
 }
 
-// keysOf returns the keys at the server that were created for an object.
-func keysOf(t *task[*v1.OZSetupKey], secret keySecret) []string {
+// keyIDsOf returns the keys at the server that were created for an object.
+func keyIDsOf(t *task[*v1.OZSetupKey], secret keySecret) []string {
 	ids := slices.Concat(t.object.Status.KeysMade, []string{t.object.Status.SetupKeyID, secret.id, secret.replaced})
 	ids = slices.DeleteFunc(ids, func(id string) bool {
 		_, there := t.SetupKeys.Get(id)
@@ -436,7 +436,7 @@ func (k *setupKeys) remove(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 	}
 	have, _ := t.SetupKeys.Get(secret.id)
 	ours := strings.HasPrefix(strings.ToUpper(have.Key), secret.prefix) // otherwise a user has stored another key there
-	for _, id := range keysOf(t, secret) {
+	for _, id := range keyIDsOf(t, secret) {
 		if err := t.SetupKeys.Remove(ctx, id); err != nil {
 			return err
 		}

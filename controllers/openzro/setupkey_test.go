@@ -67,7 +67,7 @@ func TestAKeyIsMade(t *testing.T) {
 	_, err := s.account.Enrol(text, "laptop")
 	require.NoError(t, err)
 	require.Len(t, s.groupNamed("Developers").Peers, 1)
-	require.NotContains(t, s.told()+s.ready(enrol).Message, text)
+	require.NotContains(t, s.reported()+s.ready(enrol).Message, text)
 	s.atRest()
 	s.restart()
 	s.settle()
@@ -166,7 +166,7 @@ func TestAKeyThatIsThere(t *testing.T) {
 // TestWhatIsNoKey is Z15, too: a value shorter than the prefix of a key does not cause a panic.
 func TestWhatIsNoKey(t *testing.T) {
 	s := newSite(t)
-	for value, words := range map[string]string{"abc": "is no setup key", "B2C7B3E0-8B6B-4B6D-9D6B-3F0C9B7B1A11": "has no setup key such as"} {
+	for value, words := range map[string]string{"abc": "is not a setup key", "B2C7B3E0-8B6B-4B6D-9D6B-3F0C9B7B1A11": "does not have the setup key in key"} {
 		s.put("enrol", "key", value)
 		enrol := ozkey("laptops", intoSecret())
 		s.apply(enrol)
@@ -446,7 +446,7 @@ func TestAServerThatTellsNoKey(t *testing.T) {
 	enrol := ozkey("laptops", v1.OZSetupKeySpec{})
 	s.apply(enrol)
 	require.NoError(t, s.once())
-	s.requireReason(enrol, v1.ReasonAPIError, "told no setup key")
+	s.requireReason(enrol, v1.ReasonAPIError, "did not return the key")
 	require.Empty(t, s.stored("laptops-key", "setupKey"))
 	require.Empty(t, s.keyIDs())
 	s.settle()

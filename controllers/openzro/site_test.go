@@ -32,17 +32,17 @@ import (
 // site is a cluster with the controllers, and a double of a management server. The test triggers
 // the steps that would otherwise run in the background: see settle.
 type site struct {
-	*controllers
-	t       *testing.T
-	client  client.Client
-	server  *openzro.Server
-	account *openzro.Account
-	options options
-	events  *events.FakeRecorder
-	mutex   sync.Mutex // over woken
-	woken   []management.Object
-	clock   time.Time
-	uids    int
+	*controllerSet
+	t        *testing.T
+	client   client.Client
+	server   *openzro.Server
+	account  *openzro.Account
+	options  options
+	events   *events.FakeRecorder
+	mutex    sync.Mutex // over woken
+	enqueued []management.Object
+	clock    time.Time
+	uids     int
 	// statuses counts those that were written, and refused is what to answer to one, and
 	// broken to writing Secrets.
 	statuses atomic.Int64
@@ -129,13 +129,13 @@ func newSite(t *testing.T) *site {
 // restart drops the controllers' state in memory.
 func (s *site) restart() {
 	s.stale = map[*management.Tenant]bool{}
-	s.controllers = newControllers(s.client, s.client, s.options, newMetrics(prometheus.NewRegistry()), func() time.Time { return s.clock })
-	s.controllers.wake = func(_ context.Context, o management.Object) {
+	s.controllerSet = newControllers(s.client, s.client, s.options, newMetrics(prometheus.NewRegistry()), func() time.Time { return s.clock })
+	s.controllerSet.wake = func(_ context.Context, o management.Object) {
 		s.mutex.Lock()
 		defer s.mutex.Unlock()
-		s.woken = append(s.woken, o)
+		s.enqueued = append(s.enqueued, o)
 	}
-	s.controllers.events = s.events
+	s.controllerSet.events = s.events
 }
 
 // key has a namespace have a key to the server.
@@ -242,8 +242,8 @@ func (s *site) look() {
 	s.t.Helper()
 	s.clock = s.clock.Add(s.options.interval)
 	k := s.keeper(s.options.interval)
-	k.busy, k.told, k.stale = map[*management.Tenant]bool{}, map[*management.Tenant]bool{}, s.stale
-	s.woken = nil
+	k.busy, k.reported, k.stale = map[*management.Tenant]bool{}, map[*management.Tenant]bool{}, s.stale
+	s.enqueued = nil
 	for _, t := range k.due() {
 		k.refresh(s.t.Context(), t)
 	}
@@ -251,7 +251,7 @@ func (s *site) look() {
 		k.wakeAll(s.t.Context(), t)
 	}
 	for range 5 {
-		for _, o := range s.woken {
+		for _, o := range s.enqueued {
 			for _, c := range s.all {
 				if c.of() == o.Kind {
 					_, err := c.Reconcile(s.t.Context(), reconcile.Request{NamespacedName: o.NamespacedName})
@@ -353,8 +353,8 @@ func (s *site) crash() {
 	s.restart()
 }
 
-// told returns the Events so far.
-func (s *site) told() (all string) {
+// reported returns the Events so far.
+func (s *site) reported() (all string) {
 	for len(s.events.Events) > 0 {
 		all += <-s.events.Events + "\n"
 	}

@@ -88,14 +88,14 @@ func hasMade(of v1.Object) bool {
 // remoteIDs are the IDs, at the server, of the items that the status of an object names as
 // its own or adopted.
 func remoteIDs(of v1.Object) (ids []string) {
-	for _, item := range remoteItems(of) {
+	for _, item := range listRemoteItems(of) {
 		ids = append(ids, item.id)
 	}
 	return ids
 }
 
-// remoteItems are the items of remoteIDs, each once.
-func remoteItems(of v1.Object) (items []remoteItem) {
+// listRemoteItems are the items of remoteIDs, each once.
+func listRemoteItems(of v1.Object) (items []remoteItem) {
 	add := func(kind string, ids ...string) {
 		for _, id := range ids {
 			if item := (remoteItem{kind: kind, id: id}); id != "" && !slices.Contains(items, item) {

@@ -217,7 +217,7 @@ func TestTheDefaultKeyIsNoSubstitute(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: v1.APIKeySecret}}
 	s.delete(secret)
 	s.settle()
-	s.requireReason(dev, v1.ReasonNoKey, "make it again")
+	s.requireReason(dev, v1.ReasonNoKey, "create the Secret again")
 	require.NotContains(t, s.ready(dev).Message, "made this", "whether anything was made, it does not know")
 	require.Len(t, common.Groups(), 1)
 
@@ -406,5 +406,5 @@ func TestANamespaceGetsItsOwnKeyWhileItsGroupIsInUse(t *testing.T) {
 	s.settle()
 	s.requireReconciled(dev)
 	require.Equal(t, dev.Status.GroupID, s.groupNamed("Developers").ID)
-	require.Contains(t, s.told(), "LeftBehind")
+	require.Contains(t, s.reported(), "LeftBehind")
 }

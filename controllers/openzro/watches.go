@@ -18,7 +18,7 @@ import (
 )
 
 // followGroups enqueues objects that wait for a group which an OZGroup has received.
-func (a *controllers) followGroups(concerned func(of client.Object, group string) bool, list client.ObjectList) func(cluster.Cluster) source.Source {
+func (a *controllerSet) followGroups(concerned func(of client.Object, group string) bool, list client.ObjectList) func(cluster.Cluster) source.Source {
 	return func(c cluster.Cluster) source.Source {
 		return object.Mapped(c, &v1.OZGroup{}, func(ctx context.Context, group *v1.OZGroup) []reconcile.Request {
 			return object.Requests(ctx, a.client, list.DeepCopyObject().(client.ObjectList), func(of client.Object) bool {
@@ -30,7 +30,7 @@ func (a *controllers) followGroups(concerned func(of client.Object, group string
 
 // followNamesakes enqueues OZGroups whose group turns out to belong to another namespace, or no
 // longer does.
-func (a *controllers) followNamesakes(c cluster.Cluster) source.Source {
+func (a *controllerSet) followNamesakes(c cluster.Cluster) source.Source {
 	return object.Mapped(c, &v1.OZGroup{}, func(ctx context.Context, group *v1.OZGroup) []reconcile.Request {
 		return object.Requests(ctx, a.client, &v1.OZGroupList{}, func(other *v1.OZGroup) bool {
 			return other.Namespace != group.Namespace && (other.Status.GroupID == "" || other.Status.Adopted)
@@ -57,7 +57,7 @@ func keyConcerned(of client.Object, group string) bool {
 }
 
 // followKeySecrets has those keys looked at whose Secret changes.
-func (a *controllers) followKeySecrets(c cluster.Cluster) source.Source {
+func (a *controllerSet) followKeySecrets(c cluster.Cluster) source.Source {
 	return object.Mapped[client.Object](c, object.MetadataOf(object.SecretKind), func(ctx context.Context, secret client.Object) []reconcile.Request {
 		return object.Requests(ctx, a.client, &v1.OZSetupKeyList{}, func(k *v1.OZSetupKey) bool { return k.SecretKey().Name == secret.GetName() }, client.InNamespace(secret.GetNamespace()))
 	})
@@ -74,7 +74,7 @@ func owned[T client.Object](kind T) func(cluster.Cluster) source.Source {
 
 // followRoutingPeers has those resources looked at whose network is created, or whose
 // OZRoutingPeer names another zone or other namespaces.
-func (a *controllers) followRoutingPeers(c cluster.Cluster) source.Source {
+func (a *controllerSet) followRoutingPeers(c cluster.Cluster) source.Source {
 	return object.Mapped(c, &v1.OZRoutingPeer{}, func(ctx context.Context, p *v1.OZRoutingPeer) []reconcile.Request {
 		return object.Requests(ctx, a.client, &v1.OZNetworkResourceList{}, func(n *v1.OZNetworkResource) bool {
 			ref := n.Spec.RoutingPeerRef
@@ -86,14 +86,14 @@ func (a *controllers) followRoutingPeers(c cluster.Cluster) source.Source {
 }
 
 // followServices has those resources looked at whose address changes.
-func (a *controllers) followServices(c cluster.Cluster) source.Source {
+func (a *controllerSet) followServices(c cluster.Cluster) source.Source {
 	return object.Mapped(c, &corev1.Service{}, func(ctx context.Context, s *corev1.Service) []reconcile.Request {
 		return object.Requests(ctx, a.client, &v1.OZNetworkResourceList{}, func(n *v1.OZNetworkResource) bool { return n.Spec.ServiceRef.Name == s.Name }, client.InNamespace(s.Namespace))
 	}, object.Updates(func(was, is *corev1.Service) bool { return was.Spec.ClusterIP != is.Spec.ClusterIP }))
 }
 
 // followResources has those policies looked at that a resource names, or has named.
-func (a *controllers) followResources(c cluster.Cluster) source.Source {
+func (a *controllerSet) followResources(c cluster.Cluster) source.Source {
 	return object.Mapped(c, &v1.OZResource{}, func(ctx context.Context, r *v1.OZResource) []reconcile.Request {
 		name := r.Namespace + "/" + r.Name
 		return object.Requests(ctx, a.client, &v1.OZPolicyList{}, func(p *v1.OZPolicy) bool {
@@ -105,7 +105,7 @@ func (a *controllers) followResources(c cluster.Cluster) source.Source {
 }
 
 // followPolicies enqueues resources that name a policy which is created or deleted.
-func (a *controllers) followPolicies(c cluster.Cluster) source.Source {
+func (a *controllerSet) followPolicies(c cluster.Cluster) source.Source {
 	return object.Mapped(c, &v1.OZPolicy{}, func(ctx context.Context, p *v1.OZPolicy) []reconcile.Request {
 		return object.Requests(ctx, a.client, &v1.OZResourceList{}, func(r *v1.OZResource) bool { return namesPolicy(r, p.Name) }, client.InNamespace(p.Namespace))
 	}, object.Updates(func(was, is *v1.OZPolicy) bool { return false }))

@@ -150,7 +150,7 @@ func (r *reconciler) reportPhase(ctx context.Context, row store.Summary) {
 	if next.StoreKey != row.Key {
 		return // its first status is about to be written
 	}
-	storePhase(conditionsOf(&next, of), row.Phase, row.LastError)
+	storePhase(statusConditions(&next, of), row.Phase, row.LastError)
 	if err := r.reporter().Write(ctx, of, report{Status: &next}); err != nil && !object.Passes(err) {
 		log.FromContext(ctx).Error(err, "reporting a phase")
 	}

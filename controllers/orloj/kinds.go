@@ -12,9 +12,9 @@ import (
 // kind is one of Orloj's eight kinds.
 type kind struct{ store.Table }
 
-// kinds are all eight kinds.
-func kinds() (all []kind) {
-	for _, table := range store.Tables() {
+// allKinds returns the eight kinds.
+func allKinds() (all []kind) {
+	for _, table := range store.ListTables() {
 		all = append(all, kind{table})
 	}
 	return all

@@ -23,7 +23,7 @@ var conditionTexts = []string{
 	"equals", "not_equals", "contains", "greater_than", "less_than",
 }
 
-var forms = map[string]form{
+var allForms = map[string]form{
 	"Agent": {
 		trimmed: []string{"model_ref", "memory.ref", "memory.type", "memory.provider"},
 		folded:  []string{"execution.profile", "execution.duplicate_tool_call_policy", "execution.on_contract_violation", "execution.tool_use_behavior"},
@@ -79,7 +79,7 @@ func below(prefix string, names []string) (paths []string) {
 
 // normalise converts the spec of a kind to its stored form.
 func normalise(kind string, spec map[string]any) {
-	f := forms[kind]
+	f := allForms[kind]
 	for _, path := range f.kept {
 		keep(spec, path)
 	}

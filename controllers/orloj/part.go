@@ -208,5 +208,5 @@ func (a *admitter) admit(ctx context.Context, object builtin.Object) (builtin.Ve
 	if err != nil {
 		return builtin.Verdict{}, err
 	}
-	return a.rules.Judge(ctx, object, namespace, a.mapping)
+	return a.rules.Evaluate(ctx, object, namespace, a.mapping)
 }

@@ -65,11 +65,11 @@ func newUpkeep(t *testing.T, cluster string) *upkeep {
 	options := options{
 		settings: settings{driftInterval: time.Minute}, store: rows, events: u.events,
 		admit: func(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
-			return compiled.Judge(ctx, object, []byte(`{"metadata":{"name":"rest"}}`), rules.Restricted)
+			return compiled.Evaluate(ctx, object, []byte(`{"metadata":{"name":"rest"}}`), rules.Restricted)
 		},
 	}
 	u.keeper = &keeper{options: options, metrics: counted, outage: &outage{metrics: counted}, cluster: &cluster}
-	for _, one := range kinds() {
+	for _, one := range allKinds() {
 		u.reconcilers[one.Kind] = &reconciler{
 			kind: one, options: options, ledger: newLedger(), outage: u.keeper.outage, metrics: counted, cluster: &cluster,
 			look: make(chan event.GenericEvent, 1000),

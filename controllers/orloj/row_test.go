@@ -18,10 +18,10 @@ func stored(t *testing.T, kind, spec string) string {
 	t.Helper()
 	compiled, err := rules.New()
 	require.NoError(t, err)
-	all := kinds()
+	all := allKinds()
 	object := all[indexOf(all, kind)].object()
 	require.NoError(t, json.Unmarshal([]byte(`{"kind":"`+kind+`","metadata":{"name":"a","namespace":"n","uid":"u"},"spec":`+spec+`}`), object))
-	verdict, err := compiled.Judge(t.Context(), object, []byte(`{"metadata":{"name":"n"}}`), rules.Restricted)
+	verdict, err := compiled.Evaluate(t.Context(), object, []byte(`{"metadata":{"name":"n"}}`), rules.Restricted)
 	require.NoError(t, err)
 	require.Empty(t, verdict.Denials)
 	made, err := row(kind, &v1.Agent{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "n"}}, verdict.Object)
@@ -99,13 +99,13 @@ func TestAnnotationsOfRows(t *testing.T) {
 }
 
 func TestEveryKindHasItsForm(t *testing.T) {
-	for _, k := range kinds() {
-		_, known := forms[k.Kind]
+	for _, k := range allKinds() {
+		_, known := allForms[k.Kind]
 		require.True(t, known, k.Kind)
 		require.NotEmpty(t, k.Name, "a table")
 		require.Implements(t, (*client.ObjectList)(nil), k.list())
 		require.NotNil(t, k.object())
 		require.NotEmpty(t, rules.ResourceOf(k.Kind))
 	}
-	require.Len(t, forms, len(kinds()))
+	require.Len(t, allForms, len(allKinds()))
 }

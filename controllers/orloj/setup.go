@@ -37,7 +37,7 @@ func newCluster(ctx context.Context, config *rest.Config, namespaces []string) (
 	if err != nil {
 		return nil, fmt.Errorf("setting up the cache of Orloj: %w", err)
 	}
-	for _, k := range kinds() {
+	for _, k := range allKinds() {
 		index := func(of client.Object) []string { return []string{rules.Key(of.(v1.Object))} }
 		if err := c.GetFieldIndexer().IndexField(ctx, k.object(), keyIndex, index); err != nil {
 			return nil, fmt.Errorf("indexing %ss: %w", k.Kind, err)
@@ -61,7 +61,7 @@ func addControllers(mgr system.Manager, c cluster.Cluster, options options) erro
 		options: options, metrics: counted, outage: &outage{metrics: counted},
 		cluster: new(string), client: c.GetClient(), prepared: make(chan struct{}),
 	}
-	for _, one := range kinds() {
+	for _, one := range allKinds() {
 		r := &reconciler{
 			kind: one, client: c.GetClient(), options: options, ledger: newLedger(), outage: k.outage, metrics: counted,
 			cluster: k.cluster, look: make(chan event.GenericEvent), prepared: k.prepared,

@@ -46,7 +46,7 @@ type outcome struct {
 func nextStatus(object v1.Object, o outcome, now time.Time) v1.Status {
 	next := *object.SyncStatus().DeepCopy()
 	next.ObservedGeneration = object.GetGeneration()
-	c := conditionsOf(&next, object)
+	c := statusConditions(&next, object)
 	if o.denied == "" {
 		c.Set(v1.ConditionAdmitted, true, reasonAdmitted, "no rule denies the object")
 	}
@@ -129,7 +129,7 @@ func reportsNotKept(s *v1.Status) bool {
 	return synced != nil && synced.Reason == reasonNotKept
 }
 
-func conditionsOf(s *v1.Status, of v1.Object) object.Conditions {
+func statusConditions(s *v1.Status, of v1.Object) object.Conditions {
 	return object.Conditions{List: &s.Conditions, Generation: of.GetGeneration()}
 }
 

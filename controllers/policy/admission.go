@@ -36,7 +36,7 @@ func (p *Policies) Product() rules.Product {
 	}
 }
 
-func validator(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Judge {
+func validator(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Evaluator {
 	return func(ctx context.Context, review *admission.Review) (*rules.Answer, error) {
 		object, err := system.Read[v1alpha1.PolicySource](review, review.Object)
 		if err != nil {
@@ -56,9 +56,9 @@ func validator(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules
 				return &rules.Answer{Denials: []string{err.Error()}}, nil
 			}
 		}
-		verdict := gate.JudgeScope(source.FromPolicySource(object, nil, ""), live)
+		verdict := gate.EvaluateScope(source.FromPolicySource(object, nil, ""), live)
 		if object.Spec.Inline != nil {
-			verdict, err = gate.Judge(ctx, source.FromPolicySource(object, object.Spec.Inline.Files, ""), live)
+			verdict, err = gate.Evaluate(ctx, source.FromPolicySource(object, object.Spec.Inline.Files, ""), live)
 		}
 		return answerTo(object, verdict), err
 	}

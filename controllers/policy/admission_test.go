@@ -29,7 +29,7 @@ func TestAClashOfPackagesIsNamedAsOne(t *testing.T) {
 		return policyset.Compile(candidate)
 	}}
 	source.Name = "two"
-	verdict, err := gate.Judge(t.Context(), source, live)
+	verdict, err := gate.Evaluate(t.Context(), source, live)
 	require.NoError(t, err)
 	answer := answerTo(&v1alpha1.PolicySource{ObjectMeta: metav1.ObjectMeta{Name: "two"}}, verdict)
 	require.Len(t, answer.Denials, 1)

@@ -30,12 +30,12 @@ var (
 	errNotListed   = errors.New("its objects are being listed")
 )
 
-// clusterObjects caches the cluster objects that policies require, with one informer for each
+// clusterObjectLoader caches the cluster objects that policies require, with one informer for each
 // required kind. It runs on every replica.
 //
 // Invariant: Current contains a kind if and only if the kind was listed completely and is still
 // required.
-type clusterObjects struct {
+type clusterObjectLoader struct {
 	resources func() *admission.Resources
 	listWatch func(admission.Resource) cache.ListerWatcher
 	current   atomic.Pointer[clusterdata.Objects]
@@ -51,10 +51,10 @@ type clusterObjects struct {
 	changed   []func()
 }
 
-// newClusterObjects returns clusterObjects without informers. resources is the current table of
+// newClusterObjects returns a clusterObjectLoader without informers. resources is the current table of
 // kinds; listWatch reads the objects of one of its resources in all namespaces.
-func newClusterObjects(resources func() *admission.Resources, listWatch func(admission.Resource) cache.ListerWatcher) *clusterObjects {
-	c := &clusterObjects{
+func newClusterObjects(resources func() *admission.Resources, listWatch func(admission.Resource) cache.ListerWatcher) *clusterObjectLoader {
+	c := &clusterObjectLoader{
 		resources: resources,
 		listWatch: listWatch,
 		wanted:    make(chan struct{}, 1),
@@ -68,11 +68,11 @@ func newClusterObjects(resources func() *admission.Resources, listWatch func(adm
 }
 
 // Current is the newest snapshot of the objects.
-func (c *clusterObjects) Current() *clusterdata.Objects { return c.current.Load() }
+func (c *clusterObjectLoader) Current() *clusterdata.Objects { return c.current.Load() }
 
 // OnChange calls f, which must not block, when the set of cached kinds has changed or an
 // informer has failed.
-func (c *clusterObjects) OnChange(f func()) {
+func (c *clusterObjectLoader) OnChange(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changed = append(c.changed, f)
@@ -81,7 +81,7 @@ func (c *clusterObjects) OnChange(f func()) {
 // Require sets the kinds that a source requires, and the fields of their objects that it reads;
 // an empty projection ends its claims. A kind stays cached as long as any source requires it,
 // with all fields that any of them reads.
-func (c *clusterObjects) Require(source string, reads clusterdata.Projection) {
+func (c *clusterObjectLoader) Require(source string, reads clusterdata.Projection) {
 	c.mu.Lock()
 	if len(reads) == 0 {
 		delete(c.required, source)
@@ -93,11 +93,11 @@ func (c *clusterObjects) Require(source string, reads clusterdata.Projection) {
 }
 
 // refresh triggers a check of which informers are needed. It never blocks.
-func (c *clusterObjects) refresh() { signal(c.wanted, struct{}{}) }
+func (c *clusterObjectLoader) refresh() { signal(c.wanted, struct{}{}) }
 
 // Missing returns one of the kinds that is not cached with the fields read of it, or nil if all
 // are. It prefers a kind that waiting may provide. Some source must require the kinds.
-func (c *clusterObjects) Missing(reads clusterdata.Projection) *missingError {
+func (c *clusterObjectLoader) Missing(reads clusterdata.Projection) *missingError {
 	current := c.Current()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +114,7 @@ func (c *clusterObjects) Missing(reads clusterdata.Projection) *missingError {
 }
 
 // missing returns why a kind is not cached. The caller holds c.mu.
-func (c *clusterObjects) missing(kind admission.GroupVersionKind) *missingError {
+func (c *clusterObjectLoader) missing(kind admission.GroupVersionKind) *missingError {
 	running := c.informers[kind]
 	_, served := c.resources().ByKind(kind.Group, kind.Kind)
 	switch {
@@ -144,7 +144,7 @@ func (e *missingError) Error() string {
 func (e *missingError) Unwrap() error { return e.Err }
 
 // Start implements manager.Runnable. It returns when all informers have ended.
-func (c *clusterObjects) Start(ctx context.Context) error {
+func (c *clusterObjectLoader) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer c.running.Wait()
 	defer cancel()
@@ -167,7 +167,7 @@ func (c *clusterObjects) Start(ctx context.Context) error {
 
 // adjust starts the missing informers and stops those that no source requires. A kind that
 // leaves the table keeps its informer, because its API server may only be down.
-func (c *clusterObjects) adjust(ctx context.Context) {
+func (c *clusterObjectLoader) adjust(ctx context.Context) {
 	table := c.resources()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,7 +196,7 @@ func (c *clusterObjects) adjust(ctx context.Context) {
 }
 
 // record adds to the pending changes. The caller holds c.mu.
-func (c *clusterObjects) record(change clusterdata.Change) {
+func (c *clusterObjectLoader) record(change clusterdata.Change) {
 	before, some := c.pending[change.Kind]
 	if some && !change.Reset && !change.Drop {
 		maps.Copy(before.Objects, change.Objects)
@@ -207,7 +207,7 @@ func (c *clusterObjects) record(change clusterdata.Change) {
 }
 
 // publish creates the next snapshot from the pending changes.
-func (c *clusterObjects) publish() {
+func (c *clusterObjectLoader) publish() {
 	c.mu.Lock()
 	changes := slices.Collect(maps.Values(c.pending))
 	clear(c.pending)
@@ -224,7 +224,7 @@ func (c *clusterObjects) publish() {
 	}
 }
 
-func (c *clusterObjects) notify() {
+func (c *clusterObjectLoader) notify() {
 	c.mu.Lock()
 	changed := slices.Clone(c.changed)
 	c.mu.Unlock()

@@ -93,9 +93,9 @@ func makeObject(apiVersion, kind, namespace, name string) unstructured.Unstructu
 	}}
 }
 
-// startObjects runs clusterObjects until the test ends, and checks that nothing of
+// startObjects runs a clusterObjectLoader until the test ends, and checks that nothing of
 // it is left then.
-func startObjects(t *testing.T, f *fakeCluster, resources func() *admission.Resources) *clusterObjects {
+func startObjects(t *testing.T, f *fakeCluster, resources func() *admission.Resources) *clusterObjectLoader {
 	t.Helper()
 	if resources == nil {
 		resources = admission.BuiltinResources
@@ -124,7 +124,7 @@ func eventually(t *testing.T, condition func() bool, what string) {
 	require.Eventually(t, condition, 2*time.Minute, 5*time.Millisecond, what)
 }
 
-func count(objects *clusterObjects, kind admission.GroupVersionKind) int {
+func count(objects *clusterObjectLoader, kind admission.GroupVersionKind) int {
 	for _, size := range objects.Current().Sizes() {
 		if size.Kind == kind {
 			return size.Objects
@@ -143,7 +143,7 @@ func readsOf(t *testing.T, condition string) clusterdata.Projection {
 	return set.Projection()
 }
 
-func bytesOf(objects *clusterObjects) int {
+func bytesOf(objects *clusterObjectLoader) int {
 	for _, size := range objects.Current().Sizes() {
 		return size.Bytes
 	}

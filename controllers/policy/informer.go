@@ -32,13 +32,13 @@ type informer struct {
 	cancel   context.CancelFunc
 
 	// failure is the error of the last attempt to list or watch, and failing the time since
-	// which no attempt has succeeded. The mutex of clusterObjects guards both.
+	// which no attempt has succeeded. The mutex of the clusterObjectLoader guards both.
 	failure error
 	failing time.Time
 }
 
 // startInformer starts an informer, which ends with its context. The caller holds c.mu.
-func (c *clusterObjects) startInformer(ctx context.Context, kind admission.GroupVersionKind, resource admission.Resource, fields *clusterdata.Fields) *informer {
+func (c *clusterObjectLoader) startInformer(ctx context.Context, kind admission.GroupVersionKind, resource admission.Resource, fields *clusterdata.Fields) *informer {
 	ctx, cancel := context.WithCancel(ctx)
 	started := &informer{kind: kind, resource: resource, fields: fields, cancel: cancel}
 	retry := retryBackoff()
@@ -58,7 +58,7 @@ func retryBackoff() wait.Backoff {
 
 // follow lists and watches until the context ends. It restarts after an error, so that a
 // permission granted later is noticed.
-func (c *clusterObjects) follow(ctx context.Context, i *informer, reflector *cache.Reflector) {
+func (c *clusterObjectLoader) follow(ctx context.Context, i *informer, reflector *cache.Reflector) {
 	retry := retryBackoff()
 	for {
 		start := time.Now()
@@ -79,7 +79,7 @@ func (c *clusterObjects) follow(ctx context.Context, i *informer, reflector *cac
 }
 
 // ended records the result of an attempt. The end of a watch without an error is normal.
-func (c *clusterObjects) ended(ctx context.Context, i *informer, err error) {
+func (c *clusterObjectLoader) ended(ctx context.Context, i *informer, err error) {
 	if err == nil {
 		return
 	}
@@ -103,7 +103,7 @@ func final(err error) bool {
 
 // objectStore receives objects from a reflector: it forwards changes and stores nothing.
 type objectStore struct {
-	objects  *clusterObjects
+	objects  *clusterObjectLoader
 	informer *informer
 }
 

@@ -28,7 +28,7 @@ import (
 type loader struct {
 	client    client.Client
 	live      *engine.Live
-	objects   *clusterObjects
+	objects   *clusterObjectLoader
 	namespace string
 	compiler  *source.Compiler
 	changed   chan event.GenericEvent
@@ -38,7 +38,7 @@ type loader struct {
 }
 
 // newLoader returns a loader whose client reads from a cache.
-func newLoader(c client.Client, live *engine.Live, objects *clusterObjects, namespace string, compiler *source.Compiler) *loader {
+func newLoader(c client.Client, live *engine.Live, objects *clusterObjectLoader, namespace string, compiler *source.Compiler) *loader {
 	l := &loader{
 		client: c, live: live, objects: objects, namespace: namespace, compiler: compiler,
 		changed: make(chan event.GenericEvent, 1), waiting: map[string]*engine.PolicySet{},

@@ -116,7 +116,7 @@ func TestAReplicaThatStartsDoesNotWaitForPermission(t *testing.T) {
 	ask := func() *engine.Decision {
 		return l.live.Snapshot().Validate(t.Context(), review, engine.Options{Cluster: l.objects.Current()})
 	}
-	require.True(t, ask().Denials[0].Error, "its failure policy decides about what it cannot judge")
+	require.True(t, ask().Denials[0].Error, "its failure policy decides about what it cannot evaluate")
 
 	l.cluster.fail(nil)
 	eventually(t, func() bool { return !ask().Denials[0].Error }, "the policy to be asked")
@@ -162,12 +162,12 @@ func TestTheRevisionThatIsLiveStaysUntilTheNextHasItsObjects(t *testing.T) {
 func TestWhatWasCompiledForTheGateIsLoaded(t *testing.T) {
 	l := newLoading(t)
 	revision := source.FromPolicySource(makeSource(good), makeSource(good).Spec.Inline.Files, "")
-	judged, err := l.compiler.Load(t.Context(), revision)
+	evaluated, err := l.compiler.Load(t.Context(), revision)
 	require.NoError(t, err)
 	l.pass("team", good)
 	l.reconcile("team")
 	live, _ := l.live.Get("team")
-	require.Same(t, judged, live)
+	require.Same(t, evaluated, live)
 
 	again, err := l.compiler.Load(t.Context(), revision)
 	require.NoError(t, err)

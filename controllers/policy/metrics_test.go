@@ -31,13 +31,13 @@ func TestSourceReadyIsWhatThisReplicaServes(t *testing.T) {
 		change func(*v1alpha1.PolicySource)
 		want   string
 	}{
-		"served":                   {true, func(*v1alpha1.PolicySource) {}, "1"},
-		"not served here":          {false, func(*v1alpha1.PolicySource) {}, "0"},
-		"another revision is":      {true, func(o *v1alpha1.PolicySource) { o.Status.Digest = "sha256:other" }, "0"},
-		"nobody judged the latest": {true, func(o *v1alpha1.PolicySource) { o.Generation++ }, "0"},
-		"nobody is to judge it":    {true, func(o *v1alpha1.PolicySource) { o.Generation++; o.Spec.Suspend = true }, "1"},
-		"refused":                  {true, func(o *v1alpha1.PolicySource) { o.Status.Conditions[0].Status = metav1.ConditionFalse }, "0"},
-		"never judged":             {true, func(o *v1alpha1.PolicySource) { o.Status.Conditions = nil }, "0"},
+		"served":                      {true, func(*v1alpha1.PolicySource) {}, "1"},
+		"not served here":             {false, func(*v1alpha1.PolicySource) {}, "0"},
+		"another revision is":         {true, func(o *v1alpha1.PolicySource) { o.Status.Digest = "sha256:other" }, "0"},
+		"nobody evaluated the latest": {true, func(o *v1alpha1.PolicySource) { o.Generation++ }, "0"},
+		"nobody is to evaluate it":    {true, func(o *v1alpha1.PolicySource) { o.Generation++; o.Spec.Suspend = true }, "1"},
+		"refused":                     {true, func(o *v1alpha1.PolicySource) { o.Status.Conditions[0].Status = metav1.ConditionFalse }, "0"},
+		"never evaluated":             {true, func(o *v1alpha1.PolicySource) { o.Status.Conditions = nil }, "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			scheme := runtime.NewScheme()

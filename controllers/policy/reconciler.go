@@ -39,7 +39,7 @@ const concurrentReconciles = 4
 type reconciler struct {
 	client    client.Client
 	live      *engine.Live
-	objects   *clusterObjects
+	objects   *clusterObjectLoader
 	origins   *origins
 	namespace string // of artifacts and reports
 	events    events.EventRecorder
@@ -194,7 +194,7 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 func (r *reconciler) runGate(ctx context.Context, candidate definition.Source) (_ source.Verdict, err error) {
 	ctx, end := tracing.Step(ctx, "gate", candidate.Name)
 	defer func() { end(err) }()
-	return r.verdicts.Judge(ctx, candidate, r.live)
+	return r.verdicts.Evaluate(ctx, candidate, r.live)
 }
 
 // apply stores the revision that passed the gate. Otherwise, if this replica serves the last

@@ -64,7 +64,7 @@ type Policies struct {
 
 	manager  manager.Manager
 	options  Options
-	objects  *clusterObjects
+	objects  *clusterObjectLoader
 	compiler *source.Compiler
 	gate     source.Gate
 	origins  *origins
@@ -183,9 +183,9 @@ func (p *Policies) ReportNotCalled(notCalled func() string) (changed func()) {
 // Cluster is the newest snapshot of the cluster objects that policies require.
 func (p *Policies) Cluster() *clusterdata.Objects { return p.objects.Current() }
 
-// Judge runs the gate for a source.
-func (p *Policies) Judge(ctx context.Context, candidate definition.Source) (source.Verdict, error) {
-	return p.gate.Judge(ctx, candidate, p.Live)
+// Evaluate runs the gate for a source.
+func (p *Policies) Evaluate(ctx context.Context, candidate definition.Source) (source.Verdict, error) {
+	return p.gate.Evaluate(ctx, candidate, p.Live)
 }
 
 // Readable returns why policies may not read a kind, and how to permit it: "" if they may.

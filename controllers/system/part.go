@@ -25,8 +25,8 @@ type Manager struct {
 	manager.Manager
 	// Namespace is the platform's own.
 	Namespace string
-	// Excluded are the namespaces in which only Lintel's own kinds are judged: the
-	// platform's, and those without which no cluster comes up.
+	// Excluded are the namespaces in which only Lintel's own kinds are reviewed: the platform's,
+	// and those without which a cluster cannot start.
 	Excluded []string
 	// Metrics gets those of the system.
 	Metrics prometheus.Registerer
@@ -34,11 +34,11 @@ type Manager struct {
 	Namespaces func(cached, live client.Reader) rules.NamespaceGetter
 }
 
-// Part is the part of one system. What it does not need is nil.
+// Part is the part of one system. Fields that the system does not need are nil.
 type Part struct {
 	// Name is what switches the system on, and what its flags begin with.
 	Name string
-	// Flags adds the flags, and Check says what is wrong with their values.
+	// Flags adds the flags, and Check validates their values.
 	Flags func(*pflag.FlagSet)
 	Check func() error
 	// Scheme adds the kinds that the manager's own cache holds, and Caches says which
@@ -52,7 +52,7 @@ type Part struct {
 	SetUp func(ctx context.Context, mgr Manager, on bool) ([]rules.Product, error)
 }
 
-// CheckNamespaces says what is wrong with the value of a flag that lists namespaces.
+// CheckNamespaces validates the value of a flag that lists namespaces.
 func CheckNamespaces(flag string, namespaces []string) error {
 	for _, namespace := range namespaces {
 		if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {

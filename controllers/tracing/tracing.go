@@ -1,7 +1,7 @@
 // Package tracing makes the spans of controllers.
 //
-// Invariant: a span names steps and objects, and holds nothing of what is in them but what
-// an error says.
+// Invariant: a span names steps and objects, and contains no content of an object except what
+// an error quotes.
 package tracing
 
 import (

@@ -132,7 +132,7 @@ func TestReviewsOfWhoComesLater(t *testing.T) {
 	a := newAdmitter(t, secretMadeAt("app", 1), syncMadeAt("shop", "all", "other", 1))
 	entries := a.products(true)
 	secrets, syncs := entries[0].Validate, entries[1].Validate
-	says := func(judge builtin.Judge, review *admission.Review) []string {
+	says := func(judge builtin.Evaluator, review *admission.Review) []string {
 		t.Helper()
 		answer, err := judge(t.Context(), review)
 		require.NoError(t, err)

@@ -22,7 +22,7 @@ func eagerReview(body []byte) (ast.Object, error) {
 	if request == nil || terms.Text(root, "kind") != "AdmissionReview" || terms.Text(root, "apiVersion") != "admission.k8s.io/v1" {
 		return nil, nil // these errors do not depend on the contents
 	}
-	review, err := newReview(request, requestObjects{})
+	review, err := reviewOf(request, requestObjects{})
 	if err == nil {
 		err = review.check()
 	}

@@ -93,7 +93,7 @@ func BuiltinResourcesWith(defined ...Resource) *Resources {
 
 // KubernetesResources are the kinds of Kubernetes 1.36 itself, in every version that it
 // serves by default, the preferred one first.
-func KubernetesResources() []Resource { return readResources(kubernetesResources) }
+func KubernetesResources() []Resource { return readResources(kubernetesResourceTable) }
 
 func readResources(table string) []Resource {
 	var list []Resource
@@ -111,9 +111,9 @@ func readResources(table string) []Resource {
 	return list
 }
 
-// kubernetesResources are the kinds of Kubernetes 1.36 in the versions served by default, the
+// kubernetesResourceTable are the kinds of Kubernetes 1.36 in the versions served by default, the
 // preferred one first, as in its discovery documents.
-const kubernetesResources = `
+const kubernetesResourceTable = `
 v1 Pod pods namespaced
 v1 Binding bindings namespaced
 v1 ComponentStatus componentstatuses cluster

@@ -90,7 +90,7 @@ func DecodeReview(body []byte) (*Review, error) {
 	case request == nil:
 		return fail("the AdmissionReview has no request")
 	}
-	review, err := newReview(request, objects)
+	review, err := reviewOf(request, objects)
 	if err == nil {
 		err = review.check()
 	}
@@ -107,7 +107,7 @@ func NewReview(request []byte) (*Review, error) {
 	if err != nil {
 		return nil, err
 	}
-	review, err := newReview(object, requestObjects{})
+	review, err := reviewOf(object, requestObjects{})
 	if err != nil {
 		return nil, err
 	}
@@ -126,9 +126,9 @@ func decodeRequest(request []byte) (ast.Object, error) {
 	return object, nil
 }
 
-// newReview returns a review from an AdmissionRequest, or one from which these objects
+// reviewOf returns a review from an AdmissionRequest, or one from which these objects
 // have been left out.
-func newReview(request ast.Object, objects requestObjects) (*Review, error) {
+func reviewOf(request ast.Object, objects requestObjects) (*Review, error) {
 	kind, _ := terms.Lookup(request, "kind").(ast.Object)
 	resource, _ := terms.Lookup(request, "resource").(ast.Object)
 	userInfo, _ := terms.Lookup(request, "userInfo").(ast.Object)

@@ -16,7 +16,7 @@ func NewTestReview(request []byte) (*Review, error) {
 	if err != nil {
 		return nil, err
 	}
-	review, err := newReview(withEmptyFields(fields), requestObjects{})
+	review, err := reviewOf(withEmptyFields(fields), requestObjects{})
 	if err == nil && review.Kind.Kind == "" {
 		object := review.New
 		if object == nil {
@@ -48,7 +48,7 @@ func NewTestObjectReview(object []byte) (*Review, error) {
 			request.Insert(ast.StringTerm(field), ast.StringTerm(value))
 		}
 	}
-	return newReview(withEmptyFields(request), requestObjects{})
+	return reviewOf(withEmptyFields(request), requestObjects{})
 }
 
 // withEmptyFields adds the fields that every AdmissionRequest in JSON has.

@@ -42,7 +42,7 @@ func TestOneListOfExtensions(t *testing.T) {
 	}
 }
 
-// TestARequestForACAStaysOne, whatever another extension says.
+// TestARequestForACAStaysOne, independent of other extensions.
 func TestARequestForACAStaysOne(t *testing.T) {
 	r := empty()
 	for _, isCA := range []bool{false, true, false} {

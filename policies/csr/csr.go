@@ -1,6 +1,6 @@
-// Package csr reads PKCS#10 certificate requests for policies. It says all that a
-// request asks for, and never less: what it cannot tell for certain is an error, so
-// that a policy and the CA that signs later cannot understand a request differently.
+// Package csr reads PKCS#10 certificate requests for policies. It returns everything that a
+// request asks for: an ambiguous part is an error, so that a policy and the CA that signs later
+// cannot understand a request differently.
 package csr
 
 import (
@@ -13,8 +13,8 @@ import (
 	"math/big"
 )
 
-// What is read of a request, far more than CAs sign: anybody may send one, and policies go
-// through all that it holds.
+// The limits of a request, far above those of CAs: any client may send a request, and policies
+// read all of it.
 const (
 	// MaxBytes is how long its PEM may be.
 	MaxBytes = 64 << 10
@@ -102,7 +102,7 @@ type PublicKey struct {
 
 // Parse reads one PEM block.
 func Parse(text []byte) *Request {
-	r, err := parse(text)
+	r, err := parseRequest(text)
 	if err != nil {
 		return Unreadable(err.Error())
 	}
@@ -124,7 +124,7 @@ func empty() *Request {
 	}
 }
 
-func parse(text []byte) (*Request, error) {
+func parseRequest(text []byte) (*Request, error) {
 	der, err := decodePEM(text)
 	if err != nil {
 		return nil, err

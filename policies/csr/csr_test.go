@@ -176,8 +176,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestBounds: what is just at a bound is read, and what is over it by one is not, with the
-// words which bound that is.
+// TestBounds: a request at a limit is read, and one that exceeds it by one is refused with an
+// error that names the limit.
 func TestBounds(t *testing.T) {
 	number := func(i int) asn1.ObjectIdentifier { return asn1.ObjectIdentifier{1, 2, i} }
 	for words, c := range map[string]struct {
@@ -235,7 +235,8 @@ func TestNamesOfOIDs(t *testing.T) {
 	require.False(t, known)
 }
 
-// FuzzParse: a request is read whole or not at all, and what is read can be written.
+// FuzzParse: a request is read completely or not at all, and a request that is read can be
+// written.
 func FuzzParse(f *testing.F) {
 	good := csrtest.Template{CommonName: "a", DNSNames: []string{"b"}, IPs: []string{"::1"}, Attributes: []csrtest.Text{{OID: asn1.ObjectIdentifier{1, 2}, Value: "x"}}}
 	f.Add(good.DER(f))

@@ -86,5 +86,5 @@ func OID(name string) (asn1.ObjectIdentifier, bool) {
 	return numbers, true
 }
 
-// OIDs are those of the names that OID knows.
-func OIDs() map[string]string { return maps.Clone(oidsByName) }
+// OIDsByName are those of the names that OID knows.
+func OIDsByName() map[string]string { return maps.Clone(oidsByName) }

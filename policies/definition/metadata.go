@@ -130,7 +130,7 @@ func (m *Metadata) set(key string, value any, loc *ast.Location) []error {
 }
 
 func (m *Metadata) readRequires(value any) []error {
-	kinds, errs := readKinds(value, "[{group: networking.k8s.io, kind: Ingress}]", func(kind admission.GroupVersionKind) error {
+	kinds, errs := readKindList(value, "[{group: networking.k8s.io, kind: Ingress}]", func(kind admission.GroupVersionKind) error {
 		switch {
 		case kind.Kind == "" || kind.Kind == "*" || kind.Group == "*":
 			return errors.New("name one kind and its group")
@@ -209,7 +209,7 @@ func (m *Match) readField(key string, value any) (errs []error) {
 		return []error{fmt.Errorf(": %s", unknown(key, matchKeys))}
 	}
 	if key == "kinds" {
-		m.Kinds, errs = readKinds(value, `[{group: "", kind: Pod}]`, func(kind admission.GroupVersionKind) error {
+		m.Kinds, errs = readKindList(value, `[{group: "", kind: Pod}]`, func(kind admission.GroupVersionKind) error {
 			if kind.Kind == "" {
 				return errors.New(`kind is empty; write "*" for any`)
 			}
@@ -277,9 +277,9 @@ func checkSelector(whole *metav1.LabelSelector) (errs []error) {
 	return errs
 }
 
-// readKinds reads a list of kinds. example is a valid value for messages; check returns an error
+// readKindList reads a list of kinds. example is a valid value for messages; check returns an error
 // for kinds that the list must not contain.
-func readKinds(value any, example string, check func(admission.GroupVersionKind) error) (kinds []admission.GroupVersionKind, errs []error) {
+func readKindList(value any, example string, check func(admission.GroupVersionKind) error) (kinds []admission.GroupVersionKind, errs []error) {
 	list, ok := value.([]any)
 	if !ok && value != nil {
 		return nil, []error{fmt.Errorf(": is %s, not a list such as %s", terms.KindOf(value), example)}

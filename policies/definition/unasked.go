@@ -32,7 +32,7 @@ type Unused struct {
 // FindUnused finds it in the compiled modules of a package, by file.
 func FindUnused(modules []*ast.Module) (found []Unused) {
 	for _, module := range modules {
-		for _, err := range unreadTests(module) {
+		for _, err := range unreadTestsIn(module) {
 			found = append(found, Unused{CompileError: err})
 		}
 		said := map[string]bool{}
@@ -81,13 +81,13 @@ func misnamedRule(rule *ast.Rule) string {
 func UnreadTests(source Source) (found CompileErrors, err error) {
 	modules, err := Modules(source)
 	for _, file := range slices.Sorted(maps.Keys(modules)) {
-		found = append(found, unreadTests(modules[file])...)
+		found = append(found, unreadTestsIn(modules[file])...)
 	}
 	return found, err
 }
 
-// unreadTests reports the tests of a module that is not a test file, in one error.
-func unreadTests(module *ast.Module) CompileErrors {
+// unreadTestsIn reports the tests of a module that is not a test file, in one error.
+func unreadTestsIn(module *ast.Module) CompileErrors {
 	var names []string
 	var first *ast.Rule
 	for _, rule := range module.Rules {

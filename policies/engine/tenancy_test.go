@@ -75,7 +75,7 @@ func TestScopesReadTheirOwnNamespaces(t *testing.T) {
 		"by iteration":             {requires("ConfigMap", `[ns | some ns, _ in data.cluster.ConfigMap]`), hierarchy.Grants{}, `["shop-a"]`},
 		"another namespace":        {requires("ConfigMap", `[x | x := data.cluster.ConfigMap.bank.b.data.k]`), hierarchy.Grants{}, `[]`},
 		"a computed namespace":     {requires("ConfigMap", `[x | x := data.cluster.ConfigMap[concat("", ["ba", "nk"])]]`), hierarchy.Grants{}, `[]`},
-		"Secrets":                  {requires("Secret", `data.cluster.Secret`), hierarchy.Grants{}, "policy p cannot be evaluated: it requires Secret, which holds what must stay secret"},
+		"Secrets":                  {requires("Secret", `data.cluster.Secret`), hierarchy.Grants{}, "policy p cannot be evaluated: it requires Secret, which contains confidential data"},
 		"Secrets that are granted": {requires("Secret", `[n | some n, _ in data.cluster.Secret["shop-a"]]`), hierarchy.Grants{Requires: []admission.GroupVersionKind{{Kind: "Secret"}}}, `["s"]`},
 		"cluster-scoped":           {requires("Node", `data.cluster.Node`), hierarchy.Grants{}, "it requires Node, which is cluster-scoped"},
 		"granted cluster-scoped":   {requires("Node", `[n | some n, _ in data.cluster.Node[""]]`), hierarchy.Grants{Requires: []admission.GroupVersionKind{{Kind: "Node"}}}, `["n"]`},

@@ -11,13 +11,13 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// Limits bound one evaluation; zero is no limit.
+// Limits bound one evaluation; zero means unlimited.
 type Limits struct {
 	// Steps is how many statements may run. What a function costs beyond its call, the
 	// functions say (Function.Admit).
 	Steps int64
-	// Bytes is how much may be made: each value that becomes part of another counts with
-	// all its parts, as often as they stand in it.
+	// Bytes limits the values that are created: each value that becomes part of another counts
+	// with all its parts, as often as they occur in it.
 	Bytes int64
 	// Timeout is how long it may take.
 	Timeout time.Duration
@@ -44,7 +44,7 @@ const (
 )
 
 // wentThrough has the clock looked at sooner, after work on so many values.
-func (m *machine) wentThrough(values int64) { m.turns += values / valuesPerTurn }
+func (m *machine) wentThrough(values int64) { m.sinceClock += values / valuesPerTurn }
 
 // mayGoOn says whether the evaluation may go on: it is asked at every call and every turn of a
 // loop.
@@ -60,10 +60,10 @@ func (m *machine) mayGoOn() bool {
 		m.stop(&LimitError{"bytes", fmt.Sprintf("it made values of more than %d MiB: keep only the parts that are needed", m.limits.Bytes>>20)})
 		return false
 	}
-	if m.turns++; m.turns < clockEvery {
+	if m.sinceClock++; m.sinceClock < clockEvery {
 		return true
 	}
-	m.turns = 0
+	m.sinceClock = 0
 	return m.inTime()
 }
 
@@ -115,13 +115,13 @@ func (m *machine) fail(err error) ctl {
 	return failed
 }
 
-// What a value costs in bytes beside those of its strings and numbers, roughly what it
-// takes.
+// The cost of a value in bytes, in addition to those of its strings and numbers: about its size
+// in memory.
 const valueBytes = 32
 
-// charge counts a value that becomes part of another. It walks through all of it: values
-// share their parts, so that forty lists of two can be one of 2^40, and whatever compares,
-// converts or prints such a value walks through it, too.
+// charge counts a value that becomes part of another. It walks through all of it: values share
+// their parts, so that forty lists of two can be one of 2^40, and a comparison, conversion or
+// output of such a value walks through it, too.
 func (m *machine) charge(t *ast.Term) { m.walk(t) }
 
 // copied counts the elements of a collection that is copied, its parts left aside.
@@ -130,7 +130,7 @@ func (m *machine) copied(elements int) {
 	m.wentThrough(int64(elements))
 }
 
-// walk counts a value with all its parts, up to what is left.
+// walk counts a value with all its parts, up to the remaining limit.
 func (m *machine) walk(t *ast.Term) (enough bool) {
 	m.bytes += valueBytes
 	switch value := t.Value.(type) {
@@ -155,8 +155,8 @@ func (m *machine) walk(t *ast.Term) (enough bool) {
 // comparedPerStep is how many values are compared for a step.
 const comparedPerStep = 16
 
-// mayCompare takes what a comparison costs in steps beyond its statement: the parts of the
-// smaller of two collections. It says whether there are as many left.
+// mayCompare charges the steps of a comparison beyond its statement: the parts of the smaller
+// of two collections. It reports whether enough steps are left.
 func (m *machine) mayCompare(a, b *ast.Term) bool {
 	if ast.IsScalar(a.Value) || ast.IsScalar(b.Value) {
 		return true
@@ -175,9 +175,9 @@ func (m *machine) mayCompare(a, b *ast.Term) bool {
 	return m.steps <= m.limits.Steps
 }
 
-// mayFind takes what it costs to find a key, or a place for a new one, among others: OPA
-// compares it with all that its hash cannot tell apart. The hash of a number is its integer
-// part, and that of a list the sum of those of its elements, so that it may be with each.
+// mayFind charges the cost of finding a key, or of inserting a new one, among others: OPA
+// compares it with all keys that have the same hash. The hash of a number is its integer part,
+// and that of a list the sum of those of its elements, so that it may be with each.
 func (m *machine) mayFind(key *ast.Term, among int) bool {
 	switch value := key.Value.(type) {
 	case ast.String, ast.Boolean, ast.Null:
@@ -201,7 +201,7 @@ func (m *machine) mayFind(key *ast.Term, among int) bool {
 	return m.steps <= m.limits.Steps
 }
 
-// longNumber is what it costs in steps to put a long number in order with others.
+// longNumber is the cost in steps of sorting a long number among others.
 const longNumber = 200
 
 // IsLong says whether a number is one that OPA compares as a fraction of two large integers.

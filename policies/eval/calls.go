@@ -155,7 +155,7 @@ func (m *machine) functionFailed(err error) ctl {
 	return undef
 }
 
-// errorBytes is what an error takes beside its words.
+// errorBytes is the size of an error without its message.
 const errorBytes = 256
 
 // callDynamic calls the rule whose name is in registers.
@@ -288,7 +288,7 @@ func keysOf(t *ast.Term) int {
 // part is the element of a collection or document at a key: nil where there is none.
 func (m *machine) part(t, key *ast.Term) *ast.Term {
 	switch value := t.Value.(type) {
-	case *document:
+	case *documentValue:
 		return value.part(m, key)
 	case *conflicted:
 		return m.partOfConflicted(value, key)

@@ -6,10 +6,10 @@ import (
 )
 
 // OPA evaluates a rule such as p[k] := v for the key that is read: two values for another key
-// are no error. A plan makes the whole object. So a key that is given two values keeps the
-// error as its value, and whatever reads that key, or the object as a whole, fails with it.
+// are not an error. A plan creates the whole object. So a key with two values has the error as
+// its value, and an expression that reads that key, or the object as a whole, fails with it.
 
-// conflicted stands in a register for the object of a rule, or an object within it, in which
+// conflicted replaces, in a register, the object of a rule, or an object within it, in which
 // some key has two values. As the value of a key, it has no object.
 type conflicted struct {
 	object ast.Object
@@ -139,8 +139,8 @@ func holdsConflict(t *ast.Term) bool {
 	return false
 }
 
-// conflictAt replaces what is in a register, and is not the collection that a rule adds to:
-// it has another kind of value there.
+// conflictAt replaces the value of a register that has another type than the collection that a
+// rule adds to.
 func (m *machine) conflictAt(r []*ast.Term, register, conflict int, place *ast.Location) ctl {
 	if conflict == 0 {
 		return undef
@@ -168,8 +168,8 @@ func (m *machine) partOfConflicted(c *conflicted, key *ast.Term) *ast.Term {
 	return part
 }
 
-// sealed is an object of so many levels that has conflicts, as what is read of them: each
-// object in which there is one is itself a conflicted.
+// sealed is the readable form of an object with conflicts and the given number of levels: each
+// object that contains a conflict is itself a conflicted.
 func (m *machine) sealed(t *ast.Term, levels int) *ast.Term {
 	object, isObject := t.Value.(ast.Object)
 	if !isObject || levels == 0 {

@@ -68,7 +68,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// conforms is what is wrong with the answer to a case: "" for nothing.
+// conforms returns the error in the answer to a case: "" if the answer is correct.
 func conforms(t *testing.T, one cases.TestCase, version ast.RegoVersion) (wrong string) {
 	defer func() {
 		if cause := recover(); cause != nil {

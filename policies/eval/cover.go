@@ -5,7 +5,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ir"
 )
 
-// Place is where an expression stands in a policy; lines and columns begin at 1.
+// Place is the location of an expression in a policy; lines and columns begin at 1.
 type Place struct {
 	File      string
 	Line      int
@@ -66,7 +66,7 @@ func (c *compiler) placeOf(s ir.Stmt) Place {
 	return Place{at.File, at.Row, at.Col, location.EndRow, location.EndCol}
 }
 
-// covered is a statement that tells what it came to.
+// covered is a statement that records its outcome.
 func (c *compiler) covered(s ir.Stmt, compiled op) op {
 	gives := false
 	switch s := s.(type) {

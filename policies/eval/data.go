@@ -4,8 +4,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// Document is an object of which a policy may read a part without the rest being made.
-// It does not change during an evaluation.
+// Document is an object of which a policy may read a part without creating the rest. It does
+// not change during an evaluation.
 type Document interface {
 	// Get is the part at a key: a value, a Document, or neither where there is none.
 	Get(key string) (ast.Value, Document, error)
@@ -15,54 +15,54 @@ type Document interface {
 
 // ObjectDocument is an object as a Document. As with OPA, a number finds the key that is
 // written like it, which keys of JSON cannot otherwise be found by.
-func ObjectDocument(object ast.Object) Document { return objectDocument{object} }
+func ObjectDocument(object ast.Object) Document { return objectValue{object} }
 
-type objectDocument struct{ object ast.Object }
+type objectValue struct{ object ast.Object }
 
-func (d objectDocument) Get(key string) (ast.Value, Document, error) {
+func (d objectValue) Get(key string) (ast.Value, Document, error) {
 	found := d.object.Get(ast.StringTerm(key))
 	if found == nil {
 		return nil, nil, nil
 	}
 	if inner, ok := found.Value.(ast.Object); ok {
-		return nil, objectDocument{inner}, nil
+		return nil, objectValue{inner}, nil
 	}
 	return found.Value, nil, nil
 }
 
-func (d objectDocument) Value() (ast.Value, error) { return d.object, nil }
+func (d objectValue) Value() (ast.Value, error) { return d.object, nil }
 
-// document is a Document in a register. It leaves the machine as its whole value only.
-type document struct {
+// documentValue is a Document in a register. It leaves the machine as its whole value only.
+type documentValue struct {
 	Document
 	parts map[string]*ast.Term // that were read; nil = there is none
 	whole *ast.Term
 }
 
-// The methods of ast.Value are never called: a document is no part of any value.
+// The methods of ast.Value are never called: a document is not a part of any value.
 
 // Compare implements ast.Value.
-func (*document) Compare(ast.Value) int { panic("a document is compared by its value") }
+func (*documentValue) Compare(ast.Value) int { panic("a document is compared by its value") }
 
 // Find implements ast.Value.
-func (*document) Find(ast.Ref) (ast.Value, error) { panic("a document is read by its value") }
+func (*documentValue) Find(ast.Ref) (ast.Value, error) { panic("a document is read by its value") }
 
 // Hash implements ast.Value.
-func (*document) Hash() int { panic("a document is hashed by its value") }
+func (*documentValue) Hash() int { panic("a document is hashed by its value") }
 
 // IsGround implements ast.Value.
-func (*document) IsGround() bool { return true }
+func (*documentValue) IsGround() bool { return true }
 
 // String implements ast.Value.
-func (*document) String() string { return "a document" }
+func (*documentValue) String() string { return "a document" }
 
 // StringLength implements ast.Value.
-func (*document) StringLength() int { return len("a document") }
+func (*documentValue) StringLength() int { return len("a document") }
 
-func documentTerm(d Document) *ast.Term { return ast.NewTerm(&document{Document: d}) }
+func documentTerm(d Document) *ast.Term { return ast.NewTerm(&documentValue{Document: d}) }
 
 // part is nil where there is none.
-func (d *document) part(m *machine, key *ast.Term) *ast.Term {
+func (d *documentValue) part(m *machine, key *ast.Term) *ast.Term {
 	var name string
 	switch key := key.Value.(type) {
 	case ast.String:
@@ -95,9 +95,9 @@ func (d *document) part(m *machine, key *ast.Term) *ast.Term {
 }
 
 // made is the whole value of a document; nil where it cannot be had.
-func (m *machine) made(d *document) *ast.Term {
+func (m *machine) made(d *documentValue) *ast.Term {
 	if d.whole == nil {
-		m.turns = clockEvery // it may take long
+		m.sinceClock = clockEvery // it may take long
 		value, err := d.Value()
 		if err != nil {
 			m.stop(err)
@@ -162,8 +162,8 @@ func (m *machine) withKey(base ast.Value, key, value *ast.Term) ast.Object {
 	return out
 }
 
-// replaced is what a `with` makes of input or data: the value at the path is another,
-// and everything beside it is as it was. base may be nil.
+// replaced is input or data under a `with`: the value at the path is replaced, and everything
+// else is unchanged. base may be nil.
 func (m *machine) replaced(base *ast.Term, path []*ast.Term, value *ast.Term) *ast.Term {
 	if len(path) == 0 {
 		return value
@@ -172,12 +172,12 @@ func (m *machine) replaced(base *ast.Term, path []*ast.Term, value *ast.Term) *a
 		return ast.NewTerm(m.withKey(nil, path[0], m.replaced(nil, path[1:], value)))
 	}
 	inner := m.replaced(m.part(base, path[0]), path[1:], value)
-	d, ok := base.Value.(*document)
+	d, ok := base.Value.(*documentValue)
 	if !ok {
 		return ast.NewTerm(m.withKey(base.Value, path[0], inner))
 	}
 	o := &overlaid{machine: m, base: d.Document, key: string(path[0].Value.(ast.String))}
-	if below, ok := inner.Value.(*document); ok {
+	if below, ok := inner.Value.(*documentValue); ok {
 		o.document = below.Document
 	} else {
 		o.value = inner.Value

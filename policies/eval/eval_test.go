@@ -18,8 +18,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/eval/plan"
 )
 
-// compiled is a program of the rules of package t that are named, with its compiler.
-func compiled(t testing.TB, text string, options CompileOptions, rules ...string) (*Program, *ast.Compiler) {
+// mustCompile is a program of the rules of package t that are named, with its compiler.
+func mustCompile(t testing.TB, text string, options CompileOptions, rules ...string) (*Program, *ast.Compiler) {
 	t.Helper()
 	module, err := ast.ParseModuleWithOpts("t.rego", text, ast.ParserOptions{RegoVersion: ast.RegoV1})
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func refs(rules ...string) (out []ast.Ref) {
 // ask evaluates rule deny.
 func ask(t testing.TB, text string, options Options) (*ast.Term, Report, error) {
 	t.Helper()
-	program, _ := compiled(t, text, CompileOptions{}, "deny")
+	program, _ := mustCompile(t, text, CompileOptions{}, "deny")
 	values, report, err := program.Run(context.Background(), []*Rule{program.Rule(refs("deny")[0])}, options)
 	if err != nil {
 		return nil, report, err
@@ -62,7 +62,7 @@ func TestItImportsNothingOfLintel(t *testing.T) {
 }
 
 func TestRulesThatAreNotThere(t *testing.T) {
-	program, _ := compiled(t, "package t\nwarn contains 1\nundefined if input.x", CompileOptions{}, "deny", "warn", "undefined")
+	program, _ := mustCompile(t, "package t\nwarn contains 1\nundefined if input.x", CompileOptions{}, "deny", "warn", "undefined")
 	require.Nil(t, program.Rule(refs("deny")[0]))
 	values, _, err := program.Run(t.Context(), []*Rule{nil, program.Rule(refs("warn")[0]), program.Rule(refs("undefined")[0])}, Options{})
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestRulesThatAreNotThere(t *testing.T) {
 	require.Nil(t, values[2])
 }
 
-// TestFunctionsAreNoPartOfADocument: what asks all rules below a name leaves them out.
+// TestFunctionsAreNoPartOfADocument: a reference to all rules below a name omits them.
 func TestFunctionsAreNoPartOfADocument(t *testing.T) {
 	const rules = "package t\nr.k := 1\nr.f(_) := 5\nr.g(_, _, _) := 6\n"
 	for body, want := range map[string]string{
@@ -128,7 +128,7 @@ func TestNothingThatIsGivenIsWritten(t *testing.T) {
 	}
 }
 
-// TestPlansAddToCopies: whatever a plan adds to, what was given stays as it is.
+// TestPlansAddToCopies: a plan that adds to a value never changes the input, data or constant.
 func TestPlansAddToCopies(t *testing.T) {
 	local := func(l ir.Local) ir.Operand { return ir.Operand{Value: l} }
 	text := func(i int) ir.Operand { return ir.Operand{Value: ir.StringIndex(i)} }
@@ -205,12 +205,13 @@ func TestLimits(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	program, _ := compiled(t, "package t\ndeny contains 1 if { some i in input.a; some j in input.a; i + j < 0 }", CompileOptions{}, "deny")
+	program, _ := mustCompile(t, "package t\ndeny contains 1 if { some i in input.a; some j in input.a; i + j < 0 }", CompileOptions{}, "deny")
 	_, _, err := program.Run(ctx, []*Rule{program.Rule(refs("deny")[0])}, Options{Input: input})
 	require.ErrorContains(t, err, "deadline passed")
 }
 
-// TestBytesAreExact: what a policy makes counts with all its parts, what it reads does not.
+// TestBytesAreExact: values that a policy creates count with all their parts, values that it
+// reads do not.
 func TestBytesAreExact(t *testing.T) {
 	input := ast.MustParseTerm(`{"o": {"key": [1, "text"]}}`)
 	for body, want := range map[string]int64{
@@ -257,9 +258,9 @@ func TestAWithEndsWithItsExpression(t *testing.T) {
 	require.Equal(t, "{1, 3, 5}", value.String())
 }
 
-// TestStepsAreExact: the same question takes the same steps, whatever was asked before.
+// TestStepsAreExact: the same query takes the same steps, independent of earlier queries.
 func TestStepsAreExact(t *testing.T) {
-	program, _ := compiled(t, "package t\nf(x) := y if y := x * 2\ndeny contains f(x) if { some x in input.a; x > 1 }\nwarn contains f(x) if some x in input.a", CompileOptions{}, "deny", "warn")
+	program, _ := mustCompile(t, "package t\nf(x) := y if y := x * 2\ndeny contains f(x) if { some x in input.a; x > 1 }\nwarn contains f(x) if some x in input.a", CompileOptions{}, "deny", "warn")
 	rules := []*Rule{program.Rule(refs("deny")[0]), program.Rule(refs("warn")[0])}
 	input := ast.MustParseTerm(`{"a": [1, 2, 3, 3]}`)
 	_, first, err := program.Run(t.Context(), rules, Options{Input: input})
@@ -352,7 +353,7 @@ func TestNotOfARuleWhoseNameIsComputed(t *testing.T) {
 	}
 }
 
-// counted is a Document that notes what is read of it.
+// counted is a Document that records which parts of it are read.
 type counted struct {
 	mu    sync.Mutex
 	path  string
@@ -413,7 +414,7 @@ func TestDocumentsAreReadInParts(t *testing.T) {
 
 // TestProgramsAreShared by goroutines.
 func TestProgramsAreShared(t *testing.T) {
-	program, _ := compiled(t, "package t\nf(x) := y if y := {k: v | some k, v in x}\ndeny contains [input.n, f(input.o), data.base] if { every v in input.o { v > 0 } }", CompileOptions{}, "deny")
+	program, _ := mustCompile(t, "package t\nf(x) := y if y := {k: v | some k, v in x}\ndeny contains [input.n, f(input.o), data.base] if { every v in input.o { v > 0 } }", CompileOptions{}, "deny")
 	rule := []*Rule{program.Rule(refs("deny")[0])}
 	var workers sync.WaitGroup
 	for worker := range 8 {
@@ -446,7 +447,7 @@ func TestErrorsOfFunctionsStayBeside(t *testing.T) {
 
 // TestCoverage: which expressions held, which did not, and which rules gave a value.
 func TestCoverage(t *testing.T) {
-	program, _ := compiled(t, "package t\ndeny contains 1 if {\n\tinput.a\n\tinput.b\n\tinput.c\n}\ndeny contains 2 if input.a\np := 1 if input.none\nelse := 2\ndeny contains p", CompileOptions{Cover: true}, "deny")
+	program, _ := mustCompile(t, "package t\ndeny contains 1 if {\n\tinput.a\n\tinput.b\n\tinput.c\n}\ndeny contains 2 if input.a\np := 1 if input.none\nelse := 2\ndeny contains p", CompileOptions{Cover: true}, "deny")
 	coverage := &Coverage{}
 	_, _, err := program.Run(t.Context(), []*Rule{program.Rule(refs("deny")[0])}, Options{Input: ast.MustParseTerm(`{"a": 1}`), Cover: coverage})
 	require.NoError(t, err)
@@ -465,8 +466,8 @@ func TestCoverage(t *testing.T) {
 	require.True(t, lines[9].Gave)
 }
 
-// TestGrowthIsSeenBeforePlanning: what OPA would plan over and over is estimated, and
-// what it plans once is not.
+// TestGrowthIsSeenBeforePlanning: parts that OPA would plan repeatedly are estimated, and parts
+// that OPA plans once are not.
 func TestGrowthIsSeenBeforePlanning(t *testing.T) {
 	chain := func(n int, with, more string) string {
 		text := "package t\nr0 if input.x\n" + more
@@ -500,7 +501,7 @@ func TestGrowthIsSeenBeforePlanning(t *testing.T) {
 		"a library by name": {"package t\nlib.a.v := 1\nlib.b.v := 2\ndeny contains 1 if { data.t.lib.a.v + data.t.lib.b.v == 3 }", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			program, compiler := compiled(t, c.text, CompileOptions{}, "deny")
+			program, compiler := mustCompile(t, c.text, CompileOptions{}, "deny")
 			growth := plan.Estimate(compiler, refs("deny")...)
 			t.Logf("%d terms written, %d planned, %d statements", growth.Written, growth.Planned, program.Statements())
 			require.GreaterOrEqual(t, 12*growth.Planned, int64(program.Statements()), "never too few")
@@ -508,7 +509,7 @@ func TestGrowthIsSeenBeforePlanning(t *testing.T) {
 			require.Equal(t, c.grows, growth.Where != nil)
 		})
 	}
-	_, compiler := compiled(t, chain(3, "with f as %s", functions), CompileOptions{}, "deny")
+	_, compiler := mustCompile(t, chain(3, "with f as %s", functions), CompileOptions{}, "deny")
 	require.Less(t, plan.Estimate(compiler, refs("deny")...).Planned, int64(1000))
 	for _, text := range []string{chain(60, "with f as %s", functions), packages(400)} {
 		module := ast.MustParseModuleWithOpts(text, ast.ParserOptions{RegoVersion: ast.RegoV1})
@@ -536,7 +537,7 @@ func TestValuesAreGathered(t *testing.T) {
 		"not of what it is made of": {"deny contains x if some x in warn\nwarn contains 7", "2:1=7"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			program, _ := compiled(t, "package t\n"+c.text, CompileOptions{}, "warn", "deny")
+			program, _ := mustCompile(t, "package t\n"+c.text, CompileOptions{}, "warn", "deny")
 			rules := []*Rule{program.Rule(refs("warn")[0]), program.Rule(refs("deny")[0])}
 			for range 2 { // the machine is used again
 				_, report, err := program.Run(t.Context(), rules, Options{Gather: true, Input: ast.MustParseTerm(`{"a": 1}`)})
@@ -549,7 +550,7 @@ func TestValuesAreGathered(t *testing.T) {
 			}
 		})
 	}
-	program, _ := compiled(t, "package t\nother := 1 if input.a\nother := 2 if input.a\ndeny := other", CompileOptions{}, "deny")
+	program, _ := mustCompile(t, "package t\nother := 1 if input.a\nother := 2 if input.a\ndeny := other", CompileOptions{}, "deny")
 	_, _, err := program.Run(t.Context(), []*Rule{program.Rule(refs("deny")[0])}, Options{Gather: true, Input: ast.MustParseTerm(`{"a": 1}`)})
 	require.ErrorContains(t, err, "conflicting", "of another rule it is one all the same")
 }

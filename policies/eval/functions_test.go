@@ -40,7 +40,7 @@ func TestFunctionsKeepTheirLimits(t *testing.T) {
 				}
 				return f, known
 			}
-			_, compiler := compiled(t, "package t\ndeny contains 1 if { "+c.body+" }", CompileOptions{}, "deny")
+			_, compiler := mustCompile(t, "package t\ndeny contains 1 if { "+c.body+" }", CompileOptions{}, "deny")
 			planned, err := plan.Rules(compiler, refs("deny")...)
 			require.NoError(t, err)
 			program, err := Compile(planned, functions, CompileOptions{})

@@ -16,8 +16,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/eval/plan"
 )
 
-// TestDocumentsInPlaceOfOthers: what stands in data is read the same as input, and `with`
-// gives the same as in OPA, whose answer is asked for, too.
+// TestDocumentsInPlaceOfOthers: data is read like input, and `with` has the same result as in
+// OPA, which evaluates each case, too.
 func TestDocumentsInPlaceOfOthers(t *testing.T) {
 	const data = `{"review": {"kind": "Pod", "n": 1, "labels": {"a": 1, "b": 2}}, "other": {"kind": "Service"}}`
 	const rules = "is_pod if input.kind == \"Pod\"\nlabels := data.review.labels\n"
@@ -74,7 +74,7 @@ func TestPatternsOutOfOrder(t *testing.T) {
 	}
 }
 
-// TestWhatTakesLongIsCounted: copies, errors and comparisons count as what they take.
+// TestWhatTakesLongIsCounted: copies, errors and comparisons count with their cost.
 func TestWhatTakesLongIsCounted(t *testing.T) {
 	list := make([]*ast.Term, 2000)
 	items := make([][2]*ast.Term, len(list))
@@ -95,10 +95,10 @@ func TestWhatTakesLongIsCounted(t *testing.T) {
 	require.Greater(t, took("count({x | some i in [1, 2, 4, 5]; x := i / 3}) == 4", "").Steps, int64(4*longNumber), "numbers of many digits")
 }
 
-// TestManyAskAtOnce: one Program, input and data for all, of which some are cancelled in
-// the middle and others reach a limit. Whoever gets an answer gets the right one.
+// TestManyAskAtOnce: one Program, input and data for all, of which some are cancelled in the
+// middle and others reach a limit. Every answer is the right one.
 func TestManyAskAtOnce(t *testing.T) {
-	program, _ := compiled(t, `package t
+	program, _ := mustCompile(t, `package t
 constants := {"z", "a", [3, 1], {"k": {2, 1}}}
 f(x) := {v: k | some k, v in x}
 deny contains [f(input.o), constants, input.s, data.base] if {

@@ -76,7 +76,7 @@ func (c *compiler) insert(s ir.Stmt, into ir.Local, at, what ir.Operand, once bo
 			if once {
 				return undef
 			}
-			return next // of a document that is put together, what is not there is left out
+			return next // missing parts of a composed document are omitted
 		}
 		have, isObject := r[object].Value.(ast.Object)
 		if !isObject {
@@ -177,9 +177,9 @@ func (h *keyHashes) add(key *ast.Term) {
 	h.seen[hash] = struct{}{}
 }
 
-// writable is the set or object in a register, which may be added to: what is empty is made
-// here. One that may be found again as a part of another is remembered as made here, and
-// what other rules gave is copied before it is added to.
+// writable is the set or object in a register, to which values may be added. An empty one is
+// created here. A collection that may become a part of another is recorded as created here, and
+// one from other rules is copied first.
 func (m *machine) writable(r []*ast.Term, register int, shared bool) ast.Value {
 	t := r[register]
 	switch value := t.Value.(type) {
@@ -208,7 +208,7 @@ func (m *machine) writable(r []*ast.Term, register int, shared bool) ast.Value {
 	return t.Value
 }
 
-// merge puts what rules give beside what is in data; data wins, as with OPA.
+// merge combines the values of rules with those of data; data takes precedence, as in OPA.
 func (c *compiler) merge(s *ir.ObjectMergeStmt) op {
 	a, b, target := int(s.A), int(s.B), int(s.Target)
 	return func(m *machine, r []*ast.Term) ctl {

@@ -37,7 +37,7 @@ type machine struct {
 	limits  Limits
 
 	steps, bytes int64
-	turns        int64 // since the clock was looked at
+	sinceClock   int64 // calls since the clock was read
 	deadline     time.Time
 	extended     bool // the deadline was, once
 
@@ -45,8 +45,8 @@ type machine struct {
 	used  int
 	depth int
 	memos []memo
-	// owned are the collections that were made within a partial object of nested keys,
-	// and may be added to.
+	// owned are the collections that were created within a partial object of nested keys, and may
+	// be added to.
 	owned map[ast.Value]bool
 	// hashes are those of the keys of objects in which a value was replaced.
 	hashes map[ast.Object]*keyHashes
@@ -81,16 +81,16 @@ type memo struct {
 	result   *ast.Term
 }
 
-// maxRemembered is how many operands a function may have, input and data among them,
-// whose last result is kept.
+// maxRemembered is how many operands a function may have, input and data among them, whose last
+// result is cached.
 const maxRemembered = 6
 
 // maxDepth is how deep functions may call each other. The compiler refuses recursion;
 // this keeps a long chain from taking all of the stack.
 const maxDepth = 10_000
 
-// Options are what one evaluation is given. The zero value asks with no input, no data
-// and no limits.
+// Options are the parameters of one evaluation. The zero value has no input, no data and no
+// limits.
 type Options struct {
 	// Input is nil where there is none.
 	Input *ast.Term
@@ -101,7 +101,8 @@ type Options struct {
 	Limits Limits
 	// Strict ends the evaluation where a function fails, in place of undefined.
 	Strict bool
-	// Print takes what policies print, where they were compiled for that; nil is nobody.
+	// Print receives the output of print calls, if the policies were compiled for that; nil
+	// discards it.
 	Print print.Hook
 	// Cover records which statements ran, of a Program that was compiled for that.
 	Cover *Coverage
@@ -122,8 +123,8 @@ type Given struct {
 type Report struct {
 	Steps, Bytes int64
 	Errors       []error
-	// Given are the values of the rules, where they were to be gathered, in the order in
-	// which they came; the same value may be there several times.
+	// Given are the values of the rules, where they were to be gathered, in the order of the
+	// evaluation; the same value may be there several times.
 	Given [][]Given
 }
 
@@ -256,8 +257,8 @@ func (*cancel) Cancel() {}
 // Cancelled implements topdown.Cancel.
 func (c *cancel) Cancelled() bool { return !c.machine.mayGoOn() }
 
-// lastTime is the last time that was made a term: policies that are asked about one
-// request share it.
+// lastTime is the last time that was converted to a term: policies that review one request
+// share it.
 var lastTime atomic.Pointer[struct {
 	at   int64
 	term *ast.Term
@@ -400,7 +401,7 @@ type operand struct {
 	constant *ast.Term
 }
 
-// raw is what stands there, which may be a document: nil is undefined.
+// raw is the value of the operand, which may be a document: nil is undefined.
 func (o operand) raw(r []*ast.Term) *ast.Term {
 	if o.constant != nil {
 		return o.constant
@@ -421,7 +422,7 @@ func (o operand) value(m *machine, r []*ast.Term) *ast.Term {
 func (m *machine) whole(t *ast.Term) *ast.Term {
 	if t != nil {
 		switch value := t.Value.(type) {
-		case *document:
+		case *documentValue:
 			return m.made(value)
 		case *conflicted:
 			m.stop(value.err)

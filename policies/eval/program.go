@@ -41,8 +41,8 @@ type function struct {
 	// guards are conditions of each block, and only the one value that there can be.
 	guards [][]guard
 	only   *ast.Term
-	// conflicts is the register that is set where a key of its object was given two values,
-	// 0 where it makes no object. nesting is how many objects deep the keys of its rules are.
+	// conflicts is the register that is set if a key of its object has two values, 0 if it does
+	// not create an object. nesting is how many objects deep the keys of its rules are.
 	conflicts, nesting int
 	// depths has a bit for each depth at which a rule of an object puts its values.
 	depths uint64
@@ -81,8 +81,8 @@ func (f Function) Apply(context topdown.BuiltinContext, operands ...*ast.Term) (
 	return result, nil
 }
 
-// Functions are those that a Program may call, by name. It is asked while a program is
-// compiled; what it does not know cannot be called.
+// Functions are those that a Program may call, by name. It is called while a program is
+// compiled; an unknown function cannot be called.
 type Functions func(name string) (Function, bool)
 
 // StandardFunctions are all functions of OPA, without limits.
@@ -93,9 +93,10 @@ func StandardFunctions(name string) (Function, bool) {
 
 // CompileOptions are the zero value for a program that only decides.
 type CompileOptions struct {
-	// Capabilities are given to functions that ask; nil are those of this version of OPA.
+	// Capabilities are passed to functions that read them; nil stands for those of this version of
+	// OPA.
 	Capabilities *ast.Capabilities
-	// Cover has the program tell which statements ran, which costs time.
+	// Cover records which statements ran, which costs time.
 	Cover bool
 }
 
@@ -112,8 +113,9 @@ type compiler struct {
 	places    map[[3]int]*ast.Location // by file, line and column: most are those of several statements
 
 	current *function
-	// writers count, within one block of a function, the statements that set a register,
-	// and constants are what it always holds there; highest is the last that is named.
+	// writers count, within one block of a function, the statements that set a register, and
+	// constants are the values that never change there; highest is the last register that is
+	// named.
 	writers   map[ir.Local]int
 	constants map[ir.Local]*ast.Term
 	highest   ir.Local
@@ -122,7 +124,7 @@ type compiler struct {
 	// building are the registers that hold the object of the rule, or one within it, with
 	// their depth.
 	building map[ir.Local]int
-	// once are the registers in which the place of a register's only assignment is kept.
+	// once are the registers that store the location of another register's only assignment.
 	once map[ir.Local]int
 }
 
@@ -197,8 +199,8 @@ func (c *compiler) compile(f *function, blocks []*ir.Block) error {
 	return nil
 }
 
-// study counts who sets and who uses the registers of a block. Blocks of a function
-// share registers, but not what they hold.
+// study counts the statements that set and use the registers of a block. Blocks of a function
+// share registers, but not their values.
 func (c *compiler) study(block *ir.Block) {
 	c.writers, c.highest = map[ir.Local]int{}, 0
 	c.constants, c.dotted = map[ir.Local]*ast.Term{}, map[ir.Local]bool{}
@@ -230,10 +232,10 @@ func (c *compiler) study(block *ir.Block) {
 const unordered = "a variable of this pattern is used before the part of it that gives it a value: write an equation for each part"
 
 // UnorderedError is about a pattern that OPA plans wrongly: [a, b] = [b, 1], where b has no
-// value yet when a is to be made equal to it.
+// value yet when a is unified with it.
 type UnorderedError struct{ Location *ast.Location }
 
-// Message is what is wrong, without the place.
+// Message is the error without the location.
 func (*UnorderedError) Message() string { return unordered }
 
 func (e *UnorderedError) Error() string {
@@ -301,7 +303,7 @@ func (c *compiler) constant(s ir.Stmt) (ir.Local, *ast.Term) {
 	return 0, nil
 }
 
-// operand is a register, or what it always holds.
+// operand is a register, or its constant value.
 func (c *compiler) operand(o ir.Operand) operand {
 	switch value := o.Value.(type) {
 	case ir.Local:
@@ -317,7 +319,7 @@ func (c *compiler) operand(o ir.Operand) operand {
 	panic(fmt.Sprintf("OPA plans an operand %T, which is not known here", o.Value))
 }
 
-// place is where a statement stands in a policy.
+// place is the location of a statement in a policy.
 func (c *compiler) place(s ir.Stmt) *ast.Location {
 	l := s.GetLocation()
 	at := [3]int{l.File, l.Row, l.Col}

@@ -62,8 +62,8 @@ func (m *machine) turn(block []op, r []*ast.Term) (code ctl, stop bool) {
 	}
 }
 
-// walkScan compiles a call of walk together with the loop over what it gives: all that is
-// within a value need not be listed first. It is nil for other statements.
+// walkScan compiles a call of walk together with the loop over its result, so that the parts of
+// a value need not be listed first. It is nil for other statements.
 func (c *compiler) walkScan(s, following ir.Stmt) (op, error) {
 	call, isCall := s.(*ir.CallStmt)
 	scan, isScan := following.(*ir.ScanStmt)

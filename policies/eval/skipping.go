@@ -5,9 +5,9 @@ import (
 	"github.com/open-policy-agent/opa/v1/ir"
 )
 
-// OPA's own evaluator leaves out rules that an index tells cannot hold, and looks at no
-// further body of a rule that has its only possible value. The plan has neither. Both
-// spare time, and keep what would fail in the rest from failing.
+// OPA's own evaluator skips rules that cannot match according to an index, and skips further
+// bodies of a rule that has its only possible value. The plan does neither. Both save time, and
+// prevent errors in the skipped parts.
 
 // guard is a condition on input that a rule cannot hold without.
 type guard struct {
@@ -83,9 +83,9 @@ func (g *guard) holds(input *ast.Term) bool {
 	return input != nil && input.Equal(g.want)
 }
 
-// onlyValue is the constant that all bodies of a complete rule or function assign, the
-// default left aside: nil where they may have several values. A body assigns to a register
-// of its own first, from which the result is taken.
+// onlyValue is the constant that all bodies of a complete rule or function assign, the default
+// left aside: nil where they may have several values. A body first assigns to its own register,
+// from which the result is copied.
 func (c *compiler) onlyValue(planned *ir.Func) (only *ast.Term) {
 	bodies := map[ir.Local]bool{}
 	each := func(visit func(*ir.AssignVarOnceStmt)) {

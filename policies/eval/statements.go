@@ -8,7 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ir"
 )
 
-// Collections begin as these, and are made when something is put into them: most stay
+// Collections begin as these, and are allocated when the first element is added: most stay
 // empty.
 var (
 	emptyArray  = ast.NewTerm(ast.NewArray())
@@ -259,8 +259,8 @@ func (c *compiler) assignment(s ir.Stmt) op {
 	return nil
 }
 
-// assignOnce sets a register that may have the same value already, and no other. Where
-// the value came from is kept in a register beside it, for the error.
+// assignOnce sets a register that may have the same value already, and no other. A second
+// register stores the origin of the value, for the error.
 func (c *compiler) assignOnce(s *ir.AssignVarOnceStmt) op {
 	source, target := c.operand(s.Source), int(s.Target)
 	from, known := c.once[s.Target]
@@ -283,7 +283,7 @@ func (c *compiler) assignOnce(s *ir.AssignVarOnceStmt) op {
 			return returned
 		}
 	}
-	// A rule's own assignment knows its place; the function's result takes it over.
+	// A rule's own assignment has a location, which the function's result inherits.
 	origin, takesOver := 0, false
 	if local, ok := s.Source.Value.(ir.Local); ok {
 		origin, takesOver = c.once[local], c.once[local] != 0

@@ -16,10 +16,10 @@ import (
 	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
-type fields = map[string]any
+type jsonObject = map[string]any
 
 // request is an AdmissionRequest about an object; oldObject may be nil.
-func request(operation string, object, oldObject fields) fields {
+func request(operation string, object, oldObject jsonObject) jsonObject {
 	about := object
 	if about == nil {
 		about = oldObject
@@ -36,13 +36,13 @@ func request(operation string, object, oldObject fields) fields {
 	case "ClusterRole":
 		group, resource = "rbac.authorization.k8s.io", "clusterroles"
 	}
-	metadata := about["metadata"].(fields)
-	out := fields{
+	metadata := about["metadata"].(jsonObject)
+	out := jsonObject{
 		"uid": "u", "operation": operation,
-		"kind":     fields{"group": group, "version": "v1", "kind": kind},
-		"resource": fields{"group": group, "version": "v1", "resource": resource},
+		"kind":     jsonObject{"group": group, "version": "v1", "kind": kind},
+		"resource": jsonObject{"group": group, "version": "v1", "resource": resource},
 		"object":   object, "oldObject": oldObject,
-		"userInfo": fields{"username": "alice"},
+		"userInfo": jsonObject{"username": "alice"},
 	}
 	for _, name := range []string{"name", "namespace"} {
 		if value, ok := metadata[name]; ok {
@@ -55,11 +55,11 @@ func request(operation string, object, oldObject fields) fields {
 	return out
 }
 
-func makePod(namespace, name string, labels fields) fields {
-	return fields{"apiVersion": "v1", "kind": "Pod", "metadata": fields{"name": name, "namespace": namespace, "labels": labels}, "spec": fields{}}
+func makePod(namespace, name string, labels jsonObject) jsonObject {
+	return jsonObject{"apiVersion": "v1", "kind": "Pod", "metadata": jsonObject{"name": name, "namespace": namespace, "labels": labels}, "spec": jsonObject{}}
 }
 
-func createPod(namespace, name string, labels fields) fields {
+func createPod(namespace, name string, labels jsonObject) jsonObject {
 	return request("CREATE", makePod(namespace, name, labels), nil)
 }
 
@@ -70,7 +70,7 @@ func asJSON(t *testing.T, value any) []byte {
 	return text
 }
 
-func ask(t *testing.T, set *engine.PolicySet, request fields, options engine.Options) *engine.Decision {
+func ask(t *testing.T, set *engine.PolicySet, request jsonObject, options engine.Options) *engine.Decision {
 	t.Helper()
 	review, err := admission.NewReview(asJSON(t, request))
 	require.NoError(t, err)
@@ -131,19 +131,19 @@ func TestEnforcement(t *testing.T) {
 
 // TestMatch has each field of match for itself.
 func TestMatch(t *testing.T) {
-	namespace := func(name string, labels fields) fields {
-		return fields{"apiVersion": "v1", "kind": "Namespace", "metadata": fields{"name": name, "labels": labels}}
+	namespace := func(name string, labels jsonObject) jsonObject {
+		return jsonObject{"apiVersion": "v1", "kind": "Namespace", "metadata": jsonObject{"name": name, "labels": labels}}
 	}
-	role := fields{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": fields{"name": "admin"}}
-	pod := createPod("shop-live", "web-1", fields{"app": "web"})
-	shop := request("CREATE", namespace("shop-live", fields{"stage": "live"}), nil)
+	role := jsonObject{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": jsonObject{"name": "admin"}}
+	pod := createPod("shop-live", "web-1", jsonObject{"app": "web"})
+	shop := request("CREATE", namespace("shop-live", jsonObject{"stage": "live"}), nil)
 	cluster := request("CREATE", role, nil)
 	generated := createPod("shop-live", "", nil)
-	generated["object"].(fields)["metadata"] = fields{"generateName": "web-", "namespace": "shop-live"}
-	live := engine.Options{Namespace: readNamespace(t, asJSON(t, namespace("shop-live", fields{"stage": "live"})))}
+	generated["object"].(jsonObject)["metadata"] = jsonObject{"generateName": "web-", "namespace": "shop-live"}
+	live := engine.Options{Namespace: readNamespace(t, asJSON(t, namespace("shop-live", jsonObject{"stage": "live"})))}
 	for _, test := range []struct {
 		match    string
-		request  fields
+		request  jsonObject
 		expected bool
 	}{
 		{"{}", pod, true},
@@ -181,8 +181,8 @@ func TestMatch(t *testing.T) {
 		{"{labelSelector: {matchLabels: {app: db}}}", pod, false},
 		{"{labelSelector: {matchExpressions: [{key: app, operator: In, values: [db, web]}]}}", pod, true},
 		{"{labelSelector: {matchExpressions: [{key: app, operator: DoesNotExist}]}}", pod, false},
-		{"{labelSelector: {matchLabels: {app: web}}}", request("UPDATE", makePod("a", "a", fields{"app": "db"}), makePod("a", "a", fields{"app": "web"})), true},
-		{"{labelSelector: {matchLabels: {app: web}}}", request("UPDATE", makePod("a", "a", fields{"app": "db"}), makePod("a", "a", nil)), false},
+		{"{labelSelector: {matchLabels: {app: web}}}", request("UPDATE", makePod("a", "a", jsonObject{"app": "db"}), makePod("a", "a", jsonObject{"app": "web"})), true},
+		{"{labelSelector: {matchLabels: {app: web}}}", request("UPDATE", makePod("a", "a", jsonObject{"app": "db"}), makePod("a", "a", nil)), false},
 		{"{namespaceSelector: {matchLabels: {stage: live}}}", pod, true},
 		{"{namespaceSelector: {matchLabels: {stage: test}}}", pod, false},
 		{"{namespaceSelector: {matchLabels: {stage: live}}}", shop, true},
@@ -228,20 +228,20 @@ func TestTheConfigKeepsOutOfNamespaces(t *testing.T) {
 // TestSubresources: a constraint matches the objects of subresource requests by their own kind,
 // not by the kind of the resource.
 func TestSubresources(t *testing.T) {
-	through := func(operation, group, resource, subresource, apiVersion, kind string) fields {
+	through := func(operation, group, resource, subresource, apiVersion, kind string) jsonObject {
 		objectGroup, version, found := strings.Cut(apiVersion, "/")
 		if !found {
 			objectGroup, version = "", apiVersion
 		}
-		object := fields{"apiVersion": apiVersion, "kind": kind, "metadata": fields{"name": "web", "namespace": "shop"}}
-		return fields{
+		object := jsonObject{"apiVersion": apiVersion, "kind": kind, "metadata": jsonObject{"name": "web", "namespace": "shop"}}
+		return jsonObject{
 			"uid": "u", "operation": operation, "name": "web", "namespace": "shop",
-			"kind":     fields{"group": objectGroup, "version": version, "kind": kind},
-			"resource": fields{"group": group, "version": "v1", "resource": resource}, "subResource": subresource,
-			"object": object, "oldObject": nil, "userInfo": fields{"username": "alice"},
+			"kind":     jsonObject{"group": objectGroup, "version": version, "kind": kind},
+			"resource": jsonObject{"group": group, "version": "v1", "resource": resource}, "subResource": subresource,
+			"object": object, "oldObject": nil, "userInfo": jsonObject{"username": "alice"},
 		}
 	}
-	reviews := map[string]fields{
+	reviews := map[string]jsonObject{
 		"resize":     through("UPDATE", "", "pods", "resize", "v1", "Pod"),
 		"ephemeral":  through("UPDATE", "", "pods", "ephemeralcontainers", "v1", "Pod"),
 		"pod status": through("UPDATE", "", "pods", "status", "v1", "Pod"),
@@ -281,19 +281,19 @@ func TestSubresourcesBesideNativePolicies(t *testing.T) {
 		"f.yaml": makeTemplate("X", denyAll) + "---\n" + makeConstraint("X", "a", "{match: {kinds: [{apiGroups: [autoscaling], kinds: [Scale]}]}}"),
 		"p.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: apps, kind: Deployment}], subresources: [scale]}\npackage p\n\nimport rego.v1\n\ndeny contains \"native\"\n",
 	})
-	scale := fields{"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": fields{"name": "web", "namespace": "shop"}}
-	decision := ask(t, set, fields{
+	scale := jsonObject{"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": jsonObject{"name": "web", "namespace": "shop"}}
+	decision := ask(t, set, jsonObject{
 		"uid": "u", "operation": "UPDATE", "name": "web", "namespace": "shop",
-		"kind":     fields{"group": "autoscaling", "version": "v1", "kind": "Scale"},
-		"resource": fields{"group": "apps", "version": "v1", "resource": "deployments"}, "subResource": "scale",
-		"object": scale, "oldObject": scale, "userInfo": fields{"username": "alice"},
+		"kind":     jsonObject{"group": "autoscaling", "version": "v1", "kind": "Scale"},
+		"resource": jsonObject{"group": "apps", "version": "v1", "resource": "deployments"}, "subResource": "scale",
+		"object": scale, "oldObject": scale, "userInfo": jsonObject{"username": "alice"},
 	}, engine.Options{})
 	require.ElementsMatch(t, []string{"native", "no web"}, words(decision.Denials))
 }
 
 func TestOperations(t *testing.T) {
 	pod := makePod("shop", "web", nil)
-	requests := map[string]fields{
+	requests := map[string]jsonObject{
 		"CREATE": request("CREATE", pod, nil), "UPDATE": request("UPDATE", pod, pod), "DELETE": request("DELETE", nil, pod),
 	}
 	for operations, expected := range map[string][]string{
@@ -423,7 +423,7 @@ func TestTheNamespaceObject(t *testing.T) {
 violation[{"msg": msg}] {
   msg := concat(" ", [input.review.namespaceObject.metadata.labels.stage, input.review._unstable.namespace.metadata.name])
 }`)
-	namespace := fields{"metadata": fields{"name": "shop", "labels": fields{"stage": "live"}}}
+	namespace := jsonObject{"metadata": jsonObject{"name": "shop", "labels": jsonObject{"stage": "live"}}}
 	decision := ask(t, set, createPod("shop", "web", nil), engine.Options{Namespace: readNamespace(t, asJSON(t, namespace))})
 	require.Equal(t, []string{"live shop"}, words(decision.Denials))
 
@@ -432,7 +432,7 @@ violation[{"msg": msg}] {
 	require.Contains(t, decision.Undecided[0].Reason, "it reads the Namespace object")
 }
 
-func clusterData(t *testing.T, objects ...fields) *clusterdata.Objects {
+func clusterData(t *testing.T, objects ...jsonObject) *clusterdata.Objects {
 	t.Helper()
 	var list []json.RawMessage
 	for _, object := range objects {
@@ -447,9 +447,9 @@ func TestInventory(t *testing.T) {
 	sync := "apiVersion: config.gatekeeper.sh/v1alpha1\nkind: Config\nmetadata: {name: config}\nspec: {sync: {syncOnly: [{group: '', version: v1, kind: Pod}]}}\n---\napiVersion: syncset.gatekeeper.sh/v1alpha1\nkind: SyncSet\nmetadata: {name: more}\nspec: {gvks: [{group: '', version: v1, kind: Namespace}, {group: batch, version: v1, kind: Job}]}\n"
 	data := clusterData(t,
 		makePod("shop", "db", nil), makePod("shop", "web", nil), makePod("other", "web", nil),
-		fields{"apiVersion": "v1", "kind": "Namespace", "metadata": fields{"name": "shop"}},
-		fields{"apiVersion": "batch/v1", "kind": "Job", "metadata": fields{"name": "tidy", "namespace": "shop"}},
-		fields{"apiVersion": "v1", "kind": "Secret", "metadata": fields{"name": "not-synced", "namespace": "shop"}},
+		jsonObject{"apiVersion": "v1", "kind": "Namespace", "metadata": jsonObject{"name": "shop"}},
+		jsonObject{"apiVersion": "batch/v1", "kind": "Job", "metadata": jsonObject{"name": "tidy", "namespace": "shop"}},
+		jsonObject{"apiVersion": "v1", "kind": "Secret", "metadata": jsonObject{"name": "not-synced", "namespace": "shop"}},
 	)
 	for body, expected := range map[string][]string{
 		`data.inventory.namespace[msg]`:                                              {"other", "shop"},
@@ -492,20 +492,20 @@ func TestRequiresOfTheAnnotation(t *testing.T) {
 	require.Equal(t, []admission.GroupVersionKind{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"}}, kinds, "both are served, and the template may look for either")
 }
 
-// TestTheRepairOfPolicyIsNotJudged: a constraint for all kinds must not deny the update or
+// TestTheRepairOfPolicyIsNotEvaluated: a constraint for all kinds must not deny the update or
 // deletion that repairs it.
-func TestTheRepairOfPolicyIsNotJudged(t *testing.T) {
+func TestTheRepairOfPolicyIsNotEvaluated(t *testing.T) {
 	every := ", operations: ['*']"
-	object := func(apiVersion, kind, name string) fields {
-		return fields{"apiVersion": apiVersion, "kind": kind, "metadata": fields{"name": name}}
+	object := func(apiVersion, kind, name string) jsonObject {
+		return jsonObject{"apiVersion": apiVersion, "kind": kind, "metadata": jsonObject{"name": name}}
 	}
-	about := func(operation, group, resource string, object fields) fields {
+	about := func(operation, group, resource string, object jsonObject) jsonObject {
 		r := request(operation, object, object)
 		if operation == "DELETE" {
 			r = request(operation, nil, object)
 		}
-		r["resource"] = fields{"group": group, "version": "v1", "resource": resource}
-		r["kind"] = fields{"group": group, "version": "v1", "kind": object["kind"]}
+		r["resource"] = jsonObject{"group": group, "version": "v1", "resource": resource}
+		r["kind"] = jsonObject{"group": group, "version": "v1", "kind": object["kind"]}
 		return r
 	}
 	source := object("policy.lintel.dev/v1alpha1", "PolicySource", "gatekeeper")
@@ -513,7 +513,7 @@ func TestTheRepairOfPolicyIsNotJudged(t *testing.T) {
 	constraint := object("constraints.gatekeeper.sh/v1beta1", "X", "a")
 	for name, test := range map[string]struct {
 		match    string
-		request  fields
+		request  jsonObject
 		expected bool
 	}{
 		"a source":                     {"{}", about("UPDATE", "policy.lintel.dev", "policysources", source), false},
@@ -535,7 +535,7 @@ func TestTheRepairOfPolicyIsNotJudged(t *testing.T) {
 	}
 }
 
-const expansions = `apiVersion: expansion.gatekeeper.sh/v1beta1
+const expansionTemplates = `apiVersion: expansion.gatekeeper.sh/v1beta1
 kind: ExpansionTemplate
 metadata: {name: workloads}
 spec:
@@ -553,9 +553,9 @@ spec:
 `
 
 func TestExpansion(t *testing.T) {
-	template := fields{"metadata": fields{"labels": fields{"app": "web"}}, "spec": fields{"hostPID": true}}
-	deployment := request("CREATE", fields{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": fields{"name": "web", "namespace": "shop"}, "spec": fields{"template": template}}, nil)
-	cronJob := request("CREATE", fields{"apiVersion": "batch/v1", "kind": "CronJob", "metadata": fields{"name": "tidy", "namespace": "shop"}, "spec": fields{"jobTemplate": fields{"spec": fields{"template": template}}}}, nil)
+	template := jsonObject{"metadata": jsonObject{"labels": jsonObject{"app": "web"}}, "spec": jsonObject{"hostPID": true}}
+	deployment := request("CREATE", jsonObject{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": jsonObject{"name": "web", "namespace": "shop"}, "spec": jsonObject{"template": template}}, nil)
+	cronJob := request("CREATE", jsonObject{"apiVersion": "batch/v1", "kind": "CronJob", "metadata": jsonObject{"name": "tidy", "namespace": "shop"}, "spec": jsonObject{"jobTemplate": jsonObject{"spec": jsonObject{"template": template}}}}, nil)
 	rego := `package x
 
 violation[{"msg": msg}] {
@@ -564,7 +564,7 @@ violation[{"msg": msg}] {
 }`
 	for name, test := range map[string]struct {
 		match, enforcement string
-		request            fields
+		request            jsonObject
 		denials, warnings  []string
 	}{
 		"deployment":  {"{kinds: [{apiGroups: [''], kinds: [Pod]}]}", "", deployment, []string{"[Implied by workloads] web-pod shares process ids"}, nil},
@@ -582,7 +582,7 @@ violation[{"msg": msg}] {
 			}
 			set := mustCompile(t, map[string]string{
 				"t.yaml": makeTemplate("X", rego), "c.yaml": makeConstraint("X", "a", "{match: "+test.match+"}"),
-				"e.yaml": fmt.Sprintf(expansions, enforcement),
+				"e.yaml": fmt.Sprintf(expansionTemplates, enforcement),
 			})
 			decision := ask(t, set, test.request, engine.Options{})
 			require.Equal(t, test.denials, words(decision.Denials))
@@ -606,11 +606,11 @@ violation[{"msg": "naked Pod"}] {
 violation[{"msg": msg}] {
   owner := input.review.object.metadata.ownerReferences[_]
   msg := sprintf("%v of %v %v/%v, then %v", [input.review.operation, owner.apiVersion, owner.kind, owner.name, input.review.oldObject])
-}`), "c.yaml": makeConstraint("X", "a", "{match: {kinds: [{apiGroups: [''], kinds: [Pod]}]}}"), "e.yaml": fmt.Sprintf(expansions, ""),
+}`), "c.yaml": makeConstraint("X", "a", "{match: {kinds: [{apiGroups: [''], kinds: [Pod]}]}}"), "e.yaml": fmt.Sprintf(expansionTemplates, ""),
 	})
-	deployment := fields{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": fields{"name": "web", "namespace": "shop"}, "spec": fields{"template": fields{}}}
+	deployment := jsonObject{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": jsonObject{"name": "web", "namespace": "shop"}, "spec": jsonObject{"template": jsonObject{}}}
 	for _, operation := range []string{"CREATE", "UPDATE"} {
-		var old fields
+		var old jsonObject
 		if operation == "UPDATE" {
 			old = deployment
 		}
@@ -627,8 +627,8 @@ func TestATeamsTemplates(t *testing.T) {
 			"apiVersion: syncset.gatekeeper.sh/v1alpha1\nkind: SyncSet\nmetadata: {name: s}\nspec: {gvks: [{group: '', version: v1, kind: %s}]}\n"
 	}
 	data := clusterData(t, makePod("team-a", "mine", nil), makePod("other", "theirs", nil),
-		fields{"apiVersion": "v1", "kind": "Secret", "metadata": fields{"name": "key", "namespace": "team-a"}},
-		fields{"apiVersion": "v1", "kind": "Namespace", "metadata": fields{"name": "other"}})
+		jsonObject{"apiVersion": "v1", "kind": "Secret", "metadata": jsonObject{"name": "key", "namespace": "team-a"}},
+		jsonObject{"apiVersion": "v1", "kind": "Namespace", "metadata": jsonObject{"name": "other"}})
 	for _, test := range []struct{ body, kind, expected string }{
 		{`data.inventory.namespace[ns][_][_][name]; msg := concat(" ", [ns, name])`, "Pod", "team-a mine"},
 		{`data.inventory[_][ns]; msg := ns`, "Pod", "team-a"},

@@ -24,7 +24,7 @@ func FuzzRead(f *testing.F) {
 			f.Add(string(text))
 		}
 	}
-	f.Add(makeTemplate("X", denyAll) + "---\n" + makeConstraint("X", "a", "{match: {namespaces: ['a*']}}") + "---\n" + expansions)
+	f.Add(makeTemplate("X", denyAll) + "---\n" + makeConstraint("X", "a", "{match: {namespaces: ['a*']}}") + "---\n" + expansionTemplates)
 	f.Add("apiVersion: config.gatekeeper.sh/v1alpha1\nkind: Config\nspec: {sync: {syncOnly: [{kind: Pod}]}, match: [{processes: ['*'], excludedNamespaces: [a]}]}\n")
 	f.Add("kind: List\nitems: [{apiVersion: templates.gatekeeper.sh/v1, kind: ConstraintTemplate}]\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -174,7 +174,7 @@ func TestVariantsOfASuite(t *testing.T) {
 	set := mustCompile(t, files)
 	require.Equal(t, 2, set.Policies())
 	for _, policy := range engine.NewSnapshot(admission.BuiltinResources(), set).Policies() {
-		require.True(t, policy.AnyVersion, "it judges the version that arrives")
+		require.True(t, policy.AnyVersion, "it evaluates the version that arrives")
 	}
 	decision := ask(t, set, createPod("shop", "web", nil), engine.Options{})
 	require.Len(t, decision.Warnings, 1, "the last one of those that kubectl would apply")

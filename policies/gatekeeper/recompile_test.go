@@ -136,7 +136,7 @@ func said(t *testing.T, set *engine.PolicySet) []any {
 		set.Projection(), set.UndefinedData(), set.NeverEvaluated(), set.Defines("settings.names"), set.Files(),
 	}
 	for i := range 4 {
-		labels := fields{fmt.Sprintf("l%d", i): "x"}
+		labels := jsonObject{fmt.Sprintf("l%d", i): "x"}
 		for _, name := range []string{"web", "n1"} {
 			all = append(all, ask(t, set, createPod("shop", name, labels), engine.Options{Offline: true, Namespace: readNamespace(t, []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","labels":{"l1":"x"}}}`))}))
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-// Key tells scopes apart. The enterprise is one, whatever its sources call it.
+// Key identifies a scope. The enterprise is one scope, under any name in its sources.
 type Key struct {
 	Level Level
 	Name  string
@@ -115,8 +115,8 @@ func (h *Tree) Parent(scope Scope) (Key, error) {
 	return Key{}, fmt.Errorf("%q names several scopes that are broader than %s; give them names of their own", scope.Parent, scope.Level)
 }
 
-// Above are all scopes that bind a scope beside its own, broadest first. What has no
-// source, or is not found, is left out.
+// Above returns all other scopes that bind a scope, broadest first. Scopes without a source, or
+// that are not found, are omitted.
 func (h *Tree) Above(scope Scope) []Key {
 	if scope.Key().Level == Enterprise {
 		return nil
@@ -135,7 +135,7 @@ func (h *Tree) Above(scope Scope) []Key {
 		}
 	}
 	climb(scope)
-	climb(Scope{Level: scope.Level}) // the enterprise binds all, whatever is missing in between
+	climb(Scope{Level: scope.Level}) // the enterprise binds all, also if scopes in between are missing
 	return slices.SortedFunc(maps.Keys(found), func(a, b Key) int {
 		return cmp.Or(cmp.Compare(a.Level.Rank(), b.Level.Rank()), cmp.Compare(a.Name, b.Name))
 	})
@@ -159,9 +159,9 @@ func (h *Tree) Parents(key Key) []string {
 	return nil
 }
 
-// GrantsTo is what all scopes above a scope let it use: what only some of them grant
-// stops on its way down. The enterprise itself may use everything; a scope without any
-// source above it has nobody to grant it anything.
+// GrantsTo is what all scopes above a scope let it use: grants of only some of them do not
+// count. The enterprise itself may use everything; a scope without any source above it has no
+// grants.
 func (h *Tree) GrantsTo(scope Scope) Grants {
 	var granted Grants
 	for i, key := range h.Above(scope) {
@@ -230,7 +230,7 @@ func (g Grants) MayRequire(kind admission.GroupVersionKind, resources *admission
 		what = "is cluster-scoped"
 	}
 	if kind.Group == "" && kind.Kind == "Secret" {
-		what = "holds what must stay secret"
+		what = "contains confidential data"
 	}
 	if what == "" {
 		return nil

@@ -37,7 +37,7 @@ func TestWhatAScopeMayRequire(t *testing.T) {
 	node, secret, pod := admission.GroupVersionKind{Kind: "Node"}, admission.GroupVersionKind{Kind: "Secret"}, admission.GroupVersionKind{Kind: "Pod"}
 	require.NoError(t, Grants{}.MayRequire(pod, resources))
 	require.ErrorContains(t, Grants{}.MayRequire(node, resources), "requires Node, which is cluster-scoped")
-	require.ErrorContains(t, Grants{}.MayRequire(secret, resources), "requires Secret, which holds what must stay secret")
+	require.ErrorContains(t, Grants{}.MayRequire(secret, resources), "requires Secret, which contains confidential data")
 	require.NoError(t, Grants{Requires: []admission.GroupVersionKind{node, secret}}.MayRequire(node, resources))
 	require.NoError(t, Grants{Requires: []admission.GroupVersionKind{node, secret}}.MayRequire(secret, resources))
 }

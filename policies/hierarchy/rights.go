@@ -59,7 +59,7 @@ var rightsKinds = []admission.GroupVersionKind{
 // anything stands for any group or kind in the match of a policy.
 const anything = "*"
 
-// CarriesRights reports whether objects of a kind carry rights, in whatever version.
+// CarriesRights reports whether objects of a kind, in any version, grant permissions.
 func CarriesRights(kind admission.GroupVersionKind) bool {
 	return isRightsGroup(kind.Group) || slices.Contains(rightsKinds, kind.WithoutVersion())
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// Sets says whether a value has something at a path, or is no map on the way there.
+// Sets reports whether a value has something at a path, or has another type than a map on the
+// way.
 func Sets(value any, path []string) bool {
 	for _, key := range path {
 		fields, isMap := value.(map[string]any)
@@ -48,7 +49,7 @@ func equal(a, b any) bool {
 	return string(left) == string(right) || equalNumbers(string(left), string(right))
 }
 
-// equalNumbers compares two scalars in JSON, which may be no numbers. Those of reviews and
+// equalNumbers compares two scalars in JSON, which need not be numbers. Those of reviews and
 // policies are within the limits of terms.CheckNumber.
 func equalNumbers(a, b string) bool {
 	if terms.CheckNumber(a) != nil || terms.CheckNumber(b) != nil {
@@ -88,8 +89,8 @@ func ValueAt(root any, path []string) any {
 	return value
 }
 
-// Holds says whether a value has all that another has: the API server adds defaults to
-// what a policy has set. What is empty is nothing that anybody has set.
+// Holds reports whether a value has all parts of another: the API server adds defaults to the
+// values that a policy sets. Empty parts count as unset.
 func Holds(value, part any) bool {
 	switch part := part.(type) {
 	case nil:

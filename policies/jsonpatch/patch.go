@@ -76,8 +76,8 @@ func readPointer(fields map[string]any, field string) ([]string, error) {
 	return segments, checkIdentity(field, segments)
 }
 
-// identity are the fields that say which object it is. The API server goes on with
-// the request it has, so a change of them gives nonsense, or errors that name nobody.
+// identity are the fields that identify the object. The API server continues with the original
+// request, so a change of them has wrong results, or errors that do not name the policy.
 var identity = [][]string{
 	{"apiVersion"}, {"kind"}, {"metadata", "name"}, {"metadata", "generateName"},
 	{"metadata", "namespace"}, {"metadata", "uid"},
@@ -236,7 +236,7 @@ func changed(node any, op string, path []string, value any) (any, error) {
 func Index(key string, length int) (int, error) {
 	i, err := strconv.Atoi(key)
 	if err != nil || i < 0 || strconv.Itoa(i) != key {
-		return 0, fmt.Errorf("%q is no index of a list", key)
+		return 0, fmt.Errorf("%q is not a list index", key)
 	}
 	if i >= length {
 		return 0, fmt.Errorf("index %d is outside the list", i)
@@ -244,7 +244,7 @@ func Index(key string, length int) (int, error) {
 	return i, nil
 }
 
-// Get is the value at a path; the error says what is missing.
+// Get is the value at a path; the error names the missing part.
 func Get(node any, path []string) (any, error) {
 	for _, key := range path {
 		switch value := node.(type) {

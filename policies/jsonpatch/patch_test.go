@@ -28,7 +28,7 @@ func TestPatchAgreesWithTheAPIServersLibrary(t *testing.T) {
 				Value: randomValue(random, 2),
 			}
 			if doc.Apply(op) != nil {
-				break // what was applied before it is recorded still
+				break // the operations before it stay recorded
 			}
 			succeeded++
 		}

@@ -57,7 +57,8 @@ func (k *Kinds) Arrive(object []byte, kind schema.GroupVersionKind, create bool)
 	if create && version.hasStatus {
 		delete(read.Object, "status")
 	}
-	// No policy can mend a type, and none is to be asked about what it was not written for.
+	// A policy cannot correct a type, and must not be evaluated for input that it was not written
+	// for.
 	if wrong := wrongTypes(version.validate(context.Background(), read)); len(wrong) > 0 {
 		return nil, invalid(kind, read, wrong)
 	}

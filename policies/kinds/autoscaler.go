@@ -106,7 +106,7 @@ func autoscalerV1(in autoscalingv2.HorizontalPodAutoscaler) (*autoscalingv1.Hori
 		isCPU := metric.Type == autoscalingv2.ResourceMetricSourceType && metric.Resource != nil &&
 			metric.Resource.Name == corev1.ResourceCPU && metric.Resource.Target.AverageUtilization != nil
 		if !isCPU {
-			return nil, carriesMore("spec.metrics beside the utilization of CPU")
+			return nil, carriesMore("spec.metrics other than the utilization of CPU")
 		}
 		if out.Spec.TargetCPUUtilizationPercentage == nil {
 			out.Spec.TargetCPUUtilizationPercentage = metric.Resource.Target.AverageUtilization

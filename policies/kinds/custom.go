@@ -25,7 +25,7 @@ type customVersion struct {
 	rules      *cel.Validator // nil where there are none
 	keeps      bool           // fields that the schema does not have
 	namespaced bool
-	hasStatus  bool // as a subresource, which nobody sets on creation
+	hasStatus  bool // as a subresource, which no client sets on creation
 }
 
 // newCustomVersion makes a version ready, as the API server does when it serves it.
@@ -53,8 +53,8 @@ func newCustomVersion(definition *apiextensionsv1.CustomResourceDefinition, in a
 	return made, nil
 }
 
-// decode prunes and defaults an object, and gives the paths of what it pruned. It is
-// what the API server does with a custom resource that arrives.
+// decode prunes and defaults an object, and returns the paths of pruned fields, like the API
+// server for a custom resource in a request.
 func (v *customVersion) decode(object *unstructured.Unstructured) (unknown []string, err error) {
 	metadata, hasMetadata, unknown, err := objectmeta.GetObjectMetaWithOptions(object.Object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil || v.structural == nil {
@@ -101,8 +101,8 @@ func (v *customVersion) validate(ctx context.Context, object *unstructured.Unstr
 	return append(problems, found...)
 }
 
-// blocksRules says that CEL rules are not asked: the object is not of the form that they
-// are written for.
+// blocksRules reports whether CEL rules are skipped, because the object does not have the
+// structure that they expect.
 func blocksRules(problems field.ErrorList) bool {
 	for _, problem := range problems {
 		switch problem.Type {

@@ -23,7 +23,7 @@ var ErrNotKnown = errors.New("not known without a cluster")
 // that are at hand. It is not for concurrent use.
 type Kinds struct {
 	definitions map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition
-	embedded    map[string]bool // groups of Lintel's that are read; nil where a cluster says what there is
+	embedded    map[string]bool // Lintel's groups that are read; nil if a cluster defines the kinds
 	versions    map[schema.GroupVersionKind]*customVersion
 }
 
@@ -41,8 +41,8 @@ func New(definitions ...*apiextensionsv1.CustomResourceDefinition) *Kinds {
 	return k
 }
 
-// NewOfCluster are the kinds that the definitions of a cluster define, and no others:
-// the cluster may be of another version than what is known here.
+// NewOfCluster are the kinds that the definitions of a cluster define, and no others: the
+// cluster may have another version than the kinds in this program.
 func NewOfCluster(definitions ...*apiextensionsv1.CustomResourceDefinition) *Kinds {
 	k := New(definitions...)
 	k.embedded = nil
@@ -99,7 +99,7 @@ func (k *Kinds) readEmbedded(group string) error {
 	k.embedded[group] = true
 	names, err := fs.Glob(crd.Files, "*/"+group+"_*.yaml")
 	if err != nil {
-		return nil // no group of Lintel's has a name that is no pattern
+		return nil // the names of all of Lintel's groups match the pattern
 	}
 	for _, name := range names {
 		text, err := crd.Files.ReadFile(name)

@@ -76,7 +76,7 @@ spec:
     schema: {openAPIV3Schema: {type: object}}
 `
 
-func widgets(t *testing.T) *Kinds {
+func widgetKinds(t *testing.T) *Kinds {
 	t.Helper()
 	definition, err := ReadDefinition([]byte(widget))
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestArrive(t *testing.T) {
 		"a wrong type too": {"apiVersion: openclaw.enterprise.io/v1\nkind: PolicyBundle\nmetadata: {name: a, namespace: shop}\nspec: []", "must be of type object"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := arrive(t, widgets(t), test.object)
+			_, err := arrive(t, widgetKinds(t), test.object)
 			if test.want == "" {
 				require.NoError(t, err)
 				return
@@ -120,7 +120,7 @@ func TestArrive(t *testing.T) {
 }
 
 func TestArriveMakesWhatTheAPIServerMakes(t *testing.T) {
-	got, err := arrive(t, widgets(t), "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a, namespace: shop}\nspec: {size: 1}\nstatus: {x: 1}")
+	got, err := arrive(t, widgetKinds(t), "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a, namespace: shop}\nspec: {size: 1}\nstatus: {x: 1}")
 	require.NoError(t, err)
 	assert.Equal(t, map[string]any{"size": 1.0, "color": "red"}, got["spec"])
 	assert.NotContains(t, got, "status")
@@ -128,7 +128,7 @@ func TestArriveMakesWhatTheAPIServerMakes(t *testing.T) {
 
 func TestAnUpdateKeepsTheStatus(t *testing.T) {
 	text, kind := read(t, "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a, namespace: shop}\nspec: {size: 1}\nstatus: {x: 1}")
-	got, err := widgets(t).Arrive(text, kind, false)
+	got, err := widgetKinds(t).Arrive(text, kind, false)
 	require.NoError(t, err)
 	require.Contains(t, string(got), `"status":{"x":1}`)
 }
@@ -157,7 +157,7 @@ func TestADefinitionWithoutNamesDefinesNothing(t *testing.T) {
 
 // TestRulesAreNotAskedAboutWhatHasNoForm: they may fail for want of a field.
 func TestRulesAreNotAskedAboutWhatHasNoForm(t *testing.T) {
-	_, err := arrive(t, widgets(t), "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a, namespace: shop}\nspec: {color: blue}")
+	_, err := arrive(t, widgetKinds(t), "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a, namespace: shop}\nspec: {color: blue}")
 	require.ErrorContains(t, err, "spec.size: Required value")
 	require.ErrorContains(t, err, "some validation rules were not checked because the object was invalid")
 }
@@ -225,7 +225,7 @@ func TestConvert(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, kind := read(t, test.object)
-			got, err := widgets(t).Convert(text, kind, test.to)
+			got, err := widgetKinds(t).Convert(text, kind, test.to)
 			if test.unknown != "" {
 				require.ErrorIs(t, err, ErrNotKnown)
 				require.ErrorContains(t, err, test.unknown)

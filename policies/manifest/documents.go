@@ -81,7 +81,7 @@ func splitSections(file string, text []byte) ([]section, error) {
 func (s section) documents() ([]Document, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(s.text), []byte("{")) {
 		documents, err := s.jsonDocuments()
-		// What does not even start as JSON may be YAML's flow style.
+		// A document that is invalid JSON from the start may have YAML's flow style.
 		if err == nil || len(documents) > 0 || strings.HasSuffix(s.file, ".json") {
 			return documents, err
 		}

@@ -30,10 +30,10 @@ func CheckKeys(text []byte) error {
 	if err := yamlv3.Unmarshal(text, &document); err != nil {
 		return err
 	}
-	return checkKeys(&document)
+	return checkNode(&document)
 }
 
-func checkKeys(node *yamlv3.Node) error {
+func checkNode(node *yamlv3.Node) error {
 	if node.Kind == yamlv3.MappingNode {
 		lines := map[string]int{}
 		for i := 0; i+1 < len(node.Content); i += 2 {
@@ -51,7 +51,7 @@ func checkKeys(node *yamlv3.Node) error {
 		}
 	}
 	for _, child := range node.Content {
-		if err := checkKeys(child); err != nil {
+		if err := checkNode(child); err != nil {
 			return err
 		}
 	}

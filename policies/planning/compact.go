@@ -37,7 +37,7 @@ func Compact(modules map[string]*ast.Module) {
 // lines are the locations that are shared, one for each line of a file.
 type lines map[definition.Location]*ast.Location
 
-// share leaves what has no location alone: it may be a term that everybody shares.
+// share skips nodes without a location: they may be terms that all programs share.
 func (l lines) share(at **ast.Location) {
 	if *at == nil {
 		return

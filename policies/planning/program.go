@@ -17,7 +17,7 @@ const MaxGrowth = 50_000
 func CheckGrowth(compiler *ast.Compiler, rules ...ast.Ref) (repeated int64, errs definition.CompileErrors) {
 	growth := plan.Estimate(compiler, rules...)
 	if growth.Planned > growth.Written+MaxGrowth {
-		return 0, definition.CompileErrors{definition.ErrorAt(growth.Where, "this is planned anew for every rule or package that it may mean, and under every `with` that replaces a rule or function, which makes %d times as much of the policies as is written: name the rule or package, or put what is replaced into input", growth.Planned/max(growth.Written, 1))}
+		return 0, definition.CompileErrors{definition.ErrorAt(growth.Where, "this reference is planned again for every rule or package that it may mean, and under every `with` that replaces a rule or function: the plan is %d times as large as the policies; name the rule or package, or move the replaced value into input", growth.Planned/max(growth.Written, 1))}
 	}
 	if growth.Uneven != nil {
 		return 0, definition.CompileErrors{definition.ErrorAt(growth.Uneven, "a variable stands here in the place of keys of which some are rules and others have rules below them: name the keys, or have all rules at the same depth")}
@@ -25,8 +25,8 @@ func CheckGrowth(compiler *ast.Compiler, rules ...ast.Ref) (repeated int64, errs
 	return growth.Again, nil
 }
 
-// NewProgram makes the program that evaluates rules of what was compiled, which CheckGrowth
-// does not refuse. A rule that is not there is left out.
+// NewProgram creates the program that evaluates rules of compiled policies, which must have
+// passed CheckGrowth. Missing rules are omitted.
 func NewProgram(compiler *ast.Compiler, functions eval.Functions, options eval.CompileOptions, rules ...ast.Ref) (*eval.Program, definition.CompileErrors) {
 	planned, err := plan.Rules(compiler, rules...)
 	if err != nil {

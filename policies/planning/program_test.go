@@ -40,7 +40,7 @@ func TestWhatGrowsInPlanning(t *testing.T) {
 	}{
 		"a rule":             {`deny contains "x" if input.a`, "", false},
 		"a few withs":        {chain(3), "", true},
-		"withs within withs": {chain(40), "p.rego:58:8: this is planned anew for every rule or package that it may mean", false},
+		"withs within withs": {chain(40), "p.rego:58:8: this reference is planned again for every rule or package that it may mean", false},
 		"rules at one depth": {"q.x.b := 1\nq.y.b := 2\ndeny contains \"x\" if q[_].b == 1", "", true},
 		"at unlike depth":    {"q.x.b := 1\nq.b.b := 2\nq.a[l] := v if some l, v in {\"x\": \"b\"}\ndeny contains \"x\" if { k := q.a.x; q[k].b }", "p.rego:5:36: a variable stands here in the place of keys", false},
 	} {

@@ -23,8 +23,8 @@ var remedies = []struct{ message, remedy string }{
 	{"invalid with target", "this cannot be replaced: replace input, data, a rule or a function"},
 }
 
-// notPlanned is the error of OPA's planner, with the place of what it cannot plan and with
-// what to write instead.
+// notPlanned is the error of OPA's planner, with the location of the unsupported expression and
+// its replacement.
 func notPlanned(compiler *ast.Compiler, err error, rules []ast.Ref) definition.CompileErrors {
 	var unordered *eval.UnorderedError
 	if errors.As(err, &unordered) {
@@ -50,8 +50,8 @@ func notPlanned(compiler *ast.Compiler, err error, rules []ast.Ref) definition.C
 	return definition.CompileErrors{definition.ErrorAt(refused(compiler, message, rules), "OPA cannot plan this rule: %s", message)}
 }
 
-// refused is the place of what the planner refuses with a message: the expression that has
-// what the message names, or else its rule. It is nil where no rule is refused by itself.
+// refused is the location of an error of the planner: the expression that the message names, or
+// otherwise its rule. It is nil if no rule is refused by itself.
 func refused(compiler *ast.Compiler, message string, rules []ast.Ref) *ast.Location {
 	var all []*ast.Rule
 	for _, ref := range rules {

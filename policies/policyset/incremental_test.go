@@ -119,7 +119,7 @@ func TestBoundsHoldForASourceAsAWhole(t *testing.T) {
 	for i := range 10 {
 		set, err := recompiled(t, before, map[string]string{fmt.Sprintf("user%d.rego", i): user(i), fmt.Sprintf("rules%d.rego", i): rules(fmt.Sprintf("rules%d", i))})
 		if err != nil {
-			require.ErrorContains(t, err, "this is planned anew for every rule or package")
+			require.ErrorContains(t, err, "this reference is planned again for every rule or package")
 			require.NotZero(t, i, "one by itself is within the bound")
 			return
 		}

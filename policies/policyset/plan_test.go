@@ -20,7 +20,7 @@ func TestWhatCannotBePlannedIsRefused(t *testing.T) {
 		library += fmt.Sprintf("lib.m%[1]d.v := %[1]d\n", i)
 	}
 	for name, c := range map[string]struct{ rego, want string }{
-		"with by with":           {chain + "deny contains \"x\" if r40", "policy.rego:58:8: this is planned anew for every rule or package that it may mean"},
+		"with by with":           {chain + "deny contains \"x\" if r40", "policy.rego:58:8: this reference is planned again for every rule or package that it may mean"},
 		"packages by packages":   {library + "deny contains \"x\" if { some a, b, c; data.p.lib[a].v + data.p.lib[b].v == data.p.lib[c].v }", "policy.rego:50:"},
 		"a name shared by rules": {"package p\nq[x].a := 1 if some x in [\"m\"]\nq[x].b := y if { some x in [\"m\"]; y := data.p.q.m.a }\ndeny contains \"x\" if q.m.b", "policy.rego:3:1: a rule refers to data.p.q, with which it shares the beginning of its name"},
 		"a pattern out of order": {"package p\ndeny contains w if { [w, v] = [v, input.name] }", "policy.rego:2:1: a variable of this pattern is used before the part of it that gives it a value"},

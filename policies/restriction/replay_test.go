@@ -42,5 +42,5 @@ func TestAPolicyThatCannotBePlanned(t *testing.T) {
 	text.WriteString("allow if r20\n")
 	verdict := Analyze(t.Context(), parse(t, hierarchy.Team, "child", text.String()), []*sidecar.Policy{parent})
 	require.Equal(t, Unknown, verdict.Outcome, "%+v", verdict)
-	require.Contains(t, verdict.Reason, "this is planned anew", "%+v", verdict)
+	require.Contains(t, verdict.Reason, "this reference is planned again", "%+v", verdict)
 }

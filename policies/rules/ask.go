@@ -1,5 +1,5 @@
-// Package rules asks the rules that ship with Lintel, about reviews in the webhook entries
-// of systems and about stored objects.
+// Package rules evaluates the built-in rules, for reviews in the webhook entries of systems and
+// for stored objects.
 //
 // Invariant: a rule that gives no answer, because time or a limit ran out, is an error and
 // never a denial.
@@ -25,9 +25,9 @@ type Object interface {
 	runtime.Object
 }
 
-// Admitter asks the rules about a stored object, which may be older than they are, or
-// whose permission may have been withdrawn. An error means that there is no answer:
-// whoever asks tries again, and decides nothing.
+// Admitter evaluates the rules for a stored object, which may be older than they are, or whose
+// permission may have been withdrawn. An error means that there is no verdict: the caller
+// retries, and decides nothing.
 type Admitter func(ctx context.Context, object Object) (Verdict, error)
 
 // Verdict is what the rules say of an object as if it were created now.
@@ -59,20 +59,20 @@ type Question struct {
 	Namespace json.RawMessage
 }
 
-// Ask asks the rules of a snapshot.
+// Ask evaluates the rules of a snapshot.
 func Ask(ctx context.Context, snapshot *engine.Snapshot, q Question) (Verdict, error) {
 	review, err := q.Review()
 	if err != nil {
 		return Verdict{}, err
 	}
-	verdict, err := ask(ctx, snapshot, review, q)
+	verdict, err := evaluateReview(ctx, snapshot, review, q)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("asking the rules about %s %s: %w", q.Kind.Kind, q.Object.GetName(), err)
 	}
 	return verdict, nil
 }
 
-func ask(ctx context.Context, snapshot *engine.Snapshot, review *admission.Review, q Question) (verdict Verdict, err error) {
+func evaluateReview(ctx context.Context, snapshot *engine.Snapshot, review *admission.Review, q Question) (verdict Verdict, err error) {
 	var options engine.Options
 	if options.Namespace, err = engine.ReadNamespace(q.Namespace); err != nil {
 		return Verdict{}, err
@@ -86,7 +86,7 @@ func ask(ctx context.Context, snapshot *engine.Snapshot, review *admission.Revie
 	if verdict.Denials, err = mutation.Verdict(); err == nil && len(verdict.Denials) == 0 {
 		verdict.Denials, err = snapshot.Validate(ctx, mutation.Review, options).Verdict()
 	}
-	// What was said while the caller gave up may be half of an answer.
+	// A verdict that ends with the caller's context may be incomplete.
 	if gone := ctx.Err(); gone != nil {
 		err = gone
 	}

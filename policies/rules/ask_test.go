@@ -19,7 +19,7 @@ const head = `# METADATA
 #   match: {kinds: [{group: "", kind: Secret}]}
 `
 
-// endless takes more steps than a rule may, whatever the machine.
+// endless takes more steps than a rule may on any machine.
 const endless = head + `package endless
 import rego.v1
 deny contains "busy" if {
@@ -40,7 +40,7 @@ import rego.v1
 defaults := {"metadata": {"labels": {"team": "none"}}}
 deny contains "it is not filled in" if not input.request.object.metadata.labels.team`
 
-func snapshot(t *testing.T, texts ...string) *engine.Snapshot {
+func makeSnapshot(t *testing.T, texts ...string) *engine.Snapshot {
 	t.Helper()
 	files := map[string]string{}
 	for i, text := range texts {
@@ -61,29 +61,29 @@ func secret(name string) Question {
 // TestAnErrorIsNoDenial: what the rules could not answer must not become a verdict, for
 // some verdicts are final.
 func TestAnErrorIsNoDenial(t *testing.T) {
-	verdict, err := Ask(t.Context(), snapshot(t, named), secret("good"))
+	verdict, err := Ask(t.Context(), makeSnapshot(t, named), secret("good"))
 	require.NoError(t, err)
 	require.False(t, verdict.Denied())
 
-	verdict, err = Ask(t.Context(), snapshot(t, endless), secret("good"))
+	verdict, err = Ask(t.Context(), makeSnapshot(t, endless), secret("good"))
 	require.ErrorContains(t, err, "asking the rules about Secret good: endless deny")
 	require.False(t, verdict.Denied())
 
 	// Another rule's denial stands for itself.
-	verdict, err = Ask(t.Context(), snapshot(t, endless, named), secret("bad"))
+	verdict, err = Ask(t.Context(), makeSnapshot(t, endless, named), secret("bad"))
 	require.NoError(t, err)
 	require.Equal(t, "it has a bad name", verdict.Message())
 
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
-	verdict, err = Ask(late, snapshot(t, named), secret("bad"))
+	verdict, err = Ask(late, makeSnapshot(t, named), secret("bad"))
 	require.ErrorIs(t, err, context.Canceled)
 	require.False(t, verdict.Denied())
 }
 
 // TestAskedAsIfCreatedNow: defaults come before denials.
 func TestAskedAsIfCreatedNow(t *testing.T) {
-	verdict, err := Ask(t.Context(), snapshot(t, filled), secret("good"))
+	verdict, err := Ask(t.Context(), makeSnapshot(t, filled), secret("good"))
 	require.NoError(t, err)
 	require.False(t, verdict.Denied(), verdict.Message())
 	require.Contains(t, string(verdict.Object), `"team":"none"`)
@@ -92,6 +92,6 @@ func TestAskedAsIfCreatedNow(t *testing.T) {
 func TestFactsThatHaveNoJSON(t *testing.T) {
 	question := secret("good")
 	question.Facts = func() {}
-	_, err := Ask(t.Context(), snapshot(t, named), question)
+	_, err := Ask(t.Context(), makeSnapshot(t, named), question)
 	require.ErrorContains(t, err, "writing the facts")
 }

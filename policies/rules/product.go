@@ -14,8 +14,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
-// Product is one webhook entry of a system, beside those of user policies. Exactly
-// one of Validate and Mutate is set, and decides which configuration it is in.
+// Product is one webhook entry of a system; those of user policies are separate. Exactly one of
+// Validate and Mutate is set, and decides which configuration it is in.
 type Product struct {
 	// Name is the last segment of the path: /validate/<name> or /mutate/<name>.
 	Name string
@@ -40,13 +40,13 @@ type Product struct {
 	// NotOfPlatform leaves out the namespaces that user policies leave out, too.
 	NotOfPlatform bool
 
-	Validate Judge
-	Mutate   Judge
+	Validate Evaluator
+	Mutate   Evaluator
 }
 
-// Judge answers one review of a product. An error means that no answer was found:
-// the failure policy decides.
-type Judge func(ctx context.Context, review *admission.Review) (*Answer, error)
+// Evaluator answers one review of a product. An error means that there is no answer: the failure
+// policy decides.
+type Evaluator func(ctx context.Context, review *admission.Review) (*Answer, error)
 
 // Answer is what a product says of a review, in the words that users see.
 type Answer struct {
@@ -64,8 +64,9 @@ type NamespaceGetter interface {
 	Namespace(ctx context.Context, name string) ([]byte, error)
 }
 
-// InNamespaces keep what is in other namespaces away, which somebody else may serve: none
-// keeps nothing away. Format is an expression of CEL with a place for their list.
+// InNamespaces excludes objects in other namespaces, which another installation may serve;
+// without namespaces, nothing is excluded. Format is a CEL expression with a verb for their
+// list.
 func InNamespaces(namespaces []string, format string) []admissionregistrationv1.MatchCondition {
 	if len(namespaces) == 0 {
 		return nil
@@ -85,8 +86,8 @@ func Called(scope admissionregistrationv1.ScopeType, group, version string, reso
 	}}
 }
 
-// CalledForObjects are the rules of an entry that is called for what is stored of resources
-// of namespaces.
+// CalledForObjects are the rules of an entry that is called for the stored objects of
+// namespaced resources.
 func CalledForObjects(group, version string, resources ...string) []admissionregistrationv1.RuleWithOperations {
 	return Called(admissionregistrationv1.NamespacedScope, group, version, resources, admissionregistrationv1.Create, admissionregistrationv1.Update)
 }
@@ -113,7 +114,7 @@ func (b BuiltIn) Validating() Product {
 			return nil, err
 		}
 		decision := b.Snapshot.Validate(ctx, review, options)
-		return answer(decision, nil)
+		return newAnswer(decision, nil)
 	}
 	return b.Product
 }
@@ -126,7 +127,7 @@ func (b BuiltIn) Mutating() Product {
 			return nil, err
 		}
 		mutation := b.Snapshot.Mutate(ctx, review, options)
-		return answer(&mutation.Decision, mutation.Patch)
+		return newAnswer(&mutation.Decision, mutation.Patch)
 	}
 	return b.Product
 }
@@ -152,8 +153,8 @@ func (b BuiltIn) options(ctx context.Context, review *admission.Review) (options
 	return options, err
 }
 
-// answer has the words alone: which built-in rule denies is no concern of the user.
-func answer(decision *engine.Decision, patch []jsonpatch.Operation) (*Answer, error) {
+// newAnswer contains only the messages: the name of the built-in rule does not help the user.
+func newAnswer(decision *engine.Decision, patch []jsonpatch.Operation) (*Answer, error) {
 	denials, err := decision.Verdict()
 	if err != nil {
 		return nil, err

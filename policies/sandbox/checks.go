@@ -18,7 +18,7 @@ import (
 
 // whole is for functions that walk through the operands at the positions, all of
 // them if none is named.
-func whole(positions ...int) check {
+func whole(positions ...int) checkFunc {
 	return func(operands []*ast.Term) (int, error) {
 		steps := 0
 		for i, operand := range operands {
@@ -54,7 +54,7 @@ func compared(operands []*ast.Term) (int, error) {
 }
 
 // all applies several checks.
-func all(list ...check) check {
+func all(list ...checkFunc) checkFunc {
 	return func(operands []*ast.Term) (int, error) {
 		total := 0
 		for _, one := range list {
@@ -106,7 +106,7 @@ func crossed(operands []*ast.Term) (int, error) {
 func expanded(operands []*ast.Term) (int, error) {
 	_, network, err := net.ParseCIDR(textAt(operands, 0))
 	if err != nil {
-		return 0, nil // the function says what is wrong
+		return 0, nil // the function returns the error
 	}
 	ones, bits := network.Mask.Size()
 	if 1<<min(bits-ones, 30) > MaxElements {
@@ -161,7 +161,7 @@ func Unfold(text string) (values, bytes int) {
 	for decoder := yaml.NewDecoder(strings.NewReader(text)); ; {
 		var document yaml.Node
 		if err := decoder.Decode(&document); err != nil {
-			return values, bytes // the function says what is wrong
+			return values, bytes // the function returns the error
 		}
 		all := count(&document)
 		values, bytes = values+all.values, bytes+all.bytes
@@ -243,7 +243,7 @@ const maxPlacing = 1 << 18
 // place from its hash on, and compares it with all that are in its way. The hash of a
 // number is its integer part, and that of a list the sum of its elements': among the first
 // n integers, n halves are compared with n each.
-func spread(from, to int) check {
+func spread(from, to int) checkFunc {
 	return func(operands []*ast.Term) (int, error) { return inOneSet(operands[from:to]) }
 }
 
@@ -350,7 +350,7 @@ func printed(operands []*ast.Term) (int, error) {
 // length, and no key in use is longer than 2 KiB.
 var rsaKeys = all(shorter(0, MaxParseBytes), shorter(1, 16<<10))
 
-// shallow bounds what is indented by its depth.
+// shallow bounds the depth of a value that is indented.
 func shallow(operands []*ast.Term) (int, error) {
 	const deepest = 100
 	var depth func(*ast.Term, int) bool

@@ -7,9 +7,9 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 )
 
-// reachable is graph.reachable, which in OPA takes a node as often as there are ways to it:
-// two nodes that both lead to the next two, forty times, are 2^40 ways. What it gives is the
-// same: the nodes with edges, and those without that are keys of the graph.
+// reachable is graph.reachable, which in OPA visits a node once per path to it: two nodes that
+// both lead to the next two, forty times, have 2^40 paths. The result is the same: the nodes
+// with edges, and those without that are keys of the graph.
 func reachable(ofOPA topdown.BuiltinFunc) topdown.BuiltinFunc {
 	return func(bctx topdown.BuiltinContext, operands []*ast.Term, iter func(*ast.Term) error) error {
 		graph, isObject := operands[0].Value.(ast.Object)
@@ -19,7 +19,7 @@ func reachable(ofOPA topdown.BuiltinFunc) topdown.BuiltinFunc {
 			isObject = false
 		}
 		if !isObject {
-			return ofOPA(bctx, operands, iter) // which says what is wrong
+			return ofOPA(bctx, operands, iter) // which returns the error
 		}
 		reached := ast.NewSet()
 		for queue := slices.Clone(elementsOf(operands[1])); len(queue) > 0; queue = queue[1:] {

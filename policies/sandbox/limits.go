@@ -86,11 +86,11 @@ func exceeds(format string, args ...any) error {
 	return &LimitError{fmt.Sprintf(format, args...)}
 }
 
-// check refuses operands, and says what a call with them costs in steps.
-type check func(operands []*ast.Term) (steps int, err error)
+// checkFunc refuses operands, and says what a call with them costs in steps.
+type checkFunc func(operands []*ast.Term) (steps int, err error)
 
 // admits is the check of all operands, and the special one of a function, if it has one.
-func admits(special check) check {
+func admits(special checkFunc) checkFunc {
 	return func(operands []*ast.Term) (steps int, err error) {
 		for _, operand := range operands {
 			cost, err := checkTerm(operand)

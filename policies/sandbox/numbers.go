@@ -28,7 +28,7 @@ func rangedByStep(operands []*ast.Term) (int, error) {
 func rangeBetween(operands []*ast.Term, step *big.Int) (int, error) {
 	from, to := integer(operands[0]), integer(operands[1])
 	if from == nil || to == nil || step == nil || step.Sign() <= 0 {
-		return 0, nil // the function says what is wrong
+		return 0, nil // the function returns the error
 	}
 	distance := new(big.Int).Abs(new(big.Int).Sub(to, from))
 	if count := distance.Quo(distance, step); !count.IsInt64() || count.Int64() >= MaxElements {
@@ -74,7 +74,7 @@ func multiplied(operands []*ast.Term) (int, error) {
 // ordered bounds functions that put the elements of a collection in order, or find the
 // first or last: what numbers there are within, at any depth, may be long ones.
 func ordered(operands []*ast.Term) (int, error) {
-	long := longNumbers(operands[0])
+	long := countLongNumbers(operands[0])
 	work := long * longNumber * bits.Len(uint(size(operands[0])))
 	if work > MaxMatchWork {
 		return 0, exceeds("putting %d numbers of more than 15 digits in order is too much work", long)
@@ -82,8 +82,9 @@ func ordered(operands []*ast.Term) (int, error) {
 	return work / nodesPerStep, nil
 }
 
-// longNumbers counts those in a value, sets left aside: whoever made one has paid.
-func longNumbers(term *ast.Term) (count int) {
+// countLongNumbers counts those in a value, without those in sets: their cost was charged when the
+// set was created.
+func countLongNumbers(term *ast.Term) (count int) {
 	switch value := term.Value.(type) {
 	case ast.Number:
 		if eval.IsLong(value) {
@@ -91,10 +92,10 @@ func longNumbers(term *ast.Term) (count int) {
 		}
 	case *ast.Array:
 		for i := range value.Len() {
-			count += longNumbers(value.Elem(i))
+			count += countLongNumbers(value.Elem(i))
 		}
 	case ast.Object:
-		value.Foreach(func(key, value *ast.Term) { count += longNumbers(key) + longNumbers(value) })
+		value.Foreach(func(key, value *ast.Term) { count += countLongNumbers(key) + countLongNumbers(value) })
 	}
 	return count
 }

@@ -4,7 +4,7 @@ import "github.com/lintel-policy/lintel/policies/terms"
 
 // checks are the limits of the functions whose cost is not that of their operands.
 // Functions without an entry have the limits of checkTerm alone.
-var checks = map[string]check{
+var checks = map[string]checkFunc{
 	"array.concat":   all(joined, whole()),
 	"array.flatten":  flattened,
 	"or":             all(joined, whole(), spread(0, 2)),

@@ -18,7 +18,7 @@ func textAt(operands []*ast.Term, i int) string {
 }
 
 // shorter bounds the bytes of a string operand.
-func shorter(i, limit int) check {
+func shorter(i, limit int) checkFunc {
 	return func(operands []*ast.Term) (int, error) {
 		if n := len(textAt(operands, i)); n > limit {
 			return 0, exceeds("operand %d has %d bytes; the limit is %d", i+1, n, limit)
@@ -28,7 +28,7 @@ func shorter(i, limit int) check {
 }
 
 // matching bounds a regular expression at pattern applied to a text.
-func matching(pattern, text int) check {
+func matching(pattern, text int) checkFunc {
 	return func(operands []*ast.Term) (int, error) {
 		expression := textAt(operands, pattern)
 		if len(expression) > MaxPatternBytes {
@@ -58,7 +58,7 @@ func patternSize(pattern string) int {
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return len(pattern) + 1 // the function says what is wrong
+		return len(pattern) + 1 // the function returns the error
 	}
 	return parts(parsed)
 }
@@ -126,7 +126,7 @@ func rewritten(operands []*ast.Term) (int, error) {
 	return total/bytesPerStep + len(textAt(operands, 0))/(2*elementsPerStep), nil // each letter may be a match
 }
 
-// formatted bounds sprintf: widths and precisions, and the size of what is printed.
+// formatted bounds sprintf: widths and precisions, and the size of the printed values.
 func formatted(operands []*ast.Term) (int, error) {
 	format := textAt(operands, 0)
 	verbs := strings.Count(format, "%")

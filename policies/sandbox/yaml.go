@@ -8,9 +8,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// This file has the checks of the functions of YAML, which take much longer than those of
-// JSON: about 5 microseconds for a value, and 20 nanoseconds for each pair of keys of a
-// mapping, because the library compares all of them with each other.
+// This file has the checks of the functions of YAML, which take much longer than those of JSON:
+// about 5 microseconds for a value, and 20 nanoseconds for each pair of two keys of a mapping,
+// because the library compares all of them with each other.
 
 const (
 	// maxYAMLMarks is how many lines, commas, brackets and other marks of structure a text
@@ -18,8 +18,8 @@ const (
 	maxYAMLMarks = 20_000
 	// maxYAMLNodes is how many values yaml.marshal writes.
 	maxYAMLNodes = 12_000
-	// maxYAMLPairs is how many pairs of keys the mappings of a text may have together: those
-	// of one mapping of 2,000 keys.
+	// maxYAMLPairs is the limit for comparisons of two keys in all mappings of a text: those of
+	// one mapping of 2,000 keys.
 	maxYAMLPairs = 4_000_000
 	// maxYAMLDepth is how deep values of YAML may nest.
 	maxYAMLDepth = 1_000
@@ -92,7 +92,8 @@ func written(operands []*ast.Term) (int, error) {
 	return count*yamlUnits + pairs/(nodesPerStep*stepsPerUnit), checkPairs(pairs)
 }
 
-// pairsOf is how many pairs of keys a mapping has, up to a limit that no sum overflows.
+// pairsOf is the number of comparisons of two keys in a mapping, limited so that sums do not
+// overflow.
 func pairsOf(keys int) int { return min(keys*keys, math.MaxInt32) }
 
 func checkPairs(pairs int) error {

@@ -1,9 +1,9 @@
 // Package scope says whether a source of admission policies keeps within its scope.
 //
-// Admission policies deny, so more of them never allow more: what a source of a
-// narrower scope could widen is whom it binds, what broader scopes set, the rules that
-// they declare, and what it reads. Nothing of that has an effect when the source is
-// evaluated (policies/engine); here its author learns why.
+// Admission policies deny, so more of them never allow more: a source of a narrower scope could
+// widen the set of namespaces that it binds, values that broader scopes set, the rules that
+// they declare, and the data that it reads. The evaluation of the source (policies/engine)
+// prevents all of these; this package reports the reasons to its author.
 //
 // Invariant: a source is never refused for what narrower scopes have.
 package scope
@@ -36,7 +36,7 @@ const (
 	ReasonPackageConflict = "PackageConflict"
 )
 
-// ofSource is the place of what is about the PolicySource itself.
+// ofSource is the location of violations of the PolicySource itself.
 var ofSource definition.Location
 
 // Violation is one way in which a source does not keep within its scope. It has no place
@@ -79,9 +79,9 @@ func CheckScope(scope hierarchy.Scope, others []hierarchy.Scope) []Violation {
 	return out
 }
 
-// Check says whether a compiled source keeps within its scope, beside the others that
-// are live. Only the candidate is judged: a broader scope is never refused for what
-// narrower ones have.
+// Check reports whether a compiled source stays within its scope, together with the other live
+// sources. Only the candidate is reviewed: a broader scope is never refused because of narrower
+// ones.
 //
 // before is the live set of the candidate's source, or nil. A package belongs to the source that
 // has it live; if two have, to the older one.
@@ -128,7 +128,7 @@ type candidateCheck struct {
 	resources *admission.Resources
 	hierarchy *hierarchy.Tree
 	packages  func() []declared
-	written   func() map[string][]writtenPath // by package; of an enterprise's source nobody asks
+	written   func() map[string][]writtenPath // by package; unused for a source of the enterprise
 }
 
 // match is about whom a policy binds.
@@ -159,8 +159,7 @@ func (c *candidateCheck) match(policy engine.PolicyInfo) []Violation {
 	return out
 }
 
-// grants is about which kinds a policy matches, what it reads and mutates, and how long it
-// may take.
+// grants checks the kinds that a policy matches, reads and mutates, and its timeout.
 func (c *candidateCheck) grants(policy engine.PolicyInfo) []Violation {
 	var out []Violation
 	report := func(format string, args ...any) {
@@ -246,7 +245,7 @@ func (c *candidateCheck) exempts(parent *engine.PolicySet) []Violation {
 		for _, own := range c.packages() {
 			if overlaps(own.name, read) {
 				out = append(out, Violation{ReasonExempts, own.location.Errorf(
-					"package %s stands where policies of source %s, which is of a scope above, read data.%s: exemptions belong to the scope that owns the rule, and nothing here reaches it; ask its owners, or rename the package", own.name, parent.Name(), read)})
+					"package %s: policies of source %s, which is of a broader scope, read data.%s: exemptions belong to the scope that owns the rule, and this package has no effect on it; ask the owners of the rule, or rename the package", own.name, parent.Name(), read)})
 			}
 		}
 		if c.set.Defines(read) {
@@ -283,7 +282,7 @@ func packagesOf(set *engine.PolicySet) []declared {
 func modulesOf(set *engine.PolicySet) []*ast.Module {
 	modules, err := definition.Modules(set.Source())
 	if err != nil {
-		panic("what has compiled can be parsed: " + err.Error())
+		panic("parsing a compiled policy: " + err.Error())
 	}
 	var out []*ast.Module
 	for _, file := range slices.Sorted(maps.Keys(modules)) {

@@ -82,7 +82,7 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 			scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}]}`, denies)},
 			reason: ReasonMatchesOutside, message: "names version v1 of HorizontalPodAutoscaler.autoscaling",
 		},
-		"Secrets":            {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Secret}]`, denies)}, reason: ReasonNotGranted, message: "requires Secret, which holds what must stay secret"},
+		"Secrets":            {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Secret}]`, denies)}, reason: ReasonNotGranted, message: "requires Secret, which contains confidential data"},
 		"Secrets, granted":   {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Secret}, {group: "", kind: Node}]`, denies)}, grants: true},
 		"Nodes":              {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Node}]`, denies)}, reason: ReasonNotGranted, message: "requires Node, which is cluster-scoped"},
 		"ConfigMaps":         {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: ConfigMap}]`, denies)}},
@@ -227,13 +227,13 @@ func TestTheOlderSourceKeepsAPackage(t *testing.T) {
 	require.Empty(t, CheckPackages(at("b", 2), []*engine.PolicySet{other}), "another scope")
 }
 
-// TestTheEnterpriseHasNoParent, whatever it names.
+// TestTheEnterpriseHasNoParent, even if it names one.
 func TestTheEnterpriseHasNoParent(t *testing.T) {
 	require.Empty(t, CheckScope(hierarchy.Scope{Level: hierarchy.Enterprise, Parent: "nobody"}, []hierarchy.Scope{{Level: hierarchy.Enterprise}}))
 }
 
 // What narrower scopes have holds no broader one up.
-func TestABroaderScopeIsNotJudgedByNarrowerOnes(t *testing.T) {
+func TestABroaderScopeIsNotEvaluatedByNarrowerOnes(t *testing.T) {
 	child := source(t, "child", hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Namespaces: []string{"shop"}}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"y\"}")
 	parent := source(t, "parent", hierarchy.Scope{}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"z\"}")
 	require.Empty(t, Check(parent, nil, []*engine.PolicySet{child}, admission.BuiltinResources()))

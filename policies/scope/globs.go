@@ -52,8 +52,8 @@ func parseGlob(text string) (glob, error) {
 	return g, nil
 }
 
-// matching are the characters of names that a pattern for one character matches: none
-// where it is no pattern.
+// matching are the characters of names that a pattern for one character matches: empty if it is
+// not a pattern.
 func matching(pattern string) string {
 	return strings.Map(func(c rune) rune {
 		if matches, err := path.Match(pattern, string(c)); matches && err == nil {

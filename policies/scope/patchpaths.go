@@ -13,17 +13,17 @@ import (
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
-// writtenPath is a path that a policy changes, as far as its text says: an empty segment
-// stands for what is computed.
+// writtenPath is a path that a policy changes, as far as its text shows: an empty segment is
+// computed.
 type writtenPath struct {
 	segments []string
-	// made says that a map is put there, if there is none: what is below it stays as it
-	// is, but for what other paths tell.
+	// made reports that a map is created there if it is missing: values below it stay, except at
+	// other paths.
 	made     bool
 	location definition.Location
 }
 
-// String writes what is computed as *.
+// String writes computed segments as *.
 func (w writtenPath) String() string {
 	segments := slices.Clone(w.segments)
 	for i, segment := range segments {
@@ -48,8 +48,8 @@ func (w writtenPath) overlaps(other writtenPath) bool {
 	return true
 }
 
-// patches is about paths that a patch of a scope above sets. A path that is computed is
-// judged when the patch is made.
+// patches is about paths that a patch of a scope above sets. A computed path is checked when
+// the patch is created.
 func (c *candidateCheck) patches(parent *engine.PolicySet) []Violation {
 	theirs := patchPaths(parent, false)
 	var out []Violation
@@ -84,9 +84,9 @@ func sameKinds(a, b definition.Match) bool {
 	})
 }
 
-// patchPaths are the paths that the patch and defaults rules of each package write. Those
-// of the narrower scope tell of a map that is added as a whole that it may replace one,
-// unless it is empty, as a map that is only made sure of is.
+// patchPaths are the paths that the patch and defaults rules of each package write. In those of
+// the narrower scope, a map that is added as a whole may replace one, unless it is empty: an
+// empty map is only created if it is missing.
 func patchPaths(set *engine.PolicySet, narrower bool) map[string][]writtenPath {
 	out := map[string][]writtenPath{}
 	for _, module := range modulesOf(set) {
@@ -131,7 +131,7 @@ func operationPaths(operation ast.Object, at *ast.Location, narrower bool) []wri
 	return out
 }
 
-// member is what stands at a key of an object, if it is of a type.
+// member is the value at a key of an object, if it has the type T.
 func member[T ast.Value](object ast.Object, key string) (value T, ok bool) {
 	if term := object.Get(ast.StringTerm(key)); term != nil {
 		value, ok = term.Value.(T)

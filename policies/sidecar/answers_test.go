@@ -29,8 +29,8 @@ func TestOrders(t *testing.T) {
 	assert.Less(t, Ranks("classification")["public"], Ranks("classification")["restricted"])
 	assert.Greater(t, Ranks("max_classification")["public"], Ranks("max_classification")["restricted"])
 
-	flag := parse(t, "enterprise", "a", "package openclaw.enterprise.models\nmax_reached if input.a")
-	number := parse(t, "team", "b", "package openclaw.enterprise.models\nmax_reached := 3")
+	flag := mustParse(t, "enterprise", "a", "package openclaw.enterprise.models\nmax_reached if input.a")
+	number := mustParse(t, "team", "b", "package openclaw.enterprise.models\nmax_reached := 3")
 	assert.Equal(t, Unordered, OrderAmong("max_reached", []*Policy{flag, number}), "the broadest can only say true")
 	assert.Equal(t, Ceiling, OrderAmong("max_reached", []*Policy{number, flag}))
 }
@@ -66,7 +66,7 @@ func TestAnswers(t *testing.T) {
 		var policies []*Policy
 		for level, text := range map[Level]string{"enterprise": c.enterprise, "org": c.org, "team": c.team} {
 			if text != "" {
-				policies = append(policies, parse(t, level, "p/"+string(level), "package openclaw.enterprise.models\nimport rego.v1\n"+text))
+				policies = append(policies, mustParse(t, level, "p/"+string(level), "package openclaw.enterprise.models\nimport rego.v1\n"+text))
 			}
 		}
 		answer, said := evaluator(t, policies)(`{"a": 1}`)[c.decision]
@@ -111,7 +111,7 @@ func TestWhatIsWrongIsSaidWhere(t *testing.T) {
 		header + "import rego.v1\nallow if x":             "b/p:3:10: rego_unsafe_var_error: var x is unsafe",
 		header + "allow if http.send({})":                 "b/p:2:10: http.send reaches the network or the environment, and is not available to policies",
 		header + "allow if data.system.x":                 "b/p:2:10: data.system.x belongs to another policy",
-		header + "allow { all([true]) }":                  "b/p:2:9: all is not in Rego v1 any more; use every x in <collection> { x }",
+		header + "allow { all([true]) }":                  "b/p:2:9: all is not part of Rego v1; use every x in <collection> { x }",
 		"package openclaw.enterprise.data\nallow := true": `b/p:1:1: it is in package openclaw.enterprise.data; a policy of domain "models" must be in package openclaw.enterprise.models`,
 	} {
 		_, err := Parse(Source{Level: "team", Name: "b/p", Domain: anyDomain, Content: text})
@@ -129,14 +129,14 @@ func TestWhatCannotBePlanned(t *testing.T) {
 	text := "package openclaw.enterprise.models\nk := input.a\nr0 if k\n" +
 		repeated(20, "r%[2]d if { r%[1]d with data.openclaw.enterprise.models.k as input.b; r%[1]d with data.openclaw.enterprise.models.k as input.c }\n")
 	for decision, rule := range map[string]string{"allow": "allow if r20", "limits": "limits.most := 1 if r20"} {
-		_, err := parse(t, "team", "p", text+rule).Program(decision, false)
-		require.ErrorContains(t, err, "this is planned anew", decision)
+		_, err := mustParse(t, "team", "p", text+rule).Program(decision, false)
+		require.ErrorContains(t, err, "this reference is planned again", decision)
 	}
 }
 
 // TestRulesOfAPolicy are asked for by name.
 func TestRulesOfAPolicy(t *testing.T) {
-	p := parse(t, "team", "p", "package openclaw.enterprise.models\ndefault allow := false\nallow if f(1)\nf(x) if x > 0\nlimits.most := 1")
+	p := mustParse(t, "team", "p", "package openclaw.enterprise.models\ndefault allow := false\nallow if f(1)\nf(x) if x > 0\nlimits.most := 1")
 	require.Equal(t, []string{"allow", "limits"}, p.Decisions, "functions decide nothing")
 	require.True(t, p.Defines("limits"))
 	require.False(t, p.Defines("f"))

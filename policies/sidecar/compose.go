@@ -38,7 +38,7 @@ func Compose(policies []*Policy) (map[string]string, error) {
 			}
 			files[path] = p.isolated
 		}
-		for path, text := range map[string]string{"lintel/stated/": stated(chain), "lintel/answers/": answers(chain)} {
+		for path, text := range map[string]string{"lintel/stated/": stated(chain), "lintel/answers/": answerRules(chain)} {
 			formatted, err := format.SourceWithOpts(domain.Name, []byte(text), format.Opts{RegoVersion: ast.RegoV1})
 			if err != nil {
 				return nil, ParseErrors{{File: domain.Name, Message: err.Error()}}
@@ -150,8 +150,8 @@ func stated(chain []*Policy) string {
 	return text.String()
 }
 
-// answers is the module that answers for a chain.
-func answers(chain []*Policy) string {
+// answerRules is the module that answers for a chain.
+func answerRules(chain []*Policy) string {
 	var text strings.Builder
 	// Without imports: a policy may have a rule of any name.
 	fmt.Fprintf(&text, "package %s\n", chain[0].Domain.Packages[0])
@@ -189,21 +189,21 @@ func answer(decision string, chain, definers []*Policy) string {
 	case Subset:
 		return call("common")
 	case United:
-		return united(decision, values, definers)
+		return unitedRule(decision, values, definers)
 	default:
 		return call("broadest")
 	}
 }
 
-// united returns the rule for a decision that collects values. Its type is that of the broadest
+// unitedRule returns the rule for a decision that collects values. Its type is that of the broadest
 // scope that defines it, as far as the text shows: narrower scopes do not change it.
-func united(decision, values string, definers []*Policy) string {
+func unitedRule(decision, values string, definers []*Policy) string {
 	isDenial := decision == "deny" || strings.HasPrefix(decision, "deny_")
 	word, nothing := "required", ""
 	if isDenial {
 		word, nothing = "denied", "false"
 	}
-	rule := fmt.Sprintf("data.lintel.meet.told(%s, %d, %q)", values, definers[0].Level.Rank(), word)
+	rule := fmt.Sprintf("data.lintel.meet.verdict(%s, %d, %q)", values, definers[0].Level.Rank(), word)
 	switch broadest := atBroadest(definers); {
 	case allOf(boolean, broadest, decision):
 		rule = fmt.Sprintf("data.lintel.meet.flag(%s)", values)

@@ -1,11 +1,11 @@
 # METADATA
 # title: The meet of scopes
 # description: |
-#   What several policies answer together. A statement is what one policy says on one
+#   The combined answer of several policies. A statement is the value of one policy for one
 #   decision: {"level": 0 for the broadest scope, "policy": its name, "value": its value}.
-#   A policy that is undefined makes none. root is the level of the broadest scope that
-#   has the rule. Policies of one level have no order: whatever their names are, the
-#   answer is the same.
+#   An undefined policy makes no statement. root is the level of the broadest scope that
+#   has the rule. Policies of one level have no order: their names do not change the
+#   answer.
 package lintel.meet
 
 import rego.v1
@@ -18,7 +18,7 @@ granted(statements, definers, denials) if {
 	}
 }
 
-# fires holds for whatever is neither false nor empty.
+# fires holds for values that are neither false nor empty.
 fires(value) if {
 	value != false
 	not empty(value)
@@ -47,11 +47,11 @@ listing(statements, word) := {member |
 	count(statements) > 0
 }
 
-# told is a flag where the root says true or false or nothing, else a listing: whoever
-# asks whether it is true must not be told a list because of what narrower scopes say.
-told(statements, root, _) := flag(statements) if boolean_root(statements, root)
+# verdict is a flag if the values of the root are booleans or missing, otherwise a listing: a
+# gateway that queries a boolean must not get a list because of narrower scopes.
+verdict(statements, root, _) := flag(statements) if boolean_root(statements, root)
 
-told(statements, root, word) := listing(statements, word) if not boolean_root(statements, root)
+verdict(statements, root, word) := listing(statements, word) if not boolean_root(statements, root)
 
 boolean_root(statements, root) if {
 	every statement in at_level(statements, root) {

@@ -33,11 +33,11 @@ test_listing if {
 }
 
 test_told if {
-	meet.told(said([[0, true], [1, []]]), 0, "required") == true
-	meet.told(said([[0, false], [1, {"a"}]]), 0, "required") == true
-	meet.told(said([[1, {"a"}]]), 0, "required") == true
-	meet.told(said([[0, ["a"]], [1, true]]), 0, "required") == {"a", "required by b/1"}
-	not meet.told(set(), 0, "required")
+	meet.verdict(said([[0, true], [1, []]]), 0, "required") == true
+	meet.verdict(said([[0, false], [1, {"a"}]]), 0, "required") == true
+	meet.verdict(said([[1, {"a"}]]), 0, "required") == true
+	meet.verdict(said([[0, ["a"]], [1, true]]), 0, "required") == {"a", "required by b/1"}
+	not meet.verdict(set(), 0, "required")
 }
 
 test_strictest if {

@@ -66,7 +66,7 @@ var orders = []struct {
 
 // OrderOf is the order of a decision, by its name.
 func OrderOf(decision string) Order {
-	order, _ := orderOf(decision)
+	order, _ := decisionOrder(decision)
 	return order
 }
 
@@ -121,7 +121,7 @@ func allOf(wanted form, policies []*Policy, decision string) bool {
 // Ranks are the ranks of the words of a decision, the most permissive 1: nil where
 // its order is not Word.
 func Ranks(decision string) map[string]int {
-	_, words := orderOf(decision)
+	_, words := decisionOrder(decision)
 	if words == nil {
 		return nil
 	}
@@ -134,7 +134,7 @@ func Ranks(decision string) map[string]int {
 	return ranks
 }
 
-func orderOf(decision string) (Order, [][]string) {
+func decisionOrder(decision string) (Order, [][]string) {
 	for _, entry := range orders {
 		before, after, wildcard := strings.Cut(entry.pattern, "*")
 		if decision == entry.pattern ||

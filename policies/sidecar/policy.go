@@ -205,7 +205,7 @@ func (p *Policy) removedFunctions(module *ast.Module) ParseErrors {
 	var errs ParseErrors
 	ast.WalkRefs(module, func(ref ast.Ref) bool {
 		if replacement, removed := replacements[ref.String()]; removed {
-			errs = append(errs, p.errorAt(ref[0].Location, "%s is not in Rego v1 any more; use %s", ref, replacement))
+			errs = append(errs, p.errorAt(ref[0].Location, "%s is not part of Rego v1; use %s", ref, replacement))
 		}
 		return false
 	})

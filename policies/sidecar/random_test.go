@@ -79,7 +79,7 @@ func randomPolicy(random *rand.Rand, hostile bool) string {
 	return text
 }
 
-func parse(t testing.TB, level Level, name, content string) *Policy {
+func mustParse(t testing.TB, level Level, name, content string) *Policy {
 	p, err := Parse(Source{Level: level, Name: name, Domain: anyDomain, Content: content})
 	require.NoError(t, err, content)
 	return p
@@ -122,11 +122,11 @@ func TestAChildNeverWidens(t *testing.T) {
 			narrowest, broadest = max(narrowest, level), min(broadest, level)
 			text := randomPolicy(random, random.IntN(4) == 0)
 			texts = append(texts, fmt.Sprintf("# %s\n%s", hierarchy.Levels[level], text))
-			policies = append(policies, parse(t, hierarchy.Levels[level], fmt.Sprintf("b%d/p", j), text))
+			policies = append(policies, mustParse(t, hierarchy.Levels[level], fmt.Sprintf("b%d/p", j), text))
 		}
 		level := narrowest + random.IntN(len(hierarchy.Levels)-narrowest)
 		text := randomPolicy(random, true)
-		child := parse(t, hierarchy.Levels[level], "child/p", text)
+		child := mustParse(t, hierarchy.Levels[level], "child/p", text)
 		before, after := evaluator(t, policies), evaluator(t, append(policies, child))
 		for _, input := range inputs {
 			chain, both := before(input), after(input)
@@ -174,7 +174,7 @@ func TestNamesOfPeersDecideNothing(t *testing.T) {
 		with := func(names ...string) func(string) map[string]any {
 			var policies []*Policy
 			for j, text := range texts {
-				policies = append(policies, parse(t, "team", names[j], text))
+				policies = append(policies, mustParse(t, "team", names[j], text))
 			}
 			return evaluator(t, policies)
 		}
@@ -211,7 +211,7 @@ func TestTheTypeOfADenialStays(t *testing.T) {
 		`deny contains "x" if input.b`: false, `deny := {"x"} if input.b`: false, `deny := ["x"] if input.b`: false,
 	} {
 		for _, text := range narrower {
-			answer := evaluator(t, []*Policy{parse(t, "enterprise", "root", header+root), parse(t, "team", "child", header+text)})
+			answer := evaluator(t, []*Policy{mustParse(t, "enterprise", "root", header+root), mustParse(t, "team", "child", header+text)})
 			for _, input := range randomInputs() {
 				_, flag := answer(input)["deny"].(bool)
 				require.Equal(t, isFlag, flag, "%s below %s, input %s: %v", text, root, input, answer(input)["deny"])

@@ -147,7 +147,7 @@ func TestSideDoors(t *testing.T) {
 		"package openclaw.enterprise.models\nx if input\nallow if x with data.lintel.meet.granted as true":           "belongs to another policy",
 		"package openclaw.enterprise.models\nallow if http.send({}).status_code == 200":                              "http.send reaches the network or the environment",
 		"package openclaw.enterprise.models\nallow if opa.runtime().env.HOME":                                        "opa.runtime reaches the network or the environment",
-		"package openclaw.enterprise.models\nallow { re_match(\"a\", input.a) }":                                     "re_match is not in Rego v1 any more; use regex.match",
+		"package openclaw.enterprise.models\nallow { re_match(\"a\", input.a) }":                                     "re_match is not part of Rego v1; use regex.match",
 		"package openclaw.enterprise.models\n_ := 1":                                                                 "a rule cannot be named _",
 	} {
 		_, err := Parse(Source{hierarchy.Team, "team/p", openclawDomain("models"), text})
@@ -162,7 +162,7 @@ func runSidecar(t *testing.T, binary string, policies []*Policy) func(name, inpu
 	require.NoError(t, err)
 	signed, err := Sign(files, "1", "here")
 	require.NoError(t, err)
-	address := serve(t, binary, signed, signed.Bundle).api
+	address := serveBundle(t, binary, signed, signed.Bundle).api
 	require.Eventually(t, func() bool { return opaserver.Status(address, "/health?bundles") == http.StatusOK }, time.Minute, 10*time.Millisecond)
 	return func(name, input string) (result map[string]any) {
 		answer := opaserver.Ask(t, address, strings.ReplaceAll(name, ".", "/"), input)
@@ -177,15 +177,15 @@ func runSidecar(t *testing.T, binary string, policies []*Policy) func(name, inpu
 }
 
 func TestNamesAreUnique(t *testing.T) {
-	p := parse(t, hierarchy.Team, "b/p", "package openclaw.enterprise.models\nallow := true")
+	p := mustParse(t, hierarchy.Team, "b/p", "package openclaw.enterprise.models\nallow := true")
 	_, err := Compose([]*Policy{p, p})
 	require.EqualError(t, err, `b/p: two policies of scope team and domain "models" have this name; rename one`)
 }
 
 // TestRulesOfAnyName: no name of a rule or policy keeps others from being composed.
 func TestRulesOfAnyName(t *testing.T) {
-	base := parse(t, hierarchy.Enterprise, "base/p", "package openclaw.enterprise.models\nallow := true")
-	odd := parse(t, hierarchy.Team, "odd/\"] \"\\\n\u2028 p", "package openclaw.enterprise.models\n"+
+	base := mustParse(t, hierarchy.Enterprise, "base/p", "package openclaw.enterprise.models\nallow := true")
+	odd := mustParse(t, hierarchy.Team, "odd/\"] \"\\\n\u2028 p", "package openclaw.enterprise.models\n"+
 		"meet := 1\nlintel := 2\nstated := 3\nlevel := 4\ngranted(x) := x\ncount := 5\nallow.x := false")
 	answer := evaluator(t, []*Policy{base, odd})(`{}`)
 	require.Equal(t, false, answer["allow"])

@@ -27,8 +27,8 @@ type served struct {
 	log       *opaserver.Log
 }
 
-// serve starts an OPA as a gateway does, for a signed bundle, with some content in its file.
-func serve(t *testing.T, binary string, signed *Signed, content []byte) served {
+// serveBundle starts an OPA as a gateway does, for a signed bundle, with some content in its file.
+func serveBundle(t *testing.T, binary string, signed *Signed, content []byte) served {
 	t.Helper()
 	s := served{api: opaserver.FreeAddress(t), file: filepath.Join(t.TempDir(), "bundle.tar.gz")}
 	if content != nil {
@@ -111,7 +111,7 @@ func TestOnlyTheSignedBundleIsLoaded(t *testing.T) {
 				_, err := readBundle(c.trusts, c.content)
 				require.Error(t, err, "the OPA of Lintel refuses it, too")
 			}
-			opa := serve(t, binary, c.trusts, c.content)
+			opa := serveBundle(t, binary, c.trusts, c.content)
 			require.Eventually(t, func() bool { return strings.Contains(opa.log.String(), "Bundle load failed") }, time.Minute, 10*time.Millisecond)
 			require.Contains(t, opa.log.String(), c.why)
 			require.Equal(t, http.StatusInternalServerError, opaserver.Status(opa.api, "/health?bundles"))
@@ -123,7 +123,7 @@ func TestOnlyTheSignedBundleIsLoaded(t *testing.T) {
 		read, err := readBundle(signed, signed.Bundle)
 		require.NoError(t, err)
 		require.Equal(t, "2", read.Manifest.Revision)
-		opa := serve(t, binary, signed, signed.Bundle)
+		opa := serveBundle(t, binary, signed, signed.Bundle)
 		active := func() bool { return opaserver.Status(opa.api, "/health?bundles") == http.StatusOK }
 		require.Eventually(t, active, time.Minute, 10*time.Millisecond)
 		for name, content := range map[string][]byte{

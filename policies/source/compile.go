@@ -29,7 +29,8 @@ const (
 	CompileArgument = "compile-source"
 	// maxCompileBytes is how much memory compiling a source may take.
 	maxCompileBytes = 512 << 20
-	// maxChildOutput bounds what is read from a child, in bytes: errors and test results.
+	// maxChildOutput bounds the output that is read from a child, in bytes: errors and test
+	// results.
 	maxChildOutput = 256 << 20
 	// maxScopedBytes is how much the child of a source below the enterprise may take: its
 	// memory is that of the manager's container, as is that of another at the same time.
@@ -51,12 +52,12 @@ type Compiler struct {
 	program string
 	timeout time.Duration
 	fair    time.Duration // of a child, set by tests
-	results results
+	results resultCache
 	// Schemas, where set, are what references of policies are checked against.
 	Schemas Schemas
 	// Unchecked, where set, hears of sources whose references could not be checked.
 	Unchecked func(source string, why error)
-	clean     *lru.Cache // checkedPackages by the identity of the set
+	clean     *lru.Cache // packageChecks, by the identity of the set
 	// compiling has room for one: where two compile in this process, requests wait.
 	compiling chan struct{}
 	// freeMemory returns the memory of compilations to the system after an idle period. Without
@@ -204,10 +205,10 @@ func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answe
 	if c.Schemas == nil {
 		return nil, nil
 	}
-	policies, known := answer.Matches, checkedPackages{}
+	policies, known := answer.Matches, packageChecks{}
 	if before != nil {
 		if kept, ok := c.clean.Get(before.Identity()); ok {
-			known = kept.(checkedPackages)
+			known = kept.(packageChecks)
 		}
 		policies = append(policies, takenOver(before, answer.TakenOver)...)
 	}
@@ -221,7 +222,7 @@ func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answe
 		}
 		if len(found.Errors) > 0 && !request.Whole && len(answer.TakenOver) > 0 {
 			// An error of one package may be right for other packages that use the same rule.
-			request, clean = referenceRequest{Checks: checks, Clean: known.keys(), Whole: true}, checkedPackages{}
+			request, clean = referenceRequest{Checks: checks, Clean: known.keys(), Whole: true}, packageChecks{}
 			continue
 		}
 		clean.add(request.Checks, found.Clean)

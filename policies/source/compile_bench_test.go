@@ -72,7 +72,7 @@ func BenchmarkRecompile(b *testing.B) {
 					next.Files = maps.Clone(many.Files)
 					next.Files[names[i%len(names)]] += fmt.Sprintf("\n# %d\n", i)
 					if !since {
-						compiler.results, compiler.clean = results{}, lru.New(keptClean)
+						compiler.results, compiler.clean = resultCache{}, lru.New(keptClean)
 					}
 					set, err := compiler.Compile(b.Context(), next)
 					require.NoError(b, err)
@@ -90,7 +90,7 @@ func BenchmarkRecompile(b *testing.B) {
 // BenchmarkMemory is what a set of 250 policies takes for as long as it is live.
 func BenchmarkMemory(b *testing.B) {
 	many := manyPolicies(b, 25)
-	_, err := Compile(many) // what is made once in a process is made now
+	_, err := Compile(many) // initializes values that are created once per process
 	require.NoError(b, err)
 	for b.Loop() {
 		before := heapInUse()

@@ -86,15 +86,15 @@ func TestACompilerThatCannotStartSaysNothingAboutTheSource(t *testing.T) {
 func TestARevisionIsCompiledOnce(t *testing.T) {
 	compiler := testCompiler(t, patience)
 	source := definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}}
-	judged, err := compiler.Compile(t.Context(), source)
+	evaluated, err := compiler.Compile(t.Context(), source)
 	require.NoError(t, err)
 	again, err := compiler.Compile(t.Context(), source)
 	require.NoError(t, err)
-	require.Same(t, judged, again)
+	require.Same(t, evaluated, again)
 	source.Revision = source.Digest() // as the status has it
 	loaded, err := compiler.Load(t.Context(), source)
 	require.NoError(t, err)
-	require.Same(t, judged, loaded)
+	require.Same(t, evaluated, loaded)
 
 	for name, change := range map[string]func(*definition.Source){
 		"files":      func(s *definition.Source) { s.Files = map[string]string{"p.rego": "package p\ndeny contains \"y\""} },
@@ -107,7 +107,7 @@ func TestARevisionIsCompiledOnce(t *testing.T) {
 		change(&other)
 		set, err := compiler.Load(t.Context(), other)
 		require.NoError(t, err)
-		require.NotSame(t, judged, set, name)
+		require.NotSame(t, evaluated, set, name)
 	}
 }
 

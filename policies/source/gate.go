@@ -63,13 +63,13 @@ type Gate struct {
 	Registrable func(policies []engine.PolicyInfo, resources *admission.Resources) error
 }
 
-// Judge reviews a revision against the other live sources; Lintel's webhook uses it, too. It
+// Evaluate reviews a revision against the other live sources; Lintel's webhook uses it, too. It
 // does not check whether the required kinds may be read, because the permission may be granted
 // after the source is created. An error means that there is no verdict.
-func (g Gate) Judge(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
+func (g Gate) Evaluate(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
 	before, isLive := live.Get(candidate.Name)
 	if isLive && before.CompiledFrom(candidate) {
-		verdict := g.judgeLive(before, candidate, live)
+		verdict := g.evaluateLive(before, candidate, live)
 		verdict.Warnings = warnings(before, live.Resources())
 		return verdict, nil
 	}
@@ -131,11 +131,11 @@ func testsFailed(results suite.Results) Verdict {
 	return verdict
 }
 
-// judgeLive reviews a live revision against the other live sources: a broader scope may have
+// evaluateLive reviews a live revision against the other live sources: a broader scope may have
 // narrowed since, and an older source may claim a package. Two sources that claim one at the
 // same time do not see each other before both are live.
-func (g Gate) judgeLive(set *engine.PolicySet, candidate definition.Source, live *engine.Live) Verdict {
-	verdict := g.JudgeScope(candidate, live)
+func (g Gate) evaluateLive(set *engine.PolicySet, candidate definition.Source, live *engine.Live) Verdict {
+	verdict := g.EvaluateScope(candidate, live)
 	if violations := scope.CheckPackages(set, others(live, candidate.Name)); verdict.Reason == "" && len(violations) > 0 {
 		verdict = beyondScope(violations)
 	}
@@ -143,8 +143,8 @@ func (g Gate) judgeLive(set *engine.PolicySet, candidate definition.Source, live
 	return verdict
 }
 
-// JudgeScope reviews a source whose files are not available yet.
-func (g Gate) JudgeScope(candidate definition.Source, live *engine.Live) Verdict {
+// EvaluateScope reviews a source whose files are not available yet.
+func (g Gate) EvaluateScope(candidate definition.Source, live *engine.Live) Verdict {
 	var scopes []hierarchy.Scope
 	for _, other := range others(live, candidate.Name) {
 		scopes = append(scopes, other.Source().Scope)
@@ -178,7 +178,7 @@ func beyondScope(violations []scope.Violation) Verdict {
 func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
 	_, missing := set.MissingData()
 	found := slices.Concat(set.NeverEvaluated(), PassedOver(set.Files()), missing, set.Inert(resources))
-	for _, one := range unknownKinds(set, resources) {
+	for _, one := range findUnknownKinds(set, resources) {
 		if one.suggestion != "" {
 			found = append(found, one.CompileError)
 		}
@@ -190,7 +190,7 @@ func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.
 func warnings(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
 	_, missing := set.MissingData()
 	out := slices.Concat(set.NeverEvaluated(), PassedOver(set.Files()), missing, set.Inert(resources), set.Warnings())
-	for _, one := range unknownKinds(set, resources) {
+	for _, one := range findUnknownKinds(set, resources) {
 		out = append(out, one.CompileError)
 	}
 	for _, p := range engine.Describe(set) {
@@ -211,7 +211,7 @@ type unknownKind struct {
 	suggestion string
 }
 
-func unknownKinds(set *engine.PolicySet, resources *admission.Resources) []unknownKind {
+func findUnknownKinds(set *engine.PolicySet, resources *admission.Resources) []unknownKind {
 	var out []unknownKind
 	for _, p := range engine.Describe(set) {
 		for _, kind := range p.Match.Kinds {

@@ -41,19 +41,19 @@ func testHere(ctx context.Context, source definition.Source) (suite.Results, err
 	return suite.Run(ctx, source, suite.Options{})
 }
 
-// gate is Judge where a verdict is sure.
-func gate(t *testing.T, candidate definition.Source, live *engine.Live, registrable func([]engine.PolicyInfo, *admission.Resources) error) Verdict {
+// mustEvaluate is Evaluate for a candidate that must have a verdict.
+func mustEvaluate(t *testing.T, candidate definition.Source, live *engine.Live, registrable func([]engine.PolicyInfo, *admission.Resources) error) Verdict {
 	t.Helper()
-	verdict, err := Gate{Compile: compileHere, Registrable: registrable, Test: testHere}.Judge(t.Context(), candidate, live)
+	verdict, err := Gate{Compile: compileHere, Registrable: registrable, Test: testHere}.Evaluate(t.Context(), candidate, live)
 	require.NoError(t, err)
 	return verdict
 }
 
 func TestNoVerdictWithoutACompiler(t *testing.T) {
-	judge := Gate{Compile: func(context.Context, definition.Source) (*engine.PolicySet, error) {
+	evaluate := Gate{Compile: func(context.Context, definition.Source) (*engine.PolicySet, error) {
 		return nil, errors.New("no process")
 	}}
-	_, err := judge.Judge(t.Context(), makeSource(good), engine.NewLive(admission.BuiltinResources()))
+	_, err := evaluate.Evaluate(t.Context(), makeSource(good), engine.NewLive(admission.BuiltinResources()))
 	require.ErrorContains(t, err, "no process")
 }
 
@@ -86,7 +86,7 @@ func TestGate(t *testing.T) {
 		}, ReasonVersionConflict, "two versions"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			verdict := gate(t, c.object, engine.NewLive(admission.BuiltinResources()), c.registrable)
+			verdict := mustEvaluate(t, c.object, engine.NewLive(admission.BuiltinResources()), c.registrable)
 			require.Equal(t, c.reason, verdict.Reason)
 			require.Contains(t, verdict.Message, c.message)
 			require.Equal(t, c.reason == "", verdict.Set != nil)
@@ -97,7 +97,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-func TestGateJudgesBesideWhatIsLive(t *testing.T) {
+func TestGateEvaluatesBesideWhatIsLive(t *testing.T) {
 	live := engine.NewLive(admission.BuiltinResources())
 	put := func(source definition.Source) {
 		set, err := policyset.Compile(source)
@@ -109,11 +109,11 @@ func TestGateJudgesBesideWhatIsLive(t *testing.T) {
 	var seen int
 	count := func(policies []engine.PolicyInfo, _ *admission.Resources) error { seen = len(policies); return nil }
 
-	gate(t, makeSource("package p\ndeny contains \"changed\""), live, count)
+	mustEvaluate(t, makeSource("package p\ndeny contains \"changed\""), live, count)
 	require.Equal(t, 2, seen, "the candidate takes the place of its own source, beside the others")
 
 	seen = 0
-	require.NotNil(t, gate(t, makeSource(good), live, count).Set)
+	require.NotNil(t, mustEvaluate(t, makeSource(good), live, count).Set)
 	require.Zero(t, seen, "what is live has passed before")
 }
 
@@ -133,16 +133,16 @@ func TestGateTellsOfAScopeThatWasNarrowed(t *testing.T) {
 	}
 	child := makeSource(aboutPods, func(o *definition.Source) { o.Scope = team("retail") })
 	put(org("shop-*"))
-	require.False(t, gate(t, child, live, allRegistrable).OutsideScope)
+	require.False(t, mustEvaluate(t, child, live, allRegistrable).OutsideScope)
 	put(child)
 	put(org("shop-a"))
-	verdict := gate(t, child, live, allRegistrable)
+	verdict := mustEvaluate(t, child, live, allRegistrable)
 	require.NotNil(t, verdict.Set)
 	require.True(t, verdict.OutsideScope)
 	require.Contains(t, verdict.Message, `they match "shop-b"`)
 	child.Files = map[string]string{"p.rego": "package p\ndeny contains \"another\""}
-	require.Nil(t, gate(t, child, live, allRegistrable).Set, "a new revision is judged")
-	require.Equal(t, scope.ReasonOutsideParent, Gate{}.JudgeScope(child, live).Reason)
+	require.Nil(t, mustEvaluate(t, child, live, allRegistrable).Set, "a new revision is evaluated")
+	require.Equal(t, scope.ReasonOutsideParent, Gate{}.EvaluateScope(child, live).Reason)
 }
 
 func TestGateWarnsOfWhatIsLikelyNotMeant(t *testing.T) {
@@ -159,7 +159,7 @@ func TestGateWarnsOfWhatIsLikelyNotMeant(t *testing.T) {
 		match(`{group: a.example, kind: Pod2}`): `has no kind Pod2 in group "a.example" (yet); check the spelling and the group`,
 		match(`{group: apps, kind: Deployment}, {group: "*", kind: "*"}`): "",
 	} {
-		warnings := gate(t, makeSource(rego), live, allRegistrable).Warnings
+		warnings := mustEvaluate(t, makeSource(rego), live, allRegistrable).Warnings
 		if want == "" {
 			require.Empty(t, warnings)
 			continue

@@ -57,7 +57,7 @@ func mayBePassedOver(text string) bool {
 }
 
 // isKustomization reports whether kustomize reads a file as a kustomization because of its name,
-// whatever its kind.
+// independent of its kind.
 func isKustomization(file string) bool {
 	base := path.Base(file)
 	return base == "kustomization.yaml" || base == "kustomization.yml"

@@ -60,7 +60,8 @@ func TestTheChildCompilesWhatIsNotKnown(t *testing.T) {
 	require.Positive(t, answer.Bytes)
 }
 
-// TestWhatIsLiveIsTakenOver, as long as it is live, and what was compiled last before that.
+// TestWhatIsLiveIsTakenOver: policies of the live revision are reused while it is live, and
+// then those of the last compiled one.
 func TestWhatIsLiveIsTakenOver(t *testing.T) {
 	compiler := testCompiler(t, patience)
 	source := manyPackages(20)
@@ -78,34 +79,34 @@ func TestWhatIsLiveIsTakenOver(t *testing.T) {
 	runtime.KeepAlive(live)
 
 	compiler.results.list, live = nil, nil
-	for compiler.results.before("s") != nil { // nobody holds it
+	for compiler.results.before("s") != nil { // no reference to it is left
 		runtime.GC()
 	}
 	require.Equal(t, 20, compile(4).Compiled())
 }
 
-// TestReferencesOfWhatIsTakenOver are checked by the schemas of now, and what is wrong for a
-// policy alone is right where another can use it.
+// TestReferencesOfWhatIsTakenOver are checked with the current schemas, and a reference that is
+// wrong for a policy alone is right if another policy can use it.
 func TestReferencesOfWhatIsTakenOver(t *testing.T) {
 	compiler := testCompiler(t, patience)
 	compiler.Schemas = testSchemas(t)
 	source := manyPackages(20)
 	source.Files["lib.rego"] = "package lib\nlarge if input.request.object.spec.size > 1"
 	source.Files["w.rego"] = strings.Replace(policyFor("Widget.example.com", `deny contains "x" if data.lib.large`), "package p", "package w", 1)
-	judge := func(next definition.Source) (*engine.PolicySet, error) { return compiler.Compile(t.Context(), next) }
-	_, err := judge(source)
+	evaluate := func(next definition.Source) (*engine.PolicySet, error) { return compiler.Compile(t.Context(), next) }
+	_, err := evaluate(source)
 	require.NoError(t, err)
 
 	next := changed(source, "v.rego", strings.Replace(policyFor("Pod", `deny contains "x" if data.lib.large`), "package p", "package v", 1))
-	set, err := judge(next)
+	set, err := evaluate(next)
 	require.NoError(t, err, "the policies of Widgets find what it reads")
 	require.Equal(t, 2, set.Compiled())
 
 	next = changed(next, "w.rego", strings.Replace(policyFor("Widget.example.com", `deny contains "x" if input.name`), "package p", "package w", 1))
-	_, err = judge(next)
+	_, err = evaluate(next)
 	require.ErrorContains(t, err, "lib.rego:2:10: ", "nobody finds it any more")
 
 	compiler.Schemas = schemasWith(t, strings.ReplaceAll(widgets, "size:", "large:"))
-	_, err = judge(changed(source, "p7.rego", source.Files["p7.rego"]+"\n# the same"))
+	_, err = evaluate(changed(source, "p7.rego", source.Files["p7.rego"]+"\n# the same"))
 	require.ErrorContains(t, err, "lib.rego:2:10: ", "the field is gone")
 }

@@ -123,15 +123,15 @@ func input(object *schema.Schema) *schema.Schema {
 // keptClean is the number of sets whose checked packages are cached.
 const keptClean = 128
 
-// checkedPackages are the packages of a set that refer to nothing wrong.
-type checkedPackages map[string]checkedPackage
+// packageChecks are the packages of a set that refer to nothing wrong.
+type packageChecks map[string]checkedPackage
 
 type checkedPackage struct {
 	key   string // of cleanPackage
 	input [sha256.Size]byte
 }
 
-func (p checkedPackages) keys() (keys []string) {
+func (p packageChecks) keys() (keys []string) {
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		keys = append(keys, p[name].key)
 	}
@@ -140,8 +140,8 @@ func (p checkedPackages) keys() (keys []string) {
 
 // left are the checks without the reused packages that were checked with the same input before:
 // they are clean.
-func (p checkedPackages) left(checks []ReferenceCheck, taken []string) (left []ReferenceCheck, clean checkedPackages) {
-	clean = checkedPackages{}
+func (p packageChecks) left(checks []ReferenceCheck, taken []string) (left []ReferenceCheck, clean packageChecks) {
+	clean = packageChecks{}
 	for _, check := range checks {
 		input := sha256.Sum256(check.Input)
 		var packages []string
@@ -161,7 +161,7 @@ func (p checkedPackages) left(checks []ReferenceCheck, taken []string) (left []R
 }
 
 // add adds packages that were found clean in checks.
-func (p checkedPackages) add(checks []ReferenceCheck, found []cleanPackage) {
+func (p packageChecks) add(checks []ReferenceCheck, found []cleanPackage) {
 	keys := map[string]string{}
 	for _, one := range found {
 		keys[one.Package] = one.Key

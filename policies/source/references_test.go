@@ -84,7 +84,7 @@ func schemasWith(t testing.TB, definitions ...string) Schemas {
 	return offline.NewKinds(all...)
 }
 
-// referenceErrorsOf judges files here, without a child.
+// referenceErrorsOf checks files in this process, without a child.
 func referenceErrorsOf(t *testing.T, files map[string]string) []string {
 	t.Helper()
 	found, _ := referenceErrorsBy(t, testSchemas(t), files)
@@ -101,7 +101,7 @@ func referenceErrorsBy(t *testing.T, schemas Schemas, files map[string]string) (
 	checks := referenceChecks(t.Context(), schemas, matches)
 	answer, err := checkReferences(set, matches, referenceRequest{Checks: checks})
 	require.NoError(t, err)
-	// What is clean is left out the next time, and nothing else.
+	// Only clean policies are omitted the next time.
 	again, err := checkReferences(set, matches, referenceRequest{Checks: checks, Clean: keysOf(answer.Clean)})
 	require.NoError(t, err)
 	require.Equal(t, answer.Errors, again.Errors)
@@ -217,7 +217,7 @@ func TestWrongReferencesInLibraries(t *testing.T) {
 	}
 }
 
-// TestMatchesThatBringOtherObjects are checked for what is around the object only.
+// TestMatchesThatBringOtherObjects are only checked for fields outside the object.
 func TestMatchesThatBringOtherObjects(t *testing.T) {
 	pod := []admission.GroupVersionKind{{Kind: "Pod"}}
 	for name, c := range map[string]struct {
@@ -310,7 +310,7 @@ func TestASchemaIsWrittenTheSameEachTime(t *testing.T) {
 	require.Len(t, seen, 1)
 }
 
-// TestWhatChangedIsCheckedAgain: a policy, or what it comes to, or the schema.
+// TestWhatChangedIsCheckedAgain: a policy, or its dependencies, or the schema.
 func TestWhatChangedIsCheckedAgain(t *testing.T) {
 	compiler := testCompiler(t, patience)
 	compiler.Schemas = testSchemas(t)
@@ -319,24 +319,24 @@ func TestWhatChangedIsCheckedAgain(t *testing.T) {
 		"q.rego":   strings.Replace(policyFor("Widget.example.com", `deny contains "x" if input.request.object.spec.size`), "package p", "package q", 1),
 		"lib.rego": "package lib\nbad if input.request.object.spec.hostPID",
 	}
-	judge := func(change func(files map[string]string)) error {
+	evaluate := func(change func(files map[string]string)) error {
 		changed := maps.Clone(files)
 		change(changed)
 		_, err := compiler.Compile(t.Context(), definition.Source{Name: "s", Files: changed})
 		return err
 	}
-	require.NoError(t, judge(func(map[string]string) {}))
+	require.NoError(t, evaluate(func(map[string]string) {}))
 	clean, _ := compiler.clean.Get(definition.Source{Name: "s", Files: files}.Identity())
 	require.Len(t, clean, 2)
-	require.ErrorContains(t, judge(func(files map[string]string) {
+	require.ErrorContains(t, evaluate(func(files map[string]string) {
 		files["lib.rego"] = "package lib\nbad if input.request.object.spec.hostPod"
 	}), "lib.rego:2:8: ")
-	require.ErrorContains(t, judge(func(files map[string]string) {
+	require.ErrorContains(t, evaluate(func(files map[string]string) {
 		files["q.rego"] = strings.ReplaceAll(files["q.rego"], "size", "sizes")
 	}), "q.rego:6:22: ")
-	require.NoError(t, judge(func(files map[string]string) { files["p.rego"] += "\n# the same" }))
+	require.NoError(t, evaluate(func(files map[string]string) { files["p.rego"] += "\n# the same" }))
 	compiler.Schemas = schemasWith(t, strings.ReplaceAll(widgets, "size:", "large:"))
-	require.ErrorContains(t, judge(func(files map[string]string) { files["lib.rego"] += "\n# the same" }), "q.rego:6:22: ")
+	require.ErrorContains(t, evaluate(func(files map[string]string) { files["lib.rego"] += "\n# the same" }), "q.rego:6:22: ")
 }
 
 // slowSchemas never answer.
@@ -347,8 +347,7 @@ func (slowSchemas) Schemas(ctx context.Context, _ []admission.GroupVersionKind) 
 	return nil
 }
 
-// TestReferencesDoNotHoldUpPolicies: where it cannot be told in time whether they are
-// right, they are not wrong.
+// TestReferencesDoNotHoldUpPolicies: references that cannot be checked in time are accepted.
 func TestReferencesDoNotHoldUpPolicies(t *testing.T) {
 	for timeout := 500 * time.Millisecond; ; timeout *= 2 {
 		compiler := testCompiler(t, timeout)

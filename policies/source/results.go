@@ -21,9 +21,9 @@ const (
 
 var errUnfinished = errors.New("compiling has not finished")
 
-// results keeps what compiling gave, by the identity of the source, and has everybody
-// who asks for the same wait for the same. The zero value is empty.
-type results struct {
+// resultCache keeps the results of compilation, by the identity of the source. Concurrent
+// requests for one source wait for one compilation. The zero value is empty.
+type resultCache struct {
 	mu   sync.Mutex // over list and live
 	list []*result  // the newest last
 	// live are the sets that became live last, as long as another holder references them.
@@ -43,15 +43,15 @@ func (r *result) shared() bool {
 	return r.err == nil || errors.As(r.err, new(definition.CompileErrors))
 }
 
-// kept reports whether the result is valid for later requests: a source that reached a limit may
-// stay below it later, and a field that no kind has may be added to one.
+// kept reports whether the result is valid for later requests: a source that exceeded a limit
+// may later stay below it, and a kind may later get a missing field.
 func (r *result) kept() bool {
 	return r.shared() && !errors.As(r.err, new(limitError)) && !errors.As(r.err, new(referenceErrors))
 }
 
 // get returns the cached result for this source, or compiles it. A concurrent attempt whose
 // error is not about the source is repeated.
-func (r *results) get(ctx context.Context, source definition.Source, compile func() (*engine.PolicySet, error)) (*engine.PolicySet, error) {
+func (r *resultCache) get(ctx context.Context, source definition.Source, compile func() (*engine.PolicySet, error)) (*engine.PolicySet, error) {
 	identity := source.Identity()
 	for {
 		found, mine := r.find(source.Name, identity)
@@ -71,7 +71,7 @@ func (r *results) get(ctx context.Context, source definition.Source, compile fun
 }
 
 // make computes a result, even if compile panics, because other goroutines may wait for it.
-func (r *results) make(one *result, compile func() (*engine.PolicySet, error)) {
+func (r *resultCache) make(one *result, compile func() (*engine.PolicySet, error)) {
 	one.err = errUnfinished
 	defer func() {
 		if !one.kept() {
@@ -83,7 +83,7 @@ func (r *results) make(one *result, compile func() (*engine.PolicySet, error)) {
 }
 
 // find is the result of an identity: mine where it is new, and the caller's to make.
-func (r *results) find(name, identity string) (found *result, mine bool) {
+func (r *resultCache) find(name, identity string) (found *result, mine bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, known := range r.list {
@@ -100,7 +100,7 @@ func (r *results) find(name, identity string) (found *result, mine bool) {
 
 // limit drops the oldest results beyond the bounds; r.mu is held. Goroutines that wait for one
 // of them still receive it.
-func (r *results) limit(name string) {
+func (r *resultCache) limit(name string) {
 	var ofOne []int
 	for i, one := range r.list {
 		if one.name == name {
@@ -115,7 +115,7 @@ func (r *results) limit(name string) {
 	}
 }
 
-func (r *results) drop(gone *result) {
+func (r *resultCache) drop(gone *result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list = slices.DeleteFunc(r.list, func(one *result) bool { return one == gone })
@@ -123,7 +123,7 @@ func (r *results) drop(gone *result) {
 
 // before is the last set that a source compiled to, as far as it is still at hand: nil
 // where none is.
-func (r *results) before(name string) *engine.PolicySet {
+func (r *resultCache) before(name string) *engine.PolicySet {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, one := range slices.Backward(r.list) {
@@ -140,7 +140,7 @@ func (r *results) before(name string) *engine.PolicySet {
 
 // forget drops the result that holds a set which is live, and those of the same source
 // before it.
-func (r *results) forget(set *engine.PolicySet) {
+func (r *resultCache) forget(set *engine.PolicySet) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.live, func(_ string, live weak.Pointer[engine.PolicySet]) bool { return live.Value() == nil })

@@ -21,7 +21,7 @@ func revision(name string, n int) definition.Source {
 }
 
 // counted counts how often a source is compiled.
-func counted(t *testing.T, r *results, source definition.Source, count *int) *engine.PolicySet {
+func counted(t *testing.T, r *resultCache, source definition.Source, count *int) *engine.PolicySet {
 	t.Helper()
 	set, err := r.get(t.Context(), source, func() (*engine.PolicySet, error) {
 		*count++
@@ -35,7 +35,7 @@ func TestWhoAsksForTheSameWaitsForTheSame(t *testing.T) {
 	for name, c := range map[string]struct {
 		err   error
 		calls int
-		left  int // results that are kept
+		left  int // results that stay
 	}{
 		"compiled":        {nil, 1, 1},
 		"refused":         {definition.CompileErrors{{Message: "no"}}, 1, 1},
@@ -44,7 +44,7 @@ func TestWhoAsksForTheSameWaitsForTheSame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var r results
+				var r resultCache
 				var mu sync.Mutex
 				calls, errs := 0, make([]error, 3)
 				proceed := make(chan struct{})
@@ -76,7 +76,7 @@ func TestWhoAsksForTheSameWaitsForTheSame(t *testing.T) {
 
 func TestWaitingEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r results
+		var r resultCache
 		proceed := make(chan struct{})
 		var wait sync.WaitGroup
 		wait.Go(func() {
@@ -96,7 +96,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 }
 
 func TestNobodyWaitsForACompilerThatPanicked(t *testing.T) {
-	var r results
+	var r resultCache
 	require.Panics(t, func() {
 		_, _ = r.get(t.Context(), revision("s", 0), func() (*engine.PolicySet, error) { panic("a bug") })
 	})
@@ -104,7 +104,7 @@ func TestNobodyWaitsForACompilerThatPanicked(t *testing.T) {
 }
 
 func TestResultsAreBounded(t *testing.T) {
-	var r results
+	var r resultCache
 	var count int
 	for n := range 5 {
 		counted(t, &r, revision("s", n), &count)
@@ -123,7 +123,7 @@ func TestResultsAreBounded(t *testing.T) {
 }
 
 func TestWhatIsLiveIsForgotten(t *testing.T) {
-	var r results
+	var r resultCache
 	var count int
 	counted(t, &r, revision("other", 0), &count)
 	counted(t, &r, revision("s", 1), &count)

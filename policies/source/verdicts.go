@@ -39,8 +39,8 @@ type Verdicts struct {
 type keptVerdict struct {
 	identity  string
 	resources *admission.Resources
-	// beside is the digest of the other live sets.
-	beside string
+	// others is the digest of the other live sets.
+	others string
 	// scoped reports that the source is of a scope below the enterprise, whose permissions
 	// depend on the declarations of others, and live that the revision is live, so that the gate
 	// need not compile it.
@@ -55,12 +55,12 @@ func NewVerdicts(gate Gate) *Verdicts {
 	return &Verdicts{gate: gate, scoped: make(chan struct{}, scopedAtATime)}
 }
 
-// Judge is Gate.Judge, called once for the same source and the same kinds. The error is ErrBusy
-// if the gate has no capacity yet.
-func (v *Verdicts) Judge(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
+// Evaluate is Gate.Evaluate, called once for the same source and the same kinds. The error is
+// ErrBusy if the gate has no capacity yet.
+func (v *Verdicts) Evaluate(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
 	now := keptVerdict{scoped: candidate.Scope.Key().Level != hierarchy.Enterprise, identity: candidate.Identity(), resources: live.Resources(), expires: time.Now().Add(verdictExpiry)}
 	if snapshot := live.Snapshot(); snapshot != nil {
-		now.beside = snapshot.Digest()
+		now.others = snapshot.Digest()
 	}
 	set, ok := live.Get(candidate.Name)
 	now.live = ok && set.CompiledFrom(candidate)
@@ -70,7 +70,7 @@ func (v *Verdicts) Judge(ctx context.Context, candidate definition.Source, live 
 		case last.holds(now):
 			return last.verdict, nil
 		case now.live && last.isAbout(now) && last.verdict.Set != nil: // something else has changed
-			now.expires, now.verdict = last.expires, v.gate.judgeLive(set, candidate, live)
+			now.expires, now.verdict = last.expires, v.gate.evaluateLive(set, candidate, live)
 			now.verdict.Warnings = last.verdict.Warnings
 			v.last.Store(candidate.Name, now)
 			return now.verdict, nil
@@ -84,7 +84,7 @@ func (v *Verdicts) Judge(ctx context.Context, candidate definition.Source, live 
 			return Verdict{}, ErrBusy
 		}
 	}
-	verdict, err := v.gate.Judge(ctx, candidate, live)
+	verdict, err := v.gate.Evaluate(ctx, candidate, live)
 	if err != nil {
 		return verdict, err
 	}
@@ -105,7 +105,7 @@ func (k keptVerdict) holds(now keptVerdict) bool {
 	case !k.isAbout(now):
 		return false
 	case k.verdict.Reason == ReasonVersionConflict || k.verdict.OutsideScope || k.scoped || now.live:
-		return k.beside == now.beside
+		return k.others == now.others
 	}
 	return true
 }

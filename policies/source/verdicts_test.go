@@ -33,43 +33,43 @@ func TestAVerdictIsFoundOnce(t *testing.T) {
 	})
 	live := engine.NewLive(admission.BuiltinResources())
 	live.Publish()
-	judge := func(revision, text string) Verdict {
-		verdict, err := verdicts.Judge(t.Context(), definition.Source{Name: "team", Revision: revision, Files: map[string]string{"a.rego": text}}, live)
+	evaluate := func(revision, text string) Verdict {
+		verdict, err := verdicts.Evaluate(t.Context(), definition.Source{Name: "team", Revision: revision, Files: map[string]string{"a.rego": text}}, live)
 		require.NoError(t, err)
 		return verdict
 	}
 	const good, bad = "package a\n\ndeny contains \"x\"", "package a\n\ndeny contains if"
 	for range 3 {
-		require.Equal(t, ReasonCompileFailed, judge("1", bad).Reason)
+		require.Equal(t, ReasonCompileFailed, evaluate("1", bad).Reason)
 	}
 	require.Equal(t, 1, compiled, "a bad revision is not compiled again")
 	for range 3 {
-		require.NotNil(t, judge("2", good).Set)
+		require.NotNil(t, evaluate("2", good).Set)
 	}
 	require.Equal(t, 2, compiled)
 	live.SetResources(admission.NewResources(nil))
-	judge("2", good)
+	evaluate("2", good)
 	require.Equal(t, 3, compiled, "other kinds may change the verdict")
 	verdicts.Forget("team")
-	judge("2", good)
+	evaluate("2", good)
 	require.Equal(t, 4, compiled)
 
 	registrable = context.Canceled
-	require.Equal(t, ReasonVersionConflict, judge("3", good).Reason)
-	require.Equal(t, ReasonVersionConflict, judge("3", good).Reason)
+	require.Equal(t, ReasonVersionConflict, evaluate("3", good).Reason)
+	require.Equal(t, ReasonVersionConflict, evaluate("3", good).Reason)
 	require.Equal(t, 5, compiled)
 	other, err := policyset.Compile(definition.Source{Name: "other", Files: map[string]string{"b.rego": "package b\n\ndeny contains \"x\""}})
 	require.NoError(t, err)
 	live.Put(other)
 	registrable = nil
-	require.NotNil(t, judge("3", good).Set, "a conflict is judged again when what is live changes")
+	require.NotNil(t, evaluate("3", good).Set, "a conflict is evaluated again when what is live changes")
 
 	results = suite.Results{Cases: []suite.Case{{Suite: "s", Outcome: suite.Failed}}}
 	results.Totals.Failed, results.Totals.Cases = 1, 1
 	before := tested
-	require.Equal(t, ReasonTestsFailed, judge("4", good).Reason)
+	require.Equal(t, ReasonTestsFailed, evaluate("4", good).Reason)
 	live.Remove("other")
-	require.Equal(t, ReasonTestsFailed, judge("4", good).Reason)
+	require.Equal(t, ReasonTestsFailed, evaluate("4", good).Reason)
 	require.Equal(t, before+1, tested, "tests that fail are not run again because of others")
 }
 
@@ -95,15 +95,15 @@ func TestAVerdictBySchemasIsFoundAgain(t *testing.T) {
 		return last.(keptVerdict).expires
 	}
 	for range 2 {
-		verdict, judged := verdicts.Judge(t.Context(), candidate, live)
-		require.NoError(t, judged)
+		verdict, evaluated := verdicts.Evaluate(t.Context(), candidate, live)
+		require.NoError(t, evaluated)
 		require.Equal(t, ReasonCompileFailed, verdict.Reason)
 	}
 	require.WithinDuration(t, time.Now().Add(referenceExpiry), expiry("team"), referenceExpiry/2)
 	err = definition.CompileErrors{{Message: "syntax"}}
 	verdicts.Forget("team")
-	_, judged := verdicts.Judge(t.Context(), candidate, live)
-	require.NoError(t, judged)
+	_, evaluated := verdicts.Evaluate(t.Context(), candidate, live)
+	require.NoError(t, evaluated)
 	require.WithinDuration(t, time.Now().Add(verdictExpiry), expiry("team"), referenceExpiry)
 }
 
@@ -131,25 +131,25 @@ func TestSourcesBelowTheEnterpriseHoldUpNobodyElse(t *testing.T) {
 		}
 		return definition.Source{Name: name, Scope: scope, Files: map[string]string{"a.rego": strings.Replace(aboutPods, "package p", "package a", 1)}}
 	}
-	judge := func(name string, level hierarchy.Level) error {
-		_, err := verdicts.Judge(context.Background(), sourceAt(name, level), live)
+	evaluate := func(name string, level hierarchy.Level) error {
+		_, err := verdicts.Evaluate(context.Background(), sourceAt(name, level), live)
 		return err
 	}
 	var slow sync.WaitGroup
 	for i := range scopedAtATime {
-		slow.Go(func() { _ = judge(string(rune('a'+i)), hierarchy.Team) })
+		slow.Go(func() { _ = evaluate(string(rune('a'+i)), hierarchy.Team) })
 		<-started
 	}
-	require.ErrorIs(t, judge("late", hierarchy.Team), ErrBusy)
-	require.NoError(t, judge("all", hierarchy.Enterprise))
+	require.ErrorIs(t, evaluate("late", hierarchy.Team), ErrBusy)
+	require.NoError(t, evaluate("all", hierarchy.Enterprise))
 	known, err := policyset.Compile(sourceAt("known", hierarchy.Team))
 	require.NoError(t, err)
 	live.Put(known)
-	require.NoError(t, judge("known", hierarchy.Team), "there is next to nothing to judge")
+	require.NoError(t, evaluate("known", hierarchy.Team), "there is next to nothing to evaluate")
 	close(end)
 	slow.Wait()
 	go func() { <-started }()
-	require.NoError(t, judge("late", hierarchy.Team))
+	require.NoError(t, evaluate("late", hierarchy.Team))
 }
 
 // TestSourcesThatClaimAPackageAtOneTime do not see each other before both are live. Then the
@@ -166,7 +166,7 @@ func TestSourcesThatClaimAPackageAtOneTime(t *testing.T) {
 	younger := makeSource(good, func(s *definition.Source) { s.Name, s.Created = "a", time.Unix(2, 0) })
 	var sets []*engine.PolicySet
 	for _, candidate := range []definition.Source{younger, older} {
-		verdict, err := verdicts.Judge(t.Context(), candidate, live)
+		verdict, err := verdicts.Evaluate(t.Context(), candidate, live)
 		require.NoError(t, err)
 		require.NotNil(t, verdict.Set)
 		sets = append(sets, verdict.Set)
@@ -175,15 +175,15 @@ func TestSourcesThatClaimAPackageAtOneTime(t *testing.T) {
 		live.Put(set)
 	}
 	live.Publish()
-	verdict, err := verdicts.Judge(t.Context(), older, live)
+	verdict, err := verdicts.Evaluate(t.Context(), older, live)
 	require.NoError(t, err)
 	require.Empty(t, verdict.Reason)
-	verdict, err = verdicts.Judge(t.Context(), younger, live)
+	verdict, err = verdicts.Evaluate(t.Context(), younger, live)
 	require.NoError(t, err)
 	require.NotNil(t, verdict.Set)
 	require.Equal(t, scope.ReasonPackageConflict, verdict.Reason)
 	younger.Files = map[string]string{"p.rego": good + "\n"}
-	verdict, err = verdicts.Judge(t.Context(), younger, live)
+	verdict, err = verdicts.Evaluate(t.Context(), younger, live)
 	require.NoError(t, err)
 	require.Nil(t, verdict.Set, "a new revision is refused")
 }

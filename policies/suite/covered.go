@@ -9,14 +9,14 @@ import (
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
-// coverage records which lines of some files tests reach.
-type coverage struct {
+// coverageRecorder records which lines of some files tests reach.
+type coverageRecorder struct {
 	modules map[string]*ast.Module // as they are written, by file
 	reached eval.Coverage
 }
 
 // report is the coverage of the files that have Rego, by name.
-func (c *coverage) report() []Coverage {
+func (c *coverageRecorder) report() []Coverage {
 	report := []Coverage{}
 	ran, gave := map[string][]eval.Place{}, map[string][]eval.Place{}
 	for at, outcome := range c.reached.Outcomes() {

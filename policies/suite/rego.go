@@ -53,8 +53,8 @@ func (r *runner) runRego(ctx context.Context) error {
 	return nil
 }
 
-// regoTests are the tests of a source's Rego files.
-type regoTests struct {
+// regoSuite are the tests of a source's Rego files.
+type regoSuite struct {
 	modules  map[string]*ast.Module // as they are written, by file
 	compiler *ast.Compiler
 	data     eval.Document
@@ -81,12 +81,12 @@ func (t regoTest) isPart() bool { return len(t.rule.Head.Ref().GroundPrefix()) >
 // ref is the rule as programs know it.
 func (t regoTest) ref() ast.Ref { return t.rule.Ref().GroundPrefix() }
 
-func compileTests(source definition.Source) (*regoTests, error) {
+func compileTests(source definition.Source) (*regoSuite, error) {
 	modules, compiler, data, errs := policyset.TestModules(source)
 	if len(errs) > 0 {
 		return nil, errs
 	}
-	tests := &regoTests{modules: modules, compiler: compiler, data: data}
+	tests := &regoSuite{modules: modules, compiler: compiler, data: data}
 	compiler.WithStageAfterID(ast.StageRewriteRuleHeadRefs, ast.CompilerStageDefinition{Name: "NumberTests", MetricName: "number_tests", Stage: numberTests}).
 		WithStageAfterID(ast.StageRewriteLocalVars, ast.CompilerStageDefinition{Name: "NoteCases", MetricName: "note_cases", Stage: noteCases}).
 		Compile(modules)
@@ -103,7 +103,7 @@ func compileTests(source definition.Source) (*regoTests, error) {
 
 // plan compiles all tests into one program if that is within the limits: rules that a test
 // replaces are planned again for it, so many small tests may exceed them.
-func (t *regoTests) plan(cover bool) (err error) {
+func (t *regoSuite) plan(cover bool) (err error) {
 	var rules []ast.Ref
 	for _, test := range t.all {
 		if !test.skipped() {
@@ -116,7 +116,7 @@ func (t *regoTests) plan(cover bool) (err error) {
 	return err
 }
 
-func (t *regoTests) programOf(cover bool, rules ...ast.Ref) (*eval.Program, error) {
+func (t *regoSuite) programOf(cover bool, rules ...ast.Ref) (*eval.Program, error) {
 	if _, errs := planning.CheckGrowth(t.compiler, rules...); len(errs) > 0 {
 		return nil, errs
 	}
@@ -128,7 +128,7 @@ func (t *regoTests) programOf(cover bool, rules ...ast.Ref) (*eval.Program, erro
 }
 
 // functions are those of policies, and the one that notes the cases of a test.
-func (t *regoTests) functions(name string) (eval.Function, bool) {
+func (t *regoSuite) functions(name string) (eval.Function, bool) {
 	if name != ast.InternalTestCase.Name {
 		return sandbox.Function(name)
 	}
@@ -141,7 +141,7 @@ func (t *regoTests) functions(name string) (eval.Function, bool) {
 }
 
 // run runs a test. The error is why it cannot be run at all.
-func (t *regoTests) run(ctx context.Context, test regoTest, cover *coverage) (Case, error) {
+func (t *regoSuite) run(ctx context.Context, test regoTest, cover *coverageRecorder) (Case, error) {
 	c := Case{
 		File: test.rule.Location.File, Line: test.rule.Location.Row,
 		Suite: strings.TrimPrefix(test.rule.Module.Package.Path.String(), "data."), Test: test.name.String(), Outcome: Passed,

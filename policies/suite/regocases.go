@@ -132,15 +132,15 @@ func mentions(expr *ast.Expr, wanted ast.Var) (found bool) {
 // began and are not in it.
 func failedCases(value *ast.Term, begun []*ast.Array) []string {
 	failed := map[string]bool{}
-	var judge func(value *ast.Term, name string)
-	judge = func(value *ast.Term, name string) {
+	var evaluate func(value *ast.Term, name string)
+	evaluate = func(value *ast.Term, name string) {
 		if cases, ok := value.Value.(ast.Object); ok {
-			cases.Foreach(func(key, value *ast.Term) { judge(value, strings.TrimPrefix(name+"/"+caseName(key), "/")) })
+			cases.Foreach(func(key, value *ast.Term) { evaluate(value, strings.TrimPrefix(name+"/"+caseName(key), "/")) })
 		} else if !value.Equal(ast.InternedTerm(true)) {
 			failed[name] = true
 		}
 	}
-	judge(value, "")
+	evaluate(value, "")
 	for _, path := range begun {
 		var names []string
 		at := value

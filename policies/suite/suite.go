@@ -128,7 +128,7 @@ func Has(source definition.Source) bool {
 func Run(ctx context.Context, source definition.Source, options Options) (Results, error) {
 	r := &runner{source: source}
 	if options.Coverage {
-		r.coverage = &coverage{modules: map[string]*ast.Module{}}
+		r.coverage = &coverageRecorder{modules: map[string]*ast.Module{}}
 	}
 	if err := r.runRego(ctx); err != nil {
 		return Results{}, err
@@ -156,8 +156,8 @@ func Stopped(why string) Results {
 type runner struct {
 	source   definition.Source
 	results  Results
-	coverage *coverage // nil where it was not asked for
-	printed  int       // stored bytes of output
+	coverage *coverageRecorder // nil where it was not asked for
+	printed  int               // stored bytes of output
 }
 
 // add files a case and counts it.

@@ -238,7 +238,7 @@ func TestATestThatGrows(t *testing.T) {
 	_, err := Run(t.Context(), definition.Source{Files: map[string]string{"p_test.rego": tests.String()}}, Options{})
 	require.ErrorAs(t, err, new(definition.CompileErrors))
 	require.ErrorContains(t, err, "p_test.rego:")
-	require.ErrorContains(t, err, "this is planned anew")
+	require.ErrorContains(t, err, "this reference is planned again")
 }
 
 // TestTestsHaveTheLimitsOfPolicies: of functions, of steps and of memory.

@@ -29,7 +29,7 @@ const MaxNumberDigits = 1000
 // MaxAlike is how many names of an object's fields may have the same hash.
 const MaxAlike = 64
 
-var errNoObject = errors.New("it is no object")
+var errNoObject = errors.New("not an object")
 
 var errNesting = fmt.Errorf("objects and lists nest deeper than %d", MaxNesting)
 
@@ -68,7 +68,7 @@ type Decoder struct {
 	values int
 }
 
-// termDecoders are kept for the memory in which they hold names and pairs.
+// termDecoders are pooled to reuse their memory for names and members.
 var termDecoders = sync.Pool{New: func() any { return &Decoder{Decoder: &jsontext.Decoder{}} }}
 
 // NewDecoder reads a text of at most that many values. It is to be released.
@@ -100,7 +100,7 @@ func (d *Decoder) whole() (*ast.Term, error) {
 	return term, d.End()
 }
 
-// End refuses what is behind the first value.
+// End refuses content after the first value.
 func (d *Decoder) End() error {
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("more than one JSON value, at byte %d", d.InputOffset())
@@ -171,7 +171,7 @@ func (d *Decoder) Object(depth int, member func(name string) (*ast.Term, error))
 	return d.members(member)
 }
 
-// members reads what is behind the brace of an object.
+// members reads an object after its opening brace.
 func (d *Decoder) members(member func(name string) (*ast.Term, error)) (*ast.Term, error) {
 	start := len(d.pairs)
 	for d.PeekKind() != '}' {
@@ -210,9 +210,9 @@ func keysOf(pairs [][2]*ast.Term) []*ast.Term {
 	return keys
 }
 
-// Alike says whether too many names have the same hash. OPA's has no secret, so that
-// names can be made which it cannot tell apart: to copy such an object takes the
-// square of its size.
+// Alike reports whether too many names have the same hash. OPA's hash has no secret, so that
+// names with equal hashes can be computed: copying such an object takes time in the square of
+// its size.
 func Alike(names []*ast.Term) bool {
 	if len(names) <= MaxAlike {
 		return false

@@ -53,8 +53,8 @@ func TestNumbersAreBounded(t *testing.T) {
 	}
 }
 
-// alike are terms with one hash.
-func alike(n int) []*ast.Term {
+// alikeNames are terms with one hash.
+func alikeNames(n int) []*ast.Term {
 	terms := make([]*ast.Term, n)
 	for i := range terms {
 		terms[i] = ast.StringTerm("same")
@@ -63,9 +63,9 @@ func alike(n int) []*ast.Term {
 }
 
 func TestNamesWithTheSameHashAreBounded(t *testing.T) {
-	require.False(t, Alike(alike(MaxAlike)))
-	require.True(t, Alike(alike(MaxAlike+1)))
-	apart := alike(MaxAlike)
+	require.False(t, Alike(alikeNames(MaxAlike)))
+	require.True(t, Alike(alikeNames(MaxAlike+1)))
+	apart := alikeNames(MaxAlike)
 	for i := range 100 {
 		apart = append(apart, ast.StringTerm(strings.Repeat("x", i)))
 	}

@@ -12,7 +12,7 @@ func (d *Decoder) SkipObject(depth int) ([]byte, error) {
 		return nil, err
 	}
 	if widest > MaxAlike {
-		return nil, ErrAlike // or maybe not: decoding tells
+		return nil, ErrAlike // or maybe not: decoding decides
 	}
 	if d.values -= count; d.values < 0 {
 		return nil, ErrValues

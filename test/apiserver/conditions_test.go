@@ -170,7 +170,8 @@ func TestMaintenanceConditions(t *testing.T) {
 	}
 }
 
-// mayPatchNodes authorizes the user drainer to patch nodes, and nobody else to do anything.
+// mayPatchNodes authorizes the user drainer to patch nodes, and denies everything to other
+// users.
 var mayPatchNodes = authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if a.GetUser().GetName() == "drainer" && a.GetVerb() == "patch" && a.GetResource() == "nodes" && a.GetAPIGroup() == "" && a.GetNamespace() == "" {
 		return authorizer.DecisionAllow, "", nil

@@ -2,9 +2,8 @@
 // CustomResourceDefinitions and computed webhook configurations, with the API
 // server's own validation, defaulting, matching and CEL code, without a server.
 //
-// It is a module of its own, so that the API server's dependencies never enter
-// the product's, and it reads nothing but config/: what it judges is exactly
-// what is installed.
+// It is a module of its own, so that the API server's dependencies never enter the product's,
+// and it reads nothing but config/: it checks exactly the installed manifests.
 package apiserver
 
 import (

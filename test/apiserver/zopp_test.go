@@ -47,8 +47,8 @@ func calls(t *testing.T, entry string, kind schema.GroupVersionKind, operation k
 	return result.Matches
 }
 
-// TestSecretsThatAskForNothingNeverCallOut, nor do writes that ask for what was asked
-// before, such as those of the controllers.
+// TestSecretsThatAskForNothingNeverCallOut, nor do writes that do not change the request, such
+// as those of the controllers.
 func TestSecretsThatAskForNothingNeverCallOut(t *testing.T) {
 	secret := func(annotations ...string) *corev1.Secret {
 		s := &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: metav1.ObjectMeta{Name: "app"}}

@@ -1,6 +1,6 @@
 // Package artifact keeps files that are expensive to make in the user's cache folder.
 //
-// A file in the cache is complete or absent: it is made under another name, and its name has
+// A file in the cache is complete or absent: it is written under another name, and its name has
 // the digest of its content, which is verified each time that it is read.
 package artifact
 
@@ -27,9 +27,9 @@ func Folder() (string, error) {
 	return folder, nil
 }
 
-// File returns the file that is stored for a key. When there is none, or its content is not
-// what it was, the file is made, and others of its kind are removed: kind names what it is, and
-// key all that it depends on.
+// File returns the file that is stored for a key. When there is none, or its content has
+// changed, the file is created, and others of its kind are removed: kind is the type of the
+// file, and key has all of its inputs.
 func File(kind, key string, make func(path string) error) (string, error) {
 	folder, err := Folder()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFile: a file is made once for a key, again when its content has changed, and not at all
-// when making it fails.
+// TestFile: a file is created once for a key, again when its content has changed, and not at
+// all when making it fails.
 func TestFile(t *testing.T) {
 	folder, made := t.TempDir(), 0
 	file := func(key string) string {

@@ -133,8 +133,8 @@ func (b *bench) registerEcho(ctx context.Context) error {
 	return err
 }
 
-// checkDecisions: before anything is measured, the policies say what they should, and
-// only where they should.
+// checkDecisions: before anything is measured, the policies have the expected verdicts, and
+// only for the expected objects.
 func (b *bench) checkDecisions(ctx context.Context) error {
 	privileged := pod("privileged")
 	privileged.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}

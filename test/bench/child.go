@@ -14,7 +14,7 @@ import (
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
-// child is a program that runs beside this one and ends with it.
+// child is a program that runs next to this one and ends with it.
 type child struct {
 	name, log string
 	process   *exec.Cmd
@@ -82,7 +82,7 @@ func tail(path string) string {
 	return string(text[max(0, len(text)-2000):])
 }
 
-// freePort is a port of loopback that nobody listens on.
+// freePort is a port of loopback without a listener.
 func freePort() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

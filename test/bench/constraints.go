@@ -15,7 +15,7 @@ import (
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
-// policyFiles say what the peers are given beside config/samples/gatekeeper.
+// policyFiles has the peers' policies in addition to config/samples/gatekeeper.
 //
 //go:embed policies
 var policyFiles embed.FS
@@ -170,7 +170,7 @@ func (l *library) named(names []string) []constraint {
 	return slices.DeleteFunc(slices.Clone(l.constraints), func(c constraint) bool { return !slices.Contains(names, c.name) })
 }
 
-// id tells constraints of all kinds apart, as Lintel's denials do.
+// id identifies a constraint among those of all kinds, as in Lintel's denials.
 func (c constraint) id() string { return c.kind + "/" + c.name }
 
 // object is the constraint as Gatekeeper has it.

@@ -24,7 +24,7 @@ const (
 	nameNoWebhook = "no webhook"
 )
 
-var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 // celRules are what a constraint says in CEL.
 type celRules map[string][]string // by template
@@ -133,7 +133,7 @@ func (p *peers) registerGatekeeper(ctx context.Context) error {
 	return p.register(ctx, gatekeeperConfiguration, namespaceGatekeeper, p.gatekeeper.url("/v1/admit"), p.process.authority)
 }
 
-// register has the API server ask a peer about what is in a namespace.
+// register configures the API server to call a peer for objects in a namespace.
 func (b *bench) register(ctx context.Context, name, namespace, url string, authority []byte) error {
 	_, err := b.clientset.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -250,9 +250,9 @@ var (
 	celNames = regexp.MustCompile(`ValidatingAdmissionPolicy '([\w.-]+)'`)
 )
 
-// compareCreated has the API server create every variation of the Pod, in a dry run,
-// once in each namespace, and compares whether it did. Variations that are no Pod are
-// refused before anybody is asked; reviews of the others are returned.
+// compareCreated creates every variation of the Pod through the API server, in a dry run, once
+// in each namespace, and compares the verdicts. The API server refuses variations that are not
+// valid Pods before it calls a webhook; reviews of the others are returned.
 func (p *peers) compareCreated(ctx context.Context, by string, namespaces ...string) (valid [][]byte, err error) {
 	pod, err := strictObject()
 	if err != nil {
@@ -288,8 +288,8 @@ func (p *peers) compareCreated(ctx context.Context, by string, namespaces ...str
 	return valid, nil
 }
 
-// compareOne asks about one Pod until the answers agree: what was just registered is
-// asked a moment later.
+// compareOne creates one Pod until the answers agree: a new registration takes effect a moment
+// later.
 func (p *peers) compareOne(ctx context.Context, object map[string]any, namespaces []string) (valid, denied bool, err error) {
 	ask := func() error {
 		var answers []error
@@ -297,7 +297,7 @@ func (p *peers) compareOne(ctx context.Context, object map[string]any, namespace
 			copied := &unstructured.Unstructured{Object: object}
 			copied = copied.DeepCopy()
 			copied.SetNamespace(namespace)
-			_, err := p.dynamic.Resource(pods).Namespace(namespace).Create(ctx, copied, dryRun)
+			_, err := p.dynamic.Resource(podResource).Namespace(namespace).Create(ctx, copied, dryRun)
 			if err != nil && !isDenial(err) {
 				return nil // not a Pod, to anybody
 			}
@@ -326,7 +326,8 @@ func orAdmitted(err error) error {
 	return err
 }
 
-// isDenial tells an answer of a webhook or policy from one of the API server itself.
+// isDenial reports whether an error is a denial of a webhook or policy, and not of the API
+// server itself.
 func isDenial(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "denied the request") || celNames.MatchString(text)
@@ -348,7 +349,7 @@ func strictObject() (map[string]any, error) {
 	return object, nil
 }
 
-// variant is a namespace, and who is asked about the Pods in it.
+// variant is a namespace, and the engine that reviews the Pods in it.
 type variant struct{ namespace, name string }
 
 // createTurns creates replicas in all namespaces in turns.

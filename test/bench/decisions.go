@@ -119,8 +119,8 @@ func compareDecisions(ctx context.Context, corpus [][]byte, contenders []*conten
 	return denied, nil
 }
 
-// corpus are the objects on which decisions are compared: the Pods in the given files,
-// and what becomes of a Pod when one value after the other is taken out or changed.
+// corpus are the objects on which decisions are compared: the Pods in the given files, and the
+// variations of a Pod in which one value after the other is removed or changed.
 func corpus(create []byte, files []string) ([][]byte, error) {
 	var review admissionv1.AdmissionReview
 	if err := json.Unmarshal(create, &review); err != nil {
@@ -176,7 +176,7 @@ func reviewOfFile(like *admissionv1.AdmissionReview, n int, file string) ([]byte
 		return nil, err
 	}
 	if strings.Contains(string(text), "\n---") {
-		return nil, nil // objects of the cluster beside each other
+		return nil, nil // several objects of the cluster
 	}
 	var object map[string]any
 	if err := readYAML(file, &object); err != nil {
@@ -301,8 +301,8 @@ func get(value any, path []any) any {
 	return value
 }
 
-// edit replaces the value at a path, or takes it out of its map. Items of a list are
-// kept: they become empty strings.
+// edit replaces the value at a path, or removes it from its map. Items of a list stay, as empty
+// strings.
 func edit(root map[string]any, path []any, change func(any) (any, bool)) {
 	parent, last := get(root, path[:len(path)-1]), path[len(path)-1]
 	switch parent := parent.(type) {

@@ -21,7 +21,7 @@ type endpoint struct {
 	client *http.Client
 }
 
-// newEndpoint calls as the API server does: HTTP/2 over one connection that is kept.
+// newEndpoint calls as the API server does: HTTP/2 over one persistent connection.
 func newEndpoint(url string, pid int, authority []byte) (*endpoint, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(authority) {
@@ -149,13 +149,13 @@ type directCase struct {
 	what, path string
 }
 
-var directCases = []directCase{{"validate", "/validate/fail"}, {"mutate", "/mutate/fail"}}
+var allDirectCases = []directCase{{"validate", "/validate/fail"}, {"mutate", "/mutate/fail"}}
 
 // measureDirect compares Lintel's paths with the echo, in blocks that take turns.
 func (b *bench) measureDirect(ctx context.Context, policies string, limit float64) error {
 	const warmUp, rounds, block = 300, 8, 300
 	endpoints := []*endpoint{b.echo}
-	for _, c := range directCases {
+	for _, c := range allDirectCases {
 		endpoints = append(endpoints, b.lintel(c.path))
 	}
 	for _, e := range endpoints {
@@ -177,7 +177,7 @@ func (b *bench) measureDirect(ctx context.Context, policies string, limit float6
 		}
 		reference := &loads[0]
 		b.keep(fmt.Sprintf("direct, %s, %d clients, echo", policies, clients), reference)
-		for i, c := range directCases {
+		for i, c := range allDirectCases {
 			l := &loads[i+1]
 			what := fmt.Sprintf("direct, %s, %s, %s", policies, c.what, plural(clients, "client"))
 			b.keep(what, l)

@@ -23,8 +23,8 @@ import (
 	"time"
 )
 
-// echo is the reference: the least that a webhook can be. It reads the body, finds
-// the uid, decodes nothing, and admits. record, if set, is given each body.
+// echo is the reference: the least that a webhook can be. It reads the body, finds the uid,
+// decodes nothing, and admits. record, if set, receives each body.
 type echo struct {
 	record func(body []byte)
 }
@@ -114,8 +114,8 @@ func runEcho(folder string) error {
 	return <-served
 }
 
-// endWithParent has the kernel end a child when this program dies, and keeps a Ctrl-C
-// in the terminal from it, so that children end in order.
+// endWithParent makes the kernel end a child when this program dies, and keeps a Ctrl-C in the
+// terminal from it, so that children end in order.
 func endWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }

@@ -38,7 +38,7 @@ const (
 
 var allNamespaces = []string{namespaceNone, namespaceEcho, namespaceLintel, namespaceGatekeeper, namespaceCEL, namespacePatterns, namespaceKyvernoCEL}
 
-// bench is the installation under measurement, and what was found.
+// bench is the installation under measurement, and its results.
 type bench struct {
 	folder    string
 	cluster   *installation.Cluster
@@ -122,7 +122,7 @@ func (b *bench) connect() error {
 	if err != nil {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	config.QPS = -1 // the client must not be what is measured
+	config.QPS = -1 // the client must not limit the measurement
 	config.WarningHandler = rest.NoWarnings{}
 	if b.clientset, err = kubernetes.NewForConfig(config); err != nil {
 		return err
@@ -143,8 +143,8 @@ func (b *bench) createNamespace(ctx context.Context, name string) error {
 	})
 }
 
-// startServers starts the manager and the echo. Lintel is kept away from the other
-// variants' namespaces by its own setting.
+// startServers starts the manager and the echo. A setting of Lintel excludes the other
+// variants' namespaces.
 func (b *bench) startServers(ctx context.Context, program string) (err error) {
 	b.managerProgram = program
 	b.manager, err = installation.StartManager(ctx, b.cluster, installation.ManagerOptions{

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// gatekeeper is Gatekeeper's manager, as a process beside the cluster.
+// gatekeeper is Gatekeeper's manager, as a process outside the cluster.
 type gatekeeper struct {
 	bench   *bench
 	program string
@@ -57,8 +57,8 @@ func newGatekeeper(ctx context.Context, b *bench, programs map[string]string, l 
 			return nil, err
 		}
 	}
-	// What it writes about itself is owned by its Pod, and would be collected as garbage
-	// if there were none.
+	// Its Pod owns the objects that it writes about itself, and they would be collected as garbage
+	// without the Pod.
 	own := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "gatekeeper-0"},
 		Spec: corev1.PodSpec{
@@ -89,7 +89,7 @@ func newGatekeeper(ctx context.Context, b *bench, programs map[string]string, l 
 	return g, err
 }
 
-// kubectl is Kubectl where a failure is an error with what was printed.
+// kubectl is Kubectl, with an error that contains the output if the command fails.
 func (b *bench) kubectl(ctx context.Context, stdin string, args ...string) error {
 	if output, err := b.cluster.Kubectl(ctx, stdin, args...); err != nil {
 		return fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, output)
@@ -167,8 +167,8 @@ func (g *gatekeeper) kinds() []string {
 	return slices.Compact(kinds)
 }
 
-// install makes these its constraints, and starts it anew, so that it holds nothing
-// of those before.
+// install makes these its constraints, and restarts it, so that it holds nothing of the former
+// ones.
 func (g *gatekeeper) install(ctx context.Context, constraints []constraint) error {
 	g.process.stop()
 	keep := map[string]bool{}

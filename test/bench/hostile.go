@@ -9,8 +9,8 @@ import (
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
-// measureHostile runs the test of policies that try to hold or fill the process; its
-// table is taken over as it is.
+// measureHostile runs the test of policies that try to hold or fill the process; its table is
+// copied unchanged.
 func (b *bench) measureHostile(ctx context.Context) error {
 	say("asking hostile policies …")
 	command := exec.CommandContext(ctx, "go", "test", "-count=1", "-run", "^TestHostilePolicies$", "-v", "./policies/engine")

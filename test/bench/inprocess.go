@@ -22,14 +22,14 @@ import (
 	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
-// evaluation is what one review takes where no request is made.
+// evaluation is the cost of one review without a request.
 type evaluation struct {
 	time   time.Duration
 	allocs int64
 }
 
-// compareInProcess: the engines alone. Lintel decodes every review and each is of
-// another Pod; Gatekeeper's own benchmark is given one Pod, decoded.
+// compareInProcess: the engines alone. Lintel decodes every review and each is of another Pod;
+// Gatekeeper's own benchmark evaluates one decoded Pod.
 func (p *peers) compareInProcess(ctx context.Context) error {
 	constraints := p.library.matching(usual)
 	say("measuring in process: %d matching policies …", usual)

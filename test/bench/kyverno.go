@@ -30,7 +30,7 @@ var (
 	kyvernoNames = regexp.MustCompile(`denied by ([\w-]+)`)
 )
 
-// kyverno is Kyverno's admission controller, as a process beside the cluster.
+// kyverno is Kyverno's admission controller, as a process outside the cluster.
 type kyverno struct {
 	bench   *bench
 	process *child
@@ -116,8 +116,8 @@ func (k *kyverno) stop() error {
 	)
 }
 
-// apply makes policies of constraints, of both kinds, and waits until it is asked
-// about Pods. It gives what is called for each kind.
+// apply makes policies of constraints, of both kinds, and waits until the API server calls it
+// for Pods. It returns the webhooks of each kind.
 func (k *kyverno) apply(ctx context.Context, constraints []constraint) (patterns, expressions *kyvernoContender, err error) {
 	var bodies map[string]map[string]any
 	var rules celRules
@@ -254,8 +254,8 @@ func validatingPolicy(c constraint, rules celRules) (map[string]any, error) {
 	}, nil
 }
 
-// compareKyverno: the constraints that can be said as patterns, in Rego, as patterns
-// and in CEL. Gatekeeper is not needed any more.
+// compareKyverno: the constraints that can be written as patterns, in Rego, as patterns and in
+// CEL. Gatekeeper is no longer needed.
 func (p *peers) compareKyverno(ctx context.Context) (err error) {
 	p.gatekeeper.stop()
 	var patterns map[string]any
@@ -280,7 +280,7 @@ func (p *peers) compareKyverno(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// Anew: fields that were patched belong to another manager than those applied.
+	// Created again: patched fields belong to another manager than applied ones.
 	if err := p.deleteSource(ctx, peersSource); err != nil {
 		return err
 	}

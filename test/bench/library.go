@@ -77,10 +77,10 @@ func (p *peers) comparePublic(ctx context.Context) error {
 	return p.comparePublicCase(ctx, publicAdmitted, what, some.admitting(), admitted, denied)
 }
 
-// comparePublicCase gives both engines the constraints, compares what they decide on what
-// is sent and on variations of another Pod, and then what it takes. The Pod that says much
-// is not varied: of seccomp profiles that no API server takes, the library's CEL and Rego
-// think differently.
+// comparePublicCase installs the constraints in both engines, and compares their decisions on
+// the workload and on variations of another Pod, and then their cost. The Pod with many fields
+// is not varied: the library's CEL and Rego differ for seccomp profiles that no API server
+// accepts.
 func (p *peers) comparePublicCase(ctx context.Context, name, what string, constraints []constraint, w, varied *workload) error {
 	if err := p.install(ctx, constraints); err != nil {
 		return err

@@ -7,9 +7,9 @@
 //	go run -C test/bench . --only library --library FOLDER
 //	go run -C test/bench . --write 2026-11-20   # and keep it in docs/benchmarks
 //
-// What is compared is measured in turns, in one run: on a shared machine only ratios
-// mean something. A target that is missed is a row like the others, and no error; an
-// answer that is not the expected one ends the run.
+// Contenders are measured in turns, in one run: on a shared machine only ratios are meaningful.
+// A target that is missed is a row like the others, and no error; an answer that is not the
+// expected one ends the run.
 package main
 
 import (
@@ -57,13 +57,13 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// part is what can be measured by itself.
+// part is a measurement that can run by itself.
 type part struct {
 	name    string
 	measure func(*bench, context.Context) error
 }
 
-var parts = []part{
+var allParts = []part{
 	{"memory", (*bench).measureMemory},
 	{"unmatched", (*bench).measureWithoutMatch},
 	{"samples", (*bench).measureWithSamples},
@@ -79,7 +79,7 @@ var parts = []part{
 
 func partNames() []string {
 	var names []string
-	for _, p := range parts {
+	for _, p := range allParts {
 		names = append(names, p.name)
 	}
 	return names
@@ -88,7 +88,7 @@ func partNames() []string {
 // choose reads the flag --only: none is all. folder is that of --library.
 func choose(only, folder string) ([]part, error) {
 	if only == "" {
-		return parts, nil
+		return allParts, nil
 	}
 	switch named := slices.Contains(strings.Split(only, ","), partLibrary); {
 	case named && folder == "":
@@ -102,7 +102,7 @@ func choose(only, folder string) ([]part, error) {
 		if i < 0 {
 			return nil, fmt.Errorf("--only names %q, which is not one of %s", name, strings.Join(partNames(), ", "))
 		}
-		chosen = append(chosen, parts[i])
+		chosen = append(chosen, allParts[i])
 	}
 	return chosen, nil
 }
@@ -120,7 +120,7 @@ func run(ctx context.Context, chosen []part, public *publicLibrary, name string)
 	}()
 	for _, p := range chosen {
 		if err := p.measure(b, ctx); err != nil {
-			// What was found before is worth a look all the same.
+			// The results up to the error are printed as well.
 			return errors.Join(err, b.result.print(os.Stdout))
 		}
 	}

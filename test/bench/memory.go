@@ -12,7 +12,7 @@ import (
 
 const (
 	residentLimit = 80 << 20
-	// manyPolicies are to cost at most manyLimit beside none.
+	// manyPolicies may cost at most manyLimit more than none.
 	manyPolicies = 500
 	manyLimit    = 60 << 20
 	// residentSettle is how long the manager is left alone: Go gives memory back in
@@ -20,8 +20,8 @@ const (
 	residentSettle = 12 * time.Second
 )
 
-// measureMemory reads the resident memory of a manager that nobody calls, before it
-// has any policies, with the samples, and with many.
+// measureMemory reads the resident memory of an idle manager, before it has any policies, with
+// the samples, and with many.
 func (b *bench) measureMemory(ctx context.Context) error {
 	say("measuring idle memory …")
 	none, err := b.residentIdle(ctx, "no policies")

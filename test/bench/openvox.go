@@ -98,9 +98,9 @@ func certificateRequest(certname string) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), nil
 }
 
-// openVoxWebhook compares the decision about a CertificateSigningRequest with the echo:
-// when it is approved, and when it is made, where the API server is asked whether the
-// requester may name the signer.
+// openVoxWebhook compares the decision about a CertificateSigningRequest with the echo: when it
+// is approved, and when it is created, which includes a check of the requester's permission for
+// the signer.
 func (b *bench) openVoxWebhook(ctx context.Context, request []byte) error {
 	object := func(status map[string]any) map[string]any {
 		return map[string]any{

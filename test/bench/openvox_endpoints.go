@@ -16,11 +16,11 @@ import (
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
-// openVoxProgramTarget is what a program may take beside the network, in milliseconds.
+// openVoxProgramTarget is the limit for a program without the network, in milliseconds.
 const openVoxProgramTarget = 10
 
 // openVoxEndpoints runs the programs that call endpoints as a Puppet server does, with an
-// endpoint on loopback that answers at once.
+// endpoint on loopback that answers immediately.
 func (b *bench) openVoxEndpoints(ctx context.Context) error {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

@@ -92,7 +92,7 @@ func (b *bench) measureOrloj(ctx context.Context) (err error) {
 	return b.orlojScan(ctx)
 }
 
-// createAgents creates the objects, which nobody judges yet.
+// createAgents creates the objects, which no webhook reviews yet.
 func (b *bench) createAgents(ctx context.Context) error {
 	group, limited := errgroup.WithContext(ctx)
 	group.SetLimit(16)
@@ -187,7 +187,7 @@ func (b *bench) orlojWrites(ctx context.Context, database *installation.Postgres
 	return nil
 }
 
-// orlojAtRest counts what is written while nothing happens.
+// orlojAtRest counts the writes while nothing changes.
 func (b *bench) orlojAtRest(ctx context.Context, database *installation.Postgres) error {
 	count := func() (api int, rows string, err error) {
 		if api, err = b.countWrites(ctx, orlojKinds); err != nil {
@@ -223,8 +223,8 @@ func (b *bench) orlojAtRest(ctx context.Context, database *installation.Postgres
 	return nil
 }
 
-// orlojScan tells how long the last scan took, and what the manager allocates from one
-// to the next, which is more than a scan does.
+// orlojScan reports the duration of the last scan, and the allocations of the manager between
+// two scans, which are more than those of a scan.
 func (b *bench) orlojScan(ctx context.Context) error {
 	seconds, err := b.managerMetric(ctx, `lintel_orloj_scan_seconds{kind="Agent"}`)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 // usual is how many constraints match in the cases that vary something else.
 const usual = 45
 
-// direct is the pace of a case in which the CPU of a review is what is asked for.
+// direct is the pace of a case that measures the CPU of a review.
 var direct = pace{clients: 1, turns: 5, length: time.Second, least: 3}
 
 // comparison is a case as it was measured.
@@ -43,12 +43,12 @@ func (c *comparison) of(name string) *measured {
 	panic("nobody of this comparison is named " + name)
 }
 
-// peers is what is compared, and with what.
+// peers are the compared engines and their inputs.
 type peers struct {
 	*bench
 	library    *library
 	gatekeeper *gatekeeper
-	workloads  *workloads
+	workloads  *workloadSet
 	corpus     [][]byte
 	valid      [][]byte // of them, what the API server takes for a Pod
 	programs   map[string]string
@@ -56,7 +56,7 @@ type peers struct {
 
 // measurePeers compares Lintel with other engines on the same policies.
 func (b *bench) measurePeers(ctx context.Context) error {
-	if err := b.restart(ctx, "manager-peers", b.excluding()...); err != nil { // what was before has left its memory
+	if err := b.restart(ctx, "manager-peers", b.excluding()...); err != nil { // a new process does not have the memory of earlier parts
 		return err
 	}
 	p := &peers{bench: b}
@@ -96,7 +96,7 @@ func (p *peers) start(ctx context.Context) (err error) {
 	return err
 }
 
-// prepare builds programs of the peers, and records what is sent.
+// prepare builds programs of the peers, and records the requests.
 func (p *peers) prepare(ctx context.Context, programs ...string) (err error) {
 	if p.programs, err = buildPeers(ctx, programs...); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (p *peers) keepComparison(c *comparison) *comparison {
 	return c
 }
 
-// cpuRow compares the CPU of a review; a limit of 0 is no target.
+// cpuRow compares the CPU of a review; a limit of 0 means that there is no target.
 func (p *peers) cpuRow(what string, ours, reference *measured, limit float64) {
 	p.row(ratioRow("CPU per review, "+what+" (reference: "+reference.name+")", cpuText(ours), cpuText(reference), ours.cpu(), reference.cpu(), limit))
 }

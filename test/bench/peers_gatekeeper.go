@@ -14,9 +14,9 @@ func (p *peers) install(ctx context.Context, constraints []constraint) error {
 	return p.gatekeeper.install(ctx, constraints)
 }
 
-// compareInstalled: what constraints cost that are not about the object. Lintel gets
-// and loses them between its turns. Gatekeeper, which starts anew for each set, is left
-// out: the comparison is of Lintel with itself.
+// compareInstalled: the cost of constraints that do not match the object. They are added and
+// removed between Lintel's turns. Gatekeeper, which restarts for each set, is omitted: the
+// comparison is of Lintel with itself.
 func (p *peers) compareInstalled(ctx context.Context) error {
 	const matching, others, rounds = 10, 990, 3
 	few, many := p.library.matching(matching), p.library.elsewhere(others)
@@ -159,7 +159,7 @@ func (p *peers) compareBytes(ctx context.Context) error {
 	return nil
 }
 
-// compareClients: a cluster at work, with few and with many at once.
+// compareClients: a busy cluster, with few and with many parallel clients.
 func (p *peers) compareClients(ctx context.Context) error {
 	for _, clients := range []int{1, 4, 16} {
 		load := pace{clients: clients, turns: 3, length: 3 * time.Second}

@@ -42,7 +42,7 @@ func recordedReview(t *testing.T) []byte {
 	return text
 }
 
-func testWorkloads(t *testing.T) *workloads {
+func testWorkloads(t *testing.T) *workloadSet {
 	t.Helper()
 	recorded := recordedReview(t)
 	w, err := newWorkloads(recorded, recorded, recorded)

@@ -25,7 +25,7 @@ import (
 // publicLibrary are the templates and sample constraints of a checkout of
 // gatekeeper-library, of which this repository holds nothing.
 type publicLibrary struct {
-	library // the constraints are about whatever their match says
+	library // the constraints keep their own match
 	samples []string
 }
 
@@ -93,8 +93,8 @@ func (l *publicLibrary) addSample(template, path string) error {
 	return nil
 }
 
-// sampleConstraint refuses what would be lost, because both engines are given match and
-// parameters alone.
+// sampleConstraint refuses fields that would be lost, because both engines get only match and
+// parameters.
 func sampleConstraint(template string, object unstructured.Unstructured) (constraint, error) {
 	spec, _, _ := unstructured.NestedMap(object.Object, "spec")
 	c := constraint{template: template, kind: object.GetKind(), name: object.GetName()}
@@ -108,9 +108,9 @@ func sampleConstraint(template string, object unstructured.Unstructured) (constr
 	return c, nil
 }
 
-// choice are the constraints that are about the objects of some reviews, and by id those
-// that deny one, cannot be evaluated for one, or need other objects of the cluster: those
-// do not count as matching, because what they take depends on the cluster.
+// choice are the constraints that match the objects of some reviews, and by id those that deny
+// one, cannot be evaluated for one, or need other objects of the cluster: those do not count as
+// matching, because their cost depends on the cluster.
 type choice struct {
 	matching                  []constraint
 	denying, failing, reading map[string]bool
@@ -121,8 +121,7 @@ func (c choice) admitting() []constraint {
 	return slices.DeleteFunc(slices.Clone(c.matching), func(each constraint) bool { return c.denying[each.id()] || c.failing[each.id()] })
 }
 
-// choose asks the engine which of the constraints are about each of the reviews, and
-// what they say.
+// choose returns the constraints that match each of the reviews, and their verdicts.
 func (l *library) choose(ctx context.Context, bodies ...[]byte) (choice, error) {
 	found := choice{denying: map[string]bool{}, failing: map[string]bool{}, reading: map[string]bool{}}
 	snapshot, err := l.snapshot()
@@ -236,8 +235,8 @@ func ofPublic(create string) (denied, admitted *workload, err error) {
 	return stream(false, short), stream(true, strict), err
 }
 
-// bare takes out of a marked review what a Pod need not say: what is left is a Pod as it
-// is first written, which a strict library denies for many reasons.
+// bare removes the optional fields of the Pod from a marked review. A strict library denies the
+// remaining Pod for many reasons.
 func bare(create string) (string, error) {
 	var review map[string]any
 	if err := json.Unmarshal([]byte(create), &review); err != nil {

@@ -152,7 +152,7 @@ func (b *bench) startPushes(ctx context.Context) (*pushes, error) {
 	return p, p.follow(ctx, time.Hour)
 }
 
-// follow has the repository looked at at an interval, and when its host tells.
+// follow configures the interval of the repository, and a webhook of its host.
 func (p *pushes) follow(ctx context.Context, interval time.Duration) error {
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "policy.lintel.dev/v1alpha1", "kind": "PolicySource",

@@ -17,7 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
-// result is what is kept of a run.
+// result is the stored result of a run.
 type result struct {
 	Date     string          `json:"date"`
 	Machine  string          `json:"machine"`
@@ -25,7 +25,7 @@ type result struct {
 	Review   json.RawMessage `json:"review"` // of the direct calls, as the API server sent it
 	Rows     []row           `json:"rows"`
 	Hostile  string          `json:"hostilePolicies"`
-	Samples  map[string]any  `json:"samples"` // by what was measured
+	Samples  map[string]any  `json:"samples"` // by measurement
 	// Comparisons are those with other engines. Their samples are too many to keep
 	// here: all of them are in another file.
 	Comparisons []*comparison `json:"comparisons,omitempty"`

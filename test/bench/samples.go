@@ -12,7 +12,7 @@ import (
 // samples are latencies in the order in which they were measured.
 type samples []time.Duration
 
-// MarshalJSON writes microseconds: finer ones are noise, and the files are kept.
+// MarshalJSON writes microseconds: finer ones are noise, and the files are stored.
 func (s samples) MarshalJSON() ([]byte, error) {
 	micros := make([]int64, len(s))
 	for i, sample := range s {

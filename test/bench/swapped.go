@@ -95,7 +95,7 @@ func everyInterval(ctx context.Context, interval time.Duration, call func(n int)
 	}
 }
 
-// named is what was measured, under the name that a row is to show.
+// named is a measurement, under the name for a row.
 func named(m *measured, name string) *measured {
 	copied := *m
 	copied.name = name

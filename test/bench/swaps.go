@@ -73,7 +73,7 @@ func (b *bench) measureSwaps(ctx context.Context) error {
 			return err
 		}
 	}
-	// The echo has the same load at the same time: what it feels is the machine.
+	// The echo has the same load at the same time: its delays are those of the machine.
 	quiet, quietEcho, err := b.steadyLoad(ctx, lintel)
 	if err != nil {
 		return err

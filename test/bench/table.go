@@ -19,7 +19,7 @@ type row struct {
 	Verdict   string  `json:"verdict,omitempty"`
 }
 
-// ratioRow compares with a reference; a limit of 0 is no target.
+// ratioRow compares with a reference; a limit of 0 means that there is no target.
 func ratioRow(what, lintel, reference string, measured, against, limit float64) row {
 	r := row{What: what, Lintel: lintel, Reference: reference, Ratio: measured / against}
 	if limit > 0 {
@@ -29,7 +29,7 @@ func ratioRow(what, lintel, reference string, measured, against, limit float64) 
 	return r
 }
 
-// verdict compares what was measured with a target, without rounding in between.
+// verdict compares a measured value with a target, without rounding in between.
 func verdict(measured, limit float64) string {
 	if measured <= limit {
 		return "met"

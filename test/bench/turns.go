@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// turn is what one contender met while it was its turn.
+// turn has the samples of one turn of a contender.
 type turn struct {
 	Requests  int
 	CPU       time.Duration // of the server process
@@ -24,7 +24,7 @@ type turn struct {
 
 func (t *turn) cpuPerReview() time.Duration { return t.CPU / time.Duration(max(t.Requests, 1)) }
 
-// measured is what one contender met in all of its turns.
+// measured has the samples of all turns of a contender.
 type measured struct {
 	name     string
 	turns    []turn
@@ -72,8 +72,8 @@ func turnCPU(t turn) float64 { return milliseconds(t.CPU) / float64(max(t.Reques
 
 func turnP50(t turn) float64 { return milliseconds(t.Latencies.percentile(50)) }
 
-// MarshalJSON keeps what the pictures and tables need; the samples themselves are too
-// many for the repository, and are written beside it.
+// MarshalJSON writes the data for pictures and tables; the samples themselves are too large for
+// the repository, and are written outside it.
 func (m *measured) MarshalJSON() ([]byte, error) {
 	all := m.latencies()
 	kept := struct {
@@ -163,7 +163,7 @@ func (c *contender) meet(ctx context.Context, w *workload, p pace) (turn, error)
 	return turn{len(latencies), after.cpu - before.cpu, latencies, int(c.late.Load() - late)}, err
 }
 
-// closed has clients send one review after the other.
+// closed runs clients that send one review after the other.
 func (c *contender) closed(ctx context.Context, w *workload, p pace) (samples, error) {
 	end := time.Now().Add(p.length)
 	var wait sync.WaitGroup

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// What stands in the recorded review for what differs between reviews: the number of
-// the object, what only differs between unique Pods, and times.
+// The placeholders in the recorded review for values that differ between reviews: the number of
+// the object, the values that only differ between unique Pods, and times.
 const (
 	numberMark = "nnnnnnn"
 	uniqueMark = "vvvvvvv"
@@ -116,8 +116,8 @@ func fill(body string, n int64) []byte {
 	).Replace(body))
 }
 
-// sameObject settles what differs between unique Pods alone, so that number, uid and
-// times are what is left.
+// sameObject sets the values that only differ between unique Pods, so that number, uid and
+// times are the remaining placeholders.
 func sameObject(body string) string {
 	return strings.NewReplacer(uniqueMark, "0000001", cpuMark, `"250m"`, memoryMark, `"256Mi"`).Replace(body)
 }
@@ -170,8 +170,8 @@ func update(create string) (string, error) {
 	return strings.Replace(one, "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-00000"+numberMark, 1), nil
 }
 
-// workloads are the streams of the benchmarks.
-type workloads struct {
+// workloadSet are the streams of the benchmarks.
+type workloadSet struct {
 	unique, replicas, updates, denied, mixed, medium, large *workload
 }
 
@@ -180,7 +180,7 @@ func stream(allowed bool, body string) *workload {
 }
 
 // newWorkloads makes the streams of recorded reviews of Pods of three sizes.
-func newWorkloads(small, medium, large []byte) (*workloads, error) {
+func newWorkloads(small, medium, large []byte) (*workloadSet, error) {
 	var texts [3]string
 	for i, recorded := range [][]byte{small, medium, large} {
 		var err error
@@ -194,7 +194,7 @@ func newWorkloads(small, medium, large []byte) (*workloads, error) {
 		return nil, err
 	}
 	privileged := strings.Replace(create, `"allowPrivilegeEscalation":false`, `"privileged":true,"allowPrivilegeEscalation":true`, 1)
-	w := &workloads{
+	w := &workloadSet{
 		unique: stream(true, create), replicas: stream(true, sameObject(create)), updates: stream(true, changed),
 		denied: stream(false, privileged), medium: stream(true, texts[1]), large: stream(true, texts[2]),
 	}

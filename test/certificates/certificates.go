@@ -1,7 +1,7 @@
 // Package certificates makes Certificates of OpenVox for tests.
 //
-// Invariant: what it makes is of CertificateAuthority main in namespace ns, unless the test
-// says otherwise, and no two that are made share anything.
+// Invariant: a Certificate belongs to CertificateAuthority main in namespace ns, unless the
+// test sets another, and two Certificates share no data.
 package certificates
 
 import (
@@ -36,7 +36,7 @@ func (b Builder) DNSNames(names ...string) Builder {
 	return b
 }
 
-// Extensions has it ask for extensions.
+// Extensions sets the requested extensions.
 func (b Builder) Extensions(extensions v1alpha1.CSRExtensions) Builder {
 	b.certificate.Spec.CSRExtensions = &extensions
 	return b
@@ -48,13 +48,13 @@ func (b Builder) UID(uid types.UID) Builder {
 	return b
 }
 
-// Created has it be created at a second since 1970.
+// Created sets the creation time, in seconds since 1970.
 func (b Builder) Created(second int64) Builder {
 	b.certificate.CreationTimestamp = metav1.NewTime(time.Unix(second, 0))
 	return b
 }
 
-// Issued has its status have the serial number of what was issued.
+// Issued sets the serial number of the issued certificate in the status.
 func (b Builder) Issued(serial string) Builder {
 	b.certificate.Status.SerialNumber = serial
 	return b

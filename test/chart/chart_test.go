@@ -225,7 +225,7 @@ func TestValues(t *testing.T) {
 	for _, tt := range []struct {
 		name, values     string
 		present, missing []string
-		// text stands in the object that present names first.
+		// text is part of the object that present names first.
 		text []string
 	}{
 		{

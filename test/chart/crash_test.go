@@ -15,13 +15,13 @@ import (
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
-// noticed is how long it may take until the API server asks no replica any more that has
-// ended without notice.
+// noticed is the time limit after which the API server no longer calls a replica that has ended
+// without notice.
 const noticed = 10 * time.Second
 
-// crash ends a manager without notice while requests are made. Those that were on their
-// way to it, or went there until its end was noticed, are denied by the API server, as
-// failurePolicy says: none is admitted that must not be.
+// crash ends a manager without notice under load. The API server denies requests in flight to
+// it, and those that it sends there until it notices the end, according to failurePolicy: no
+// request is wrongly admitted.
 func (l *load) crash(t *testing.T, end func(t *testing.T)) {
 	wrong := l.during(t, func() { end(t) })
 	for _, answer := range wrong {
@@ -31,12 +31,12 @@ func (l *load) crash(t *testing.T, end func(t *testing.T)) {
 	l.node.settle(t)
 }
 
-// exhaustMemory takes memory from a manager, and has it judge large objects until the
+// exhaustMemory lowers the memory limit of a manager, and sends it large objects until the
 // kernel kills it.
 func (n node) exhaustMemory(t *testing.T) {
 	pod, limit := n.readyManagers(t)[0], "128Mi"
 	if installation.Raced() {
-		limit = "512Mi" // twice what it uses at rest
+		limit = "512Mi" // twice the use at rest
 	}
 	n.must(t, "", "patch", "pod", pod, "--namespace", namespace, "--subresource=resize",
 		"--patch", `{"spec":{"containers":[{"name":"manager","resources":{"requests":{"memory":"64Mi"},"limits":{"memory":"`+limit+`"}}}]}}`)
@@ -47,7 +47,7 @@ func (n node) exhaustMemory(t *testing.T) {
 			reviews.Go(func() {
 				_, _ = n.client.CoreV1().RESTClient().Post().Namespace(namespace).Resource("pods").Name("https:"+pod+":9443").
 					SubResource("proxy").Suffix("validate/fail").SetHeader("Content-Type", "application/json").
-					Body(review).DoRaw(t.Context()) // until nobody is there to answer
+					Body(review).DoRaw(t.Context()) // until no manager answers
 			})
 		}
 		reviews.Wait()
@@ -66,7 +66,7 @@ func ended(pod corev1.Pod) corev1.ContainerStateTerminated {
 	return corev1.ContainerStateTerminated{}
 }
 
-// largeReview is of a ConfigMap that takes many times its 6 MB to be judged.
+// largeReview is of a ConfigMap whose evaluation takes many times its 6 MB.
 func largeReview() []byte {
 	var data strings.Builder
 	for i := range 60_000 {

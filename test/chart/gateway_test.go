@@ -34,7 +34,7 @@ const (
 // openclaw are the values for OpenClaw, in the namespace of its samples alone.
 var openclaw = []string{"systems.openclaw.enabled=true", "systems.openclaw.namespaces={" + gateways + "}", "systems.openclaw.policyDeadline=40s", "systems.openclaw.imageRegistries={ghcr.io/szaher/openclaw-enterprise}"}
 
-// fridays is a bundle of a team, beside the enterprise's.
+// fridays is a bundle of a team, in addition to the enterprise's.
 const fridays = `
 apiVersion: openclaw.enterprise.io/v1
 kind: PolicyBundle

@@ -42,7 +42,7 @@ spec:
         }
 `
 
-// What a verdict is, beside what went wrong.
+// The verdicts other than errors.
 const (
 	admitted = "admitted"
 	denied   = "denied by the policy"
@@ -62,8 +62,7 @@ func (n node) verdict(ctx context.Context, value string) string {
 	return err.Error()
 }
 
-// load are requests that are made all the time, some to be denied and some to be
-// admitted.
+// load sends requests continuously, some to be denied and some to be admitted.
 type load struct {
 	node node
 	end  func()
@@ -125,8 +124,8 @@ func (l *load) counted() (answers int, wrong []wrongAnswer) {
 	return l.answers, l.wrong
 }
 
-// during does something while requests are made, and gives those that were not decided
-// as they had to be. There were at least 50 requests, and some after all was done.
+// during calls do under load, and returns the requests with wrong verdicts. It waits for at
+// least 50 requests, and for some after do.
 func (l *load) during(t *testing.T, do func()) []wrongAnswer {
 	t.Helper()
 	before, wrongBefore := l.counted()

@@ -150,7 +150,7 @@ func values(version string, more ...string) []string {
 	return []string{"--set", strings.Join(given, ",")}
 }
 
-// wait are the flags of Helm for waiting until what was asked for is so.
+// wait are the flags with which Helm waits until the objects are ready.
 func wait(limit time.Duration) []string { return []string{"--wait", "--timeout", limit.String()} }
 
 func (n node) install(t *testing.T, chart, version string) {
@@ -173,7 +173,7 @@ func (n node) mustBeTaken(t *testing.T, manifests string, args ...string) {
 	}, 30*time.Second, 200*time.Millisecond)
 }
 
-// upgrade gives the error of Helm with what it printed.
+// upgrade returns the error of Helm with its output.
 func (n node) upgrade(t *testing.T, limit time.Duration, more ...string) error {
 	t.Helper()
 	out, err := n.helm(t, slices.Concat([]string{"upgrade", "lintel", folder}, values(present, more...), wait(limit))...)

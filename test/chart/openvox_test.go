@@ -36,7 +36,7 @@ const (
 )
 
 // puppetStack is a CA and servers of two versions behind one Pool, in an order in which each
-// object comes before what it refers to.
+// object precedes the objects that it refers to.
 const puppetStack = `
 apiVersion: openvox.voxpupuli.org/v1alpha1
 kind: Server
@@ -354,7 +354,7 @@ func (n node) testDeletion(t *testing.T) {
 }
 
 // startPuppetNode starts a node with Lintel, and the images of servers and of code, which are
-// made while the node starts.
+// built while the node starts.
 func startPuppetNode(t *testing.T) node {
 	t.Helper()
 	if os.Getuid() != 0 {

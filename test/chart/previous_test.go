@@ -57,8 +57,8 @@ func checkOutPrevious(t *testing.T) string {
 	return folder
 }
 
-// makePrevious writes the image of the version to upgrade from to a folder. It is made once for
-// the commit and the program that makes it.
+// makePrevious writes the image of the version to upgrade from to a folder. It is built once
+// for the commit and the program that builds it.
 func makePrevious(folder, checkout, scratch string) error {
 	key, err := git(checkout, "rev-parse", "HEAD")
 	if err != nil {
@@ -98,7 +98,7 @@ func git(folder string, args ...string) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// TestPreviousState: the error names what is missing of a checkout.
+// TestPreviousState: the error names the missing part of a checkout.
 func TestPreviousState(t *testing.T) {
 	repository, none := t.TempDir(), t.TempDir()
 	must := func(args ...string) string {

@@ -39,7 +39,7 @@ func multi(t *testing.T) string {
 	return string(text)
 }
 
-// stackOf has all that may be there beside a CA in the cluster.
+// stackOf has all optional objects in addition to a CA in the cluster.
 const stackOf = `
 config:
   image: {repository: registry.example/server, pullSecrets: [{name: registry}]}
@@ -126,7 +126,7 @@ func typedOf(t *testing.T, rendered objects) (all typed) {
 	return all
 }
 
-// facts are what admission says about an object beside the others.
+// facts are those of admission for an object, in relation to the others.
 func (a typed) facts(object metav1.Object) any {
 	switch o := object.(type) {
 	case *v1alpha1.Certificate:
@@ -342,7 +342,7 @@ func TestStackRefuses(t *testing.T) {
 	}
 }
 
-// TestStackNotes: what Helm says at the end fits what was installed.
+// TestStackNotes: Helm's final message matches the installed objects.
 func TestStackNotes(t *testing.T) {
 	for _, tt := range []struct {
 		name, values  string

@@ -1,5 +1,5 @@
-// Package ci tests .ci/run: that it tests the commit that is checked out and nothing else,
-// whatever it finds in the work folder that it keeps between runs.
+// Package ci tests .ci/run: that it tests the commit that is checked out and nothing else, for
+// any content of the work folder that persists between runs.
 package ci
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// project is a repository with .ci/run and a Makefile that notes what it sees.
+// project is a repository with .ci/run and a Makefile that records its environment.
 type project struct {
 	t *testing.T
 	// root is the checkout, cache the user's cache folder, and log what make noted.
@@ -80,7 +80,7 @@ func (p project) command() *exec.Cmd {
 	return cmd
 }
 
-// run runs .ci/run, and is what it printed and what make noted.
+// run runs .ci/run, and returns its output and the record of make.
 func (p project) run() (printed, noted string, err error) {
 	p.t.Helper()
 	_ = os.Remove(p.log)
@@ -202,7 +202,7 @@ func TestADamagedWorkFolderIsCreatedAgain(t *testing.T) {
 }
 
 // TestAWorkFolderWithoutGit: Git would take the repository around the cache for the work
-// folder's, and delete what is in it.
+// folder's, and delete its content.
 func TestAWorkFolderWithoutGit(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -225,8 +225,8 @@ func TestAWorkFolderWithoutGit(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentDecidesNothing: variables and settings of the user that would have make
-// skip commands or ignore errors, or Git change what it checks out.
+// TestTheEnvironmentDecidesNothing: variables and settings of the user that would make make
+// skip commands or ignore errors, or Git change checked-out files.
 func TestTheEnvironmentDecidesNothing(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)

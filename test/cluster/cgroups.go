@@ -18,9 +18,9 @@ import (
 // controlGroups is where the kernel shows them: one tree, or one for each kind.
 const controlGroups = "/sys/fs/cgroup"
 
-// makeControlGroups makes the group of a node's Pods in every tree there is. The
+// makeControlGroupTree makes the group of a node's Pods in every tree there is. The
 // kubelet demands that it is there.
-func makeControlGroups(name string) error {
+func makeControlGroupTree(name string) error {
 	if controllers, err := os.ReadFile(filepath.Join(controlGroups, "cgroup.controllers")); err == nil {
 		enable := "+" + strings.Join(strings.Fields(string(controllers)), " +")
 		if err := os.WriteFile(filepath.Join(controlGroups, "cgroup.subtree_control"), []byte(enable), 0); err != nil {

@@ -306,8 +306,8 @@ func (f *flags) upOptions() (upOptions, error) {
 	return opts, nil
 }
 
-// whileWanted ends the returned context when the owner goes, or the go command
-// that runs this program: its callers kill that one and not this program.
+// whileWanted ends the returned context when the owner ends, or the go command that runs this
+// program: its callers kill that one and not this program.
 func whileWanted(ctx context.Context, owner *process.Identity) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watch := func(id process.Identity, gone error) {
@@ -388,7 +388,7 @@ func (s *state) describe(dir stateDir) string {
 
 func (s *state) stopped(dir stateDir) []string {
 	var names []string
-	for _, c := range components(dir, s, nil) {
+	for _, c := range listComponents(dir, s, nil) {
 		if _, ok := s.Components[c.name]; !ok {
 			names = append(names, c.name)
 		}

@@ -107,7 +107,7 @@ func TestTakenPortIsNamed(t *testing.T) {
 }
 
 func TestChooseKeepsStartOrder(t *testing.T) {
-	all := components("/state", &state{}, nil)
+	all := listComponents("/state", &state{}, nil)
 	some, err := choose(all, []string{binaries.Scheduler, binaries.Etcd})
 	require.NoError(t, err)
 	require.Len(t, some, 2)
@@ -118,7 +118,7 @@ func TestChooseKeepsStartOrder(t *testing.T) {
 	_, err = choose(all, []string{"etc"})
 	require.ErrorContains(t, err, "this cluster has [etcd ")
 
-	for _, all := range [][]component{all, components("/state", &state{Nodes: realNodes}, nil)} {
+	for _, all := range [][]component{all, listComponents("/state", &state{Nodes: realNodes}, nil)} {
 		started := map[string]bool{}
 		for _, c := range all {
 			for _, need := range c.needs {
@@ -130,7 +130,7 @@ func TestChooseKeepsStartOrder(t *testing.T) {
 }
 
 func TestWhatLostTheAPIServerStartsAgain(t *testing.T) {
-	all := components("/state", &state{}, nil)
+	all := listComponents("/state", &state{}, nil)
 	names := func(starting ...string) []string {
 		list, err := choose(all, starting)
 		require.NoError(t, err)
@@ -149,7 +149,7 @@ func TestWhatLostTheAPIServerStartsAgain(t *testing.T) {
 }
 
 func TestEverythingListensOnLoopback(t *testing.T) {
-	for _, c := range components("/state", &state{}, nil) {
+	for _, c := range listComponents("/state", &state{}, nil) {
 		require.Contains(t, c.health, "://127.0.0.1:")
 		args := strings.Join(c.args, " ")
 		require.Contains(t, args, "127.0.0.1")

@@ -49,9 +49,9 @@ func checkWithout(parts []string, nodes string) error {
 // clientNeeds is what a client of the API server cannot work without.
 var clientNeeds = []string{binaries.Etcd, binaries.APIServer}
 
-// components returns what runs, in the order in which it starts. stages are
+// listComponents returns what runs, in the order in which it starts. stages are
 // the files that tell kwok how Nodes and Pods behave.
-func components(dir stateDir, s *state, stages []string) []component {
+func listComponents(dir stateDir, s *state, stages []string) []component {
 	list := []component{
 		etcdComponent(dir, s.Ports),
 		apiServerComponent(dir, s),
@@ -185,7 +185,7 @@ func certManagerComponent(dir stateDir, p ports) component {
 	}
 }
 
-// stageFiles lists the stages kwok was given, in a fixed order.
+// stageFiles lists kwok's stages, in a fixed order.
 func stageFiles(dir string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil || len(files) == 0 {
@@ -214,7 +214,7 @@ func choose(all []component, names []string) ([]component, error) {
 	}), nil
 }
 
-// chooseOptional is choose for an order that may not be given at all.
+// chooseOptional is choose for an order that may be missing.
 func chooseOptional(all []component, names *[]string) ([]component, error) {
 	if names == nil {
 		return nil, nil

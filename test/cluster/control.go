@@ -24,7 +24,7 @@ type order struct {
 	Start *[]string `json:"start,omitempty"`
 	// Owner joins the processes that keep the cluster alive.
 	Owner *process.Identity `json:"owner,omitempty"`
-	// Disown keeps the cluster until down, whoever owned it.
+	// Disown keeps the cluster until down, without an owner.
 	Disown bool `json:"disown,omitempty"`
 }
 

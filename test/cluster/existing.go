@@ -63,7 +63,7 @@ func existing(ctx context.Context, opts upOptions, progress *binaries.Progress) 
 	}, nil
 }
 
-// anyKubectl prefers what is at hand to a build.
+// anyKubectl prefers an existing kubectl to a build.
 func anyKubectl(ctx context.Context, opts upOptions, progress *binaries.Progress) (string, error) {
 	if opts.origins.Assets == "" {
 		if path, err := exec.LookPath(binaries.Kubectl); err == nil {

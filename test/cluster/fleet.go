@@ -20,8 +20,8 @@ import (
 // would wait a minute for open watches, and loses nothing when it is killed.
 const stopGrace = 5 * time.Second
 
-// fleet owns the component processes of one cluster. Each has a goroutine that
-// waits for it; one that ends without having been told to is reported to died.
+// fleet owns the component processes of one cluster. Each has a goroutine that waits for it;
+// one that ends unexpectedly is reported to died.
 type fleet struct {
 	dir      stateDir
 	paths    binaries.Set
@@ -33,7 +33,7 @@ type fleet struct {
 
 	mu      sync.Mutex
 	members map[string]*member
-	closed  bool // nothing may start any more
+	closed  bool // no component may start
 }
 
 type member struct {
@@ -142,8 +142,8 @@ func (f *fleet) failure(name, what string, err error) error {
 	return fmt.Errorf("%s %s: %w\n  the end of its log %s:\n%s", name, what, err, path, binaries.Tail(string(content), 20))
 }
 
-// stop ends the named component and waits until it is gone; one that does not
-// run is no error.
+// stop ends the named component and waits until it is gone; it is not an error if the component
+// does not run.
 func (f *fleet) stop(name string) {
 	f.mu.Lock()
 	m, ok := f.members[name]
@@ -163,8 +163,8 @@ func (f *fleet) stop(name string) {
 	}
 }
 
-// kill ends everything at once. The data goes too, so nothing is gained by an
-// orderly end, and the API server would take its time.
+// kill ends everything immediately. The data is deleted too, so an orderly end has no benefit,
+// and the API server would take its time.
 func (f *fleet) kill() {
 	f.mu.Lock()
 	f.closed = true

@@ -32,7 +32,7 @@ func newProber(dial dialer) *prober {
 	}}
 }
 
-// check returns nil when url answers 200, and otherwise what it answered.
+// check returns nil when url answers 200, and otherwise an error with the answer.
 func (p *prober) check(ctx context.Context, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -41,8 +41,8 @@ func (s *supervisor) makeImages(ctx context.Context) error {
 	return nil
 }
 
-// importImages has the container runtime read images, and returns what it says
-// about them, a line for each.
+// importImages imports images into the container runtime, and returns its output, a line for
+// each image.
 func importImages(ctx context.Context, launcher *process.Launcher, ctr, path string) (string, error) {
 	from, err := openImages(path)
 	if err != nil {

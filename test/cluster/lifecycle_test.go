@@ -72,7 +72,7 @@ func newHarness(t *testing.T) *harness {
 
 func (h *harness) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(program, append(args, "--state-dir", string(h.dir))...)
-	// Whatever the test run is configured with is not what is tested.
+	// The configuration of the test run is not tested.
 	cmd.Env = append(os.Environ(), "KUBECONFIG=", "KUBEBUILDER_ASSETS=")
 	return cmd
 }

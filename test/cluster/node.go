@@ -16,11 +16,10 @@ import (
 	"github.com/lintel-policy/lintel/test/cluster/internal/process"
 )
 
-// node is what all of a cluster with real nodes runs in: the namespaces of one
-// process, with which everything in them ends. What leads in are forwarders on
-// loopback, on the same ports outside and inside, so that one kubeconfig serves
-// both. What has to be undone by somebody, when the supervisor is killed too, is
-// undone by the sweeper.
+// node is the environment of a cluster with real nodes: the namespaces of one process, with
+// which everything in them ends. Forwarders on loopback lead into it, on the same ports outside
+// and inside, so that one kubeconfig serves both. The sweeper removes the remaining resources,
+// also when the supervisor is killed.
 type node struct {
 	first      *exec.Cmd
 	identity   process.Identity
@@ -41,7 +40,7 @@ func (s *supervisor) startNode(ctx context.Context) error {
 	if err := s.node.guard(s.state.Cgroup); err != nil {
 		return err
 	}
-	if err := makeControlGroups(s.state.Cgroup); err != nil {
+	if err := makeControlGroupTree(s.state.Cgroup); err != nil {
 		return err
 	}
 	if err := s.node.start(ctx, s.fleet, s.end); err != nil {
@@ -66,7 +65,7 @@ const firstDoor = 3
 // doorPorts are the ports by which a node is reached from outside.
 func doorPorts(p ports) []int { return []int{p.APIServer, p.Registry} }
 
-// openDoors listens for the supervisor, so that nobody takes a port until it could.
+// openDoors listens for the supervisor, so that no other program takes a port before it starts.
 func openDoors(p ports) ([]*os.File, error) {
 	var doors []*os.File
 	for _, port := range doorPorts(p) {

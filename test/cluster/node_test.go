@@ -64,7 +64,7 @@ func (n *realNodeTest) ready(name, spec string) {
 	}
 }
 
-// eventually waits until what is asked for contains want.
+// eventually waits until the result of ask contains want.
 func (n *realNodeTest) eventually(want string, ask func() (string, error)) {
 	n.t.Helper()
 	var last string
@@ -265,8 +265,7 @@ webhooks:
   rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
 `
 
-// remains is what could be left of clusters on this machine, with these control
-// groups.
+// remains lists possible remains of clusters on this machine, with these control groups.
 func remains(t *testing.T, groups ...string) []string {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")

@@ -48,7 +48,7 @@ func writeCredentials(dir stateDir, server string) error {
 	if err := os.MkdirAll(dir.path("pki"), 0o700); err != nil {
 		return fmt.Errorf("creating the credentials folder: %w", err)
 	}
-	authority, err := writeCertificates(dir)
+	authority, err := writePKI(dir)
 	if err != nil {
 		return err
 	}
@@ -67,10 +67,10 @@ func writeCredentials(dir stateDir, server string) error {
 	return writePrivate(dir.path("pki", "tokens.csv"), []byte(tokens.String()))
 }
 
-// writeCertificates creates the cluster's CA, what API server and kubelet show to
+// writePKI creates the cluster's CA, what API server and kubelet show to
 // their clients and to each other, and the key of service account tokens, and
 // returns the CA as PEM.
-func writeCertificates(dir stateDir) ([]byte, error) {
+func writePKI(dir stateDir) ([]byte, error) {
 	now := time.Now()
 	authority := &x509.Certificate{
 		SerialNumber: big.NewInt(1),

@@ -29,7 +29,7 @@ type state struct {
 	Phase phase `json:"phase"`
 	// Without are the components that were left out.
 	Without []string `json:"without,omitempty"`
-	// Reason says why a cluster ended that nobody asked to end.
+	// Reason is the cause of an unexpected end of a cluster.
 	Reason     string                      `json:"reason,omitempty"`
 	Supervisor process.Identity            `json:"supervisor"`
 	Components map[string]process.Identity `json:"components"`

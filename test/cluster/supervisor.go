@@ -122,7 +122,7 @@ func newSupervisor(dir stateDir, out *json.Encoder, end context.CancelCauseFunc)
 	if st.Supervisor, err = process.Identify(os.Getpid()); err != nil {
 		return nil, err
 	}
-	s := &supervisor{dir: dir, state: st, all: components(dir, st, stages), out: out, end: end}
+	s := &supervisor{dir: dir, state: st, all: listComponents(dir, st, stages), out: out, end: end}
 	s.fleet = &fleet{
 		dir: dir, paths: st.Binaries, prober: newProber(nil), launcher: process.Here(),
 		members: map[string]*member{}, changed: s.recordComponents, died: end,
@@ -130,7 +130,7 @@ func newSupervisor(dir stateDir, out *json.Encoder, end context.CancelCauseFunc)
 	return s, nil
 }
 
-// bringUp starts everything in order and tells up.
+// bringUp starts everything in order and reports to up.
 func (s *supervisor) bringUp(ctx context.Context, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout,
 		fmt.Errorf("not ready within %s; allow more with --timeout", timeout))
@@ -217,7 +217,7 @@ func (s *supervisor) recordComponents(running map[string]process.Identity) {
 	}
 }
 
-// watchUp ends the cluster if its up command goes away without the keep word.
+// watchUp ends the cluster if its up command ends without the keep word.
 func (s *supervisor) watchUp(in io.Reader) {
 	line, _ := bufio.NewReader(in).ReadString('\n')
 	if line != keepWord+"\n" {
@@ -225,8 +225,8 @@ func (s *supervisor) watchUp(in io.Reader) {
 	}
 }
 
-// watchPurpose ends a cluster that nobody wants or can reach any more: it had
-// owners and all of them are gone, or its state directory was deleted.
+// watchPurpose ends a cluster that is no longer wanted or reachable: all of its owners have
+// ended, or its state directory was deleted.
 func (s *supervisor) watchPurpose(ctx context.Context, lock *process.Lock) {
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()

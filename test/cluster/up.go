@@ -261,7 +261,7 @@ func awaitEnd(ctx context.Context, dir stateDir, progress *binaries.Progress) er
 	return nil
 }
 
-// reuse answers with the running cluster if it has what is asked for.
+// reuse answers with the running cluster if it satisfies the request.
 func reuse(ctx context.Context, opts upOptions, progress *binaries.Progress) (*state, error) {
 	st, err := opts.dir.load()
 	if err != nil {

@@ -35,8 +35,8 @@ var (
 	title = regexp.MustCompile(`title="([^"]+)"`)
 )
 
-// Blocks returns the fenced blocks of a page in their order.
-func Blocks(page string) []Block {
+// ParseBlocks returns the fenced blocks of a page in their order.
+func ParseBlocks(page string) []Block {
 	var blocks []Block
 	var open *Block
 	for i, line := range strings.Split(page, "\n") {

@@ -18,7 +18,7 @@ import (
 
 const root = "../.."
 
-// ignored are the folders that .gitignore names: what is in them is of no interest.
+// ignored are the folders that .gitignore names: their content is not checked.
 var ignored = regexp.MustCompile(`^(\.git|bin|\.cluster|\.tools/venv)$`)
 
 // sources are the files of the repository whose names have an ending. They are found without

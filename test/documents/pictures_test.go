@@ -23,9 +23,8 @@ var (
 )
 
 // TestPictures holds the pictures of docs/development/call-paths.md against the code: each function
-// is there, and one from which an arrow leads names the one that it leads to. What is
-// reached through the cluster, a queue or a function value is a dotted arrow, and not
-// held against anything.
+// is there, and one from which an arrow leads names the one that it leads to. A dotted arrow stands
+// for a call through the cluster, a queue or a function value, and is not checked.
 func TestPictures(t *testing.T) {
 	pictures := picture.FindAllStringSubmatch(read(t, "docs/development/call-paths.md"), -1)
 	require.NotEmpty(t, pictures)

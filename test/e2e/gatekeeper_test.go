@@ -38,7 +38,7 @@ spec:
 `
 }
 
-// failing has two values at once for a Pod named broken.
+// failing has two conflicting values for a Pod named broken.
 const failing = `apiVersion: templates.gatekeeper.sh/v1beta1
 kind: ConstraintTemplate
 metadata:
@@ -137,7 +137,8 @@ spec:
         }
 `
 
-// TestGatekeeperSubresources: what is denied of an object is denied of its subresources.
+// TestGatekeeperSubresources: a value that is denied in an object is denied in its
+// subresources.
 func TestGatekeeperSubresources(t *testing.T) {
 	namespace := newNamespace(t)
 	t.Cleanup(func() { removeSource(context.Background(), "bounded") })
@@ -222,8 +223,8 @@ spec:
 
 const mutator = "apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: pull-always}\nspec: {location: spec.x}\n"
 
-// everyKind wants a label of everything that is in no namespace, and a constraint about
-// one kind that has two versions stands beside it.
+// everyKind requires a label on all cluster-scoped objects; a second constraint is about one
+// kind with two versions.
 const everyKind = `apiVersion: templates.gatekeeper.sh/v1
 kind: ConstraintTemplate
 metadata: {name: wantslabel}

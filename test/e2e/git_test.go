@@ -72,7 +72,7 @@ func (r *gitRepository) rule(name string) map[string]string {
 // source.
 func (r *gitRepository) packageName() string { return strings.ReplaceAll(r.source, "-", "_") }
 
-// push pushes files with a signature, and tells Lintel.
+// push pushes files with a signature, and notifies Lintel.
 func (r *gitRepository) push(t *testing.T, files map[string]string) (revision string) {
 	t.Helper()
 	return r.pushWith(t, "-S", files)
@@ -291,7 +291,7 @@ func TestPolicyFromARegistry(t *testing.T) {
 	follower.goesLive(t, "two")
 }
 
-// pushedBefore pushes the first rule, when nobody follows the repository yet.
+// pushedBefore pushes the first rule, before a PolicySource follows the repository.
 func (r *gitRepository) pushedBefore(t *testing.T, name string) (revision string) {
 	t.Helper()
 	hash, err := r.Push(t.Context(), r.rule(name), "-S")
@@ -324,7 +324,7 @@ func notify(t *testing.T, m *installation.Manager, source, token string) (status
 	return response.StatusCode
 }
 
-// managerSecret makes a Secret beside the manager that goes with the test.
+// managerSecret creates a Secret in the manager's namespace, which is deleted with the test.
 func managerSecret(t *testing.T, name string, content ...string) {
 	t.Helper()
 	mustKubectl(t, "", append([]string{"create", "secret", "generic", name, "-n", installation.Namespace}, content...)...)

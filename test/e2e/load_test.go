@@ -33,7 +33,7 @@ func steadyPolicy(namespace string, revision int) string {
 #     namespaces: [%q]
 package steady
 
-defaults.metadata.labels.judged := "yes"
+defaults.metadata.labels.evaluated := "yes"
 
 deny contains "denied on purpose, revision %d" if input.request.object.metadata.labels.wanted == "denied"
 `, namespace, revision)
@@ -95,8 +95,8 @@ func (l *load) work(ctx context.Context, worker int) {
 	}
 }
 
-// create uses its own deadline: what is under way when the load ends is still
-// counted for what it is.
+// create uses its own deadline: requests in flight when the load ends are counted with their
+// own result.
 func (l *load) create(name, wanted string, isPod bool) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -125,7 +125,7 @@ func (l *load) count(wanted string, labels map[string]string, err error) {
 		failed = fmt.Sprintf("not denied by the policy: %v", err)
 	case err != nil:
 		failed = err.Error()
-	case labels["judged"] != "yes":
+	case labels["evaluated"] != "yes":
 		failed = "admitted without the mutation"
 	default:
 		l.counts.mutated++

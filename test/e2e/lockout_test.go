@@ -19,8 +19,8 @@ func matchless(namespace string) string {
 	return fmt.Sprintf("package matchless\n\nimport rego.v1\n\ndeny contains \"nothing is written here\" if input.request.namespace == %q", namespace)
 }
 
-// TestAPolicyThatDeniesEverythingCanBeRemoved: whoever wrote one deletes its source; no
-// policy is asked about that, and none keeps its own status from being written.
+// TestAPolicyThatDeniesEverythingCanBeRemoved: the author of such a policy deletes its source;
+// no policy is evaluated for that, and none blocks writes of its own status.
 func TestAPolicyThatDeniesEverythingCanBeRemoved(t *testing.T) {
 	namespace := newNamespace(t)
 	everything := "# METADATA\n# custom:\n#   match: {operations: [CREATE, UPDATE, DELETE, CONNECT], subresources: [\"*\"]}\npackage everything\n\ndeny contains \"nothing at all\""
@@ -40,7 +40,7 @@ func TestAPolicyThatDeniesEverythingCanBeRemoved(t *testing.T) {
 // applied, is asked about everything, and not about the PolicySource that mends it.
 func TestAWidePolicyCannotRefuseItsOwnRepair(t *testing.T) {
 	namespace := newNamespace(t)
-	// Whatever fails below: in force, it would deny the objects of every test that follows.
+	// Also after a failure below: in force, the policy would deny the objects of all later tests.
 	t.Cleanup(func() { removeSource(context.Background(), "wide") })
 	const wide = "package wide\n\ndeny contains \"nothing at all\""
 	output, ok := apply(t, installation.PolicySource("wide", map[string]string{"p.rego": "# METADATA\n# customs:\n#   match: {kinds: [{group: \"\", kind: Pod}]}\n" + wide}, nil))

@@ -44,10 +44,10 @@ func TestMain(m *testing.M) {
 	os.Exit(runTests(m))
 }
 
-// runInParallel sets -test.parallel to 4, unless it is given: tests wait for the manager more
-// than they compute. Go runs the tests that are not parallel first, one after the other.
-// Those are the tests that stop the manager or a peer, that count the writes of all tests,
-// or whose policies match the objects of other tests.
+// runInParallel sets -test.parallel to 4, unless the flag is set: tests wait for the manager
+// more than they compute. Go runs the tests that are not parallel first, one after the other.
+// Those are the tests that stop the manager or a peer, that count the writes of all tests, or
+// whose policies match the objects of other tests.
 func runInParallel() error {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
@@ -222,8 +222,8 @@ func printTail(path string) {
 // policy, a compilation, a call of a webhook.
 var hurried = []string{"took longer than its timeout", "the machine is busy", "context deadline exceeded", "Timeout: request did not complete"}
 
-// kubectl runs kubectl, and returns what it printed. As whoever is told that a machine was
-// busy would, it tries again: how fast this one is decides nothing.
+// kubectl runs kubectl, and returns its output. It retries when the server reports that the
+// machine is busy, as a user would: the speed of this machine must not decide the result.
 func kubectl(t *testing.T, stdin string, args ...string) (output string, ok bool) {
 	t.Helper()
 	for range 20 {
@@ -247,8 +247,8 @@ func mustKubectl(t *testing.T, stdin string, args ...string) string {
 	return output
 }
 
-// asController has kubectl write as Kubernetes' controller manager, which admission permits to
-// write controlled objects: for tests of what Lintel's controllers repair.
+// asController makes kubectl write as Kubernetes' controller manager, which admission permits
+// to write controlled objects: for tests of repairs by Lintel's controllers.
 var asController = []string{"--as=system:kube-controller-manager", "--as-group=system:masters"}
 
 // tamper changes a controlled object past admission.
@@ -322,12 +322,12 @@ func eventually(t *testing.T, condition func() bool, what string) {
 	}
 }
 
-// workOf returns the status of all PolicySources, and the metrics of a manager that show
-// what it has done and what it waits for.
+// workOf returns the status of all PolicySources, and the metrics of a manager that show its
+// completed and pending work.
 func workOf(t *testing.T, m *installation.Manager) string {
 	t.Helper()
 	text, _ := get(t, "policysources", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status}{"\n"}{end}`)
-	for line := range strings.Lines(metricsOf(t, m)) {
+	for line := range strings.Lines(allMetricsOf(t, m)) {
 		for _, name := range []string{"lintel_source_fetches_total", "workqueue_depth", "workqueue_longest_running", "workqueue_retries_total", "controller_runtime_active_workers", "controller_runtime_reconcile_total"} {
 			if strings.HasPrefix(line, name) && !strings.HasSuffix(line, " 0\n") {
 				text += line

@@ -61,8 +61,8 @@ func autoscaler(namespace, version, spec string) string {
 		"spec":{"maxReplicas":3,"minReplicas":2,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}` + spec + `}}`
 }
 
-// TestVersionsOfflineAreTheClusters: what policies see of an object that the API server
-// converts is what they see of it without a cluster, field by field.
+// TestVersionsOfflineAreTheClusters: policies see the same fields of an object that the API
+// server converts as of an object without a cluster.
 func TestVersionsOfflineAreTheClusters(t *testing.T) {
 	t.Parallel()
 	const target = `,"targetCPUUtilizationPercentage":50`
@@ -152,7 +152,8 @@ func TestFieldsOfflineAreTheClusters(t *testing.T) {
 	}
 }
 
-// TestLintIsApply: what lint accepts, a cluster accepts, and it says what a cluster says.
+// TestLintIsApply: a cluster accepts the sources that lint accepts, and reports the same
+// messages.
 func TestLintIsApply(t *testing.T) {
 	t.Parallel()
 	match := func(kind string) string { return "# METADATA\n# custom:\n#   match: {kinds: [" + kind + "]}\n" }

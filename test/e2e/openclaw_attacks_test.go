@@ -51,12 +51,12 @@ func keyOf(spec corev1.PodSpec) (key string) {
 }
 
 // TestOpenClawAttacks has the attacks on the policies of gateways by a tenant that may write
-// everything in its namespace but Pods, and PolicySources of its team. Whatever it does, the
+// everything in its namespace except Pods, and PolicySources of its team. In each case, the
 // write is refused, or the tightening arrives, or the gateways with former policies are gone
 // within the bound and both statuses name the obstacle.
 func TestOpenClawAttacks(t *testing.T) {
 	t.Parallel()
-	for name, o := range obstacles {
+	for name, o := range allObstacles {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o.run(t)
@@ -114,7 +114,7 @@ func finalizer(name string) obstacle {
 	}, clear: func(t *testing.T, namespace string) {
 		for _, taken := range strings.Fields(mustGet(t, "configmaps", "-n", namespace, "-o", "name")) {
 			output, ok := kubectl(t, "", "patch", "-n", namespace, taken, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-			require.True(t, ok || strings.Contains(output, "NotFound"), output) // the manager deletes what is no longer used
+			require.True(t, ok || strings.Contains(output, "NotFound"), output) // the manager deletes unused ones
 		}
 	}}
 }
@@ -144,7 +144,7 @@ func planted(object, manifest string) obstacle {
 	}}
 }
 
-var obstacles = map[string]obstacle{
+var allObstacles = map[string]obstacle{
 	"a finalizer of Kubernetes":  finalizer("x.kubernetes.io/stay"),
 	"a finalizer without domain": finalizer("kubernetes"),
 	"a dependent that stays": {obstruct: func(t *testing.T, namespace string) string {
@@ -169,7 +169,7 @@ var obstacles = map[string]obstacle{
 	}, clear: func(t *testing.T, namespace string) {
 		mustKubectl(t, "", "delete", "-n", namespace, "limitrange/none")
 	}},
-	// The garbage collector never deletes what has an owner of an unknown kind.
+	// The garbage collector never deletes an object whose owner has an unknown kind.
 	"ReplicaSet of no kind": replicaSet(func(t *testing.T, namespace, set string) {
 		mustKubectl(t, "", "patch", "-n", namespace, set, "--type=merge", "-p", `{"metadata":{"labels":{"app.kubernetes.io/component":"other"},
 			"ownerReferences":[{"apiVersion":"ghosts.example.com/v1","kind":"Ghost","name":"x","uid":"6c8cf2ab-0000-4000-8000-000000000000","controller":true}]}}`)
@@ -297,8 +297,8 @@ func attackByNames(t *testing.T) {
 	}
 }
 
-// attackByPods: while a Pod runs other policies, no status says that
-// the wanted ones are in force. Without the record of a key, there is another one.
+// attackByPods: while a Pod runs other policies, no status reports that the desired ones are in
+// force. Without the record of a key, a new key is created.
 func attackByPods(t *testing.T) {
 	namespace := newRestrictedNamespace(t)
 	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))

@@ -65,7 +65,7 @@ func scoped(namespace, name, scope, content string) string {
 	})
 }
 
-// TestOpenClawScopesOnlyRestrict applies policies of narrower scopes beside one of the
+// TestOpenClawScopesOnlyRestrict applies policies of narrower scopes in addition to one of the
 // enterprise's, in a bundle of their own.
 func TestOpenClawScopesOnlyRestrict(t *testing.T) {
 	t.Parallel()
@@ -100,7 +100,7 @@ func TestOpenClawScopesOnlyRestrict(t *testing.T) {
 	require.False(t, ok)
 	require.Contains(t, output, `a policy of domain "models" must be in package openclaw.enterprise.models`)
 
-	// Whoever tightens the broader policy is never held up by narrower ones.
+	// Narrower policies never block a tightening of the broader policy.
 	output = must("enterprise", "enterprise", "package openclaw.enterprise.models\n\nimport rego.v1\n\nallow if input.model.provider == \"none\"\n")
 	require.Contains(t, output, "Warning: narrowed/models expands beyond this bundle now (allow)")
 	require.Eventually(t, func() bool {
@@ -115,8 +115,8 @@ func TestOpenClawScopesOnlyRestrict(t *testing.T) {
 	}, 2*time.Minute, 100*time.Millisecond)
 }
 
-// TestOpenClawInstancesAreJudged: what is wrong is refused, what is left open filled in.
-func TestOpenClawInstancesAreJudged(t *testing.T) {
+// TestOpenClawInstancesAreEvaluated: invalid values are refused, and missing ones get defaults.
+func TestOpenClawInstancesAreEvaluated(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	output, ok := apply(t, instance(namespace, "fax", nil, map[string]any{"integrations": []any{map[string]any{"type": "fax"}}}))

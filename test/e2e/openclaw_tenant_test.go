@@ -33,7 +33,7 @@ func tighten(t *testing.T, namespace, word string) {
 	}, "the tightening to arrive: "+word)
 }
 
-// awaitCondition is a condition of an object, once it says what is awaited.
+// awaitCondition returns a condition of an object once it has the awaited status.
 func awaitCondition(t *testing.T, namespace, name, kind, status string) *metav1.Condition {
 	t.Helper()
 	type conditioned struct {
@@ -45,8 +45,8 @@ func awaitCondition(t *testing.T, namespace, name, kind, status string) *metav1.
 	return meta.FindStatusCondition(found.Status.Conditions, kind)
 }
 
-// TestOpenClawTighteningHasRoom: bundles that take all the room there is leave some to
-// broader scopes, and it is said what is not in force.
+// TestOpenClawTighteningHasRoom: bundles that use all capacity leave some to broader scopes,
+// and the status reports the ones that are not in force.
 func TestOpenClawTighteningHasRoom(t *testing.T) {
 	t.Parallel()
 	namespace := newRestrictedNamespace(t)
@@ -114,8 +114,8 @@ func TestOpenClawTenantFreezesNoGateway(t *testing.T) {
 	}
 }
 
-// TestOpenClawObjectsComeBackWhole: what others add to an instance's objects goes, and
-// what they take away comes back.
+// TestOpenClawObjectsComeBackWhole: fields that others add to an instance's objects are
+// removed, and fields that they remove are restored.
 func TestOpenClawObjectsComeBackWhole(t *testing.T) {
 	t.Parallel()
 	namespace := newRestrictedNamespace(t)
@@ -195,8 +195,8 @@ func whole(t *testing.T, namespace, object string) string {
 	return asJSON(text)
 }
 
-// TestOpenClawLastGoodPoliciesAreNobodysToEdit: a bundle that expands by now is in force
-// as it was when it was good, whatever is written beside it.
+// TestOpenClawLastGoodPoliciesAreNobodysToEdit: a bundle that now expands stays in force in its
+// last valid form, independent of other writes.
 func TestOpenClawLastGoodPoliciesAreNobodysToEdit(t *testing.T) {
 	t.Parallel()
 	namespace := newRestrictedNamespace(t)
@@ -222,7 +222,7 @@ func TestOpenClawLastGoodPoliciesAreNobodysToEdit(t *testing.T) {
 	}, "the ConfigMap to come back")
 	require.Contains(t, unpack(t, policiesOf(t, namespace, "a"))["lintel/policies/models/team/team/models.rego"], `"public"`)
 
-	// The records go with what they are about.
+	// The records are deleted with their subjects.
 	records := func() string {
 		return mustGet(t, "configmaps", "-A", "-l", "app.kubernetes.io/component=record",
 			"-o", `jsonpath={range .items[*]}{.metadata.namespace} {.metadata.annotations.openclaw\.enterprise\.io/kind} {.metadata.annotations.openclaw\.enterprise\.io/namespace}{"\n"}{end}`)

@@ -87,8 +87,8 @@ func TestOpenClawSamplesRun(t *testing.T) {
 		require.NotNil(t, metav1.GetControllerOf(object), object.GetName())
 	}
 
-	// It was counted that all this was written, so what is not counted was not written. The
-	// manager looks at nothing of this again by itself but for its Lease, every 2 s.
+	// The counter has seen all these writes, so writes that are not counted did not happen.
+	// Without an event, the manager only renews its Lease, every 2 s.
 	require.NotEqual(t, writes, countWrites(t))
 	atRest(t, 10*time.Second, func() string { return strings.Join(countWrites(t), "") })
 }
@@ -284,7 +284,7 @@ func TestOpenClawModesAndImages(t *testing.T) {
 	require.EqualValues(t, 1, *deployment.Spec.Replicas)
 	require.Empty(t, deployment.Spec.Template.Spec.TopologySpreadConstraints)
 
-	// Somebody's change of what is ours is taken back.
+	// Changes of our fields by others are reverted.
 	tamper(t, "", "set", "image", "-n", namespace, "deployment/a-gateway", "opa-sidecar=evil.example.com/opa")
 	eventually(t, func() bool {
 		return read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Spec.Template.Spec.Containers[1].Image == "openpolicyagent/opa:1.4.2-static"

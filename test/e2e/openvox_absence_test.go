@@ -13,8 +13,8 @@ import (
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
-// TestOpenVoxInSomeNamespaces: a manager that may do nothing of OpenVox's in other
-// namespaces serves one, and needs no Jobs where no CA is set up.
+// TestOpenVoxInSomeNamespaces: a manager without permissions for OpenVox in other namespaces
+// serves one, and needs no Jobs where no CA is set up.
 func TestOpenVoxInSomeNamespaces(t *testing.T) {
 	served, other := newNamespace(t), "e2e-openvox-elsewhere"
 	makeNamespace(t, other)
@@ -49,7 +49,7 @@ func TestOpenVoxInSomeNamespaces(t *testing.T) {
 		return !ok && strings.Contains(output, "is the operator's own")
 	}, "the manager to be asked about its namespace")
 	output, ok := reserved(other)
-	require.True(t, ok, "what is elsewhere is not judged: %s", output)
+	require.True(t, ok, "what is elsewhere is not evaluated: %s", output)
 
 	output, ok = apply(t, certificateObject(other, "up", `{"authorityRef":"main","certname":"../../up"}`))
 	require.False(t, ok, "the CRD itself has a pattern")
@@ -68,7 +68,7 @@ func TestOpenVoxInSomeNamespaces(t *testing.T) {
 	require.False(t, ok)
 	require.Contains(t, refused, "there is no signing policy")
 	output, ok = apply(t, requestToMain(t, other, "e2e-elsewhere", csrtest.Template{CommonName: "a.example.com"}))
-	require.True(t, ok, "a request to a CA elsewhere is not judged: %s", output)
+	require.True(t, ok, "a request to a CA elsewhere is not evaluated: %s", output)
 
 	// Without Jobs, volumes and Roles, CAs that run elsewhere are served all the same.
 	m.Stop()

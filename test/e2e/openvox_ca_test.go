@@ -181,7 +181,7 @@ func TestOpenVoxCertificatesOfAPuppetCA(t *testing.T) {
 	t.Run("autosign", func(t *testing.T) { testAutosign(t, ca.CA, namespace, ca.policies) })
 }
 
-// testForeignRequest: a request that somebody else has planted is never signed.
+// testForeignRequest: a request that another client has planted is never signed.
 func testForeignRequest(t *testing.T, ca *puppetca.CA, namespace string) {
 	status, answer, err := ca.Do(t.Context(), http.MethodPut, "certificate_request/db.example.com", csrtest.Template{CommonName: "db.example.com"}.Make(t))
 	require.NoError(t, err)
@@ -232,8 +232,8 @@ func testAutosign(t *testing.T, ca *puppetca.CA, namespace, policies string) {
 	require.Regexp(t, `(?m)^main-operator +pending .*reserved`, listed)
 }
 
-// testIssuedRequest: a CertificateSigningRequest that is approved gets its certificate from
-// the CA, and one for a name that is given away fails.
+// testIssuedRequest: a CertificateSigningRequest that is approved gets its certificate from the
+// CA, and one for a name of another owner fails.
 func testIssuedRequest(t *testing.T, ca *puppetca.CA, namespace string) {
 	t.Helper()
 	bundle, err := ca.Certificate()

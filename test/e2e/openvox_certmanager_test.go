@@ -153,8 +153,8 @@ func (c *certManagerTest) verified(chain []byte, certname string) *x509.Certific
 	return leaf
 }
 
-// issuesRequests: refused with the reasons, or signed once approved. A name that is given
-// away stays where it is.
+// issuesRequests: refused with the reasons, or signed once approved. A name of another owner
+// stays with it.
 func (c *certManagerTest) issuesRequests() {
 	c.admitted("first", csrtest.Template{CommonName: "cm1.example.com", DNSNames: []string{"cm1.example.com", "cm-www.example.com"}})
 	output, ok := kubectl(c.T, c.request("outside", csrtest.Template{CommonName: "db.example.com"}), "create", "-f", "-")
@@ -192,8 +192,8 @@ func (c *certManagerTest) atCA(certname string) *x509.Certificate {
 	return certificate
 }
 
-// leavesForeignRequests: a request that somebody else has planted is not signed, nor is
-// one of the requester's own that asks for more than the rules have seen.
+// leavesForeignRequests: a request that another client has planted is not signed, nor is one of
+// the requester that asks for more than the rules have reviewed.
 func (c *certManagerTest) leavesForeignRequests() {
 	key := csrtest.Key(c.T)
 	plant := func(certname string, template csrtest.Template) {

@@ -70,7 +70,7 @@ func TestOpenVoxConfigs(t *testing.T) {
 		return strings.Contains(files["puppet.conf"], "ca_ttl = 3600\n") && strings.Contains(files["ca.conf"], `"allow-auto-renewal": false`)
 	}, "the files to follow the CA")
 
-	// A change that concerns no file, of which the status tells when it was seen.
+	// A change that does not affect a file; the status shows when it was observed.
 	version := func() string {
 		return mustGet(t, "configmap", "second-config", "-n", namespace, "-o", "jsonpath={.metadata.resourceVersion}")
 	}
@@ -86,7 +86,7 @@ func TestOpenVoxConfigs(t *testing.T) {
 	output := mustGet(t, "events", "-n", namespace, "--field-selector=involvedObject.name=second", "-o", "jsonpath={.items[*].reason}")
 	require.LessOrEqual(t, strings.Count(output, "ConfigMapsCreated"), 1, output)
 
-	// One that is paused stays as it is, and says so, until the annotation goes.
+	// A paused object stays unchanged, and reports it, until the annotation is removed.
 	paused := func() string {
 		return mustGet(t, "cfg", "second", "-n", namespace, "-o", `jsonpath={.status.conditions[?(@.type=="Paused")].status}`)
 	}
@@ -112,8 +112,8 @@ func TestOpenVoxConfigs(t *testing.T) {
 	require.Equal(t, "CertificateAuthority", mustGet(t, "secret", "main-autosign-policy", "-n", namespace, "-o", "jsonpath={.metadata.ownerReferences[*].kind}"))
 }
 
-// testRenderedConfiguration: a real server reads the rendered files, by which the operator
-// administers the CA, nobody else does, and the hook decides.
+// testRenderedConfiguration: a real server reads the rendered files, with which only the
+// operator administers the CA, and the hook decides.
 func testRenderedConfiguration(t *testing.T, ca *puppetca.CA, namespace, policies string) {
 	request := func(certname string) {
 		status, answer, err := ca.Do(t.Context(), http.MethodPut, "certificate_request/"+certname, csrtest.Template{CommonName: certname}.Make(t))
@@ -138,7 +138,7 @@ func testRenderedConfiguration(t *testing.T, ca *puppetca.CA, namespace, policie
 	agent, agentKey := pair("web-tls")
 	require.Equal(t, http.StatusForbidden, signAs(agent, agentKey, "pending.example.com"), "an agent signs nothing")
 	operator, operatorKey := pair("main-operator-signing-tls")
-	// A plain name in auth.conf would let in whoever has a name below it.
+	// A plain name in auth.conf would permit any name below it.
 	below, belowKey := signedPair(t, ca, operator, operatorKey, "x.main-operator")
 	require.Equal(t, http.StatusForbidden, signAs(below, belowKey, "pending.example.com"), "whose name only ends as the operator's signs nothing")
 	require.Equal(t, http.StatusNoContent, signAs(operator, operatorKey, "pending.example.com"))
@@ -156,7 +156,7 @@ func testRenderedConfiguration(t *testing.T, ca *puppetca.CA, namespace, policie
 	}
 }
 
-// signedPair has the CA sign for a name what nobody should.
+// signedPair makes the CA sign a certificate for a name that must never be signed.
 func signedPair(t *testing.T, ca *puppetca.CA, admin, adminKey []byte, certname string) (certificate, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -176,7 +176,7 @@ func signedPair(t *testing.T, ca *puppetca.CA, admin, adminKey []byte, certname 
 	return certificate, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
 }
 
-// testHandEdits: what is edited by hand is as it was soon after.
+// testHandEdits: manual edits are soon reverted.
 func testHandEdits(t *testing.T, namespace string) {
 	patch := func(kind, name, data string) {
 		tamper(t, "", "patch", kind, name, "-n", namespace, "--type=merge", "-p", data)
@@ -194,15 +194,15 @@ func testHandEdits(t *testing.T, namespace string) {
 			strings.Contains(string(secretValue(t, namespace, "main-ca-crl", "ca_crl.pem")), "BEGIN X509 CRL")
 	}, "what was edited to be as it was")
 	waitSigned(t, namespace, "web", func(c *x509.Certificate) bool { return c.SerialNumber.Cmp(before.SerialNumber) != 0 })
-	// Whose it is cannot be restored, and is told.
+	// The owner cannot be restored, and the status reports it.
 	patch("secret", "web-tls", `{"metadata":{"ownerReferences":null}}`)
 	eventually(t, func() bool {
 		return strings.Contains(mustGet(t, "certificates.openvox.voxpupuli.org", "web", "-n", namespace, "-o", "jsonpath={.status.conditions[0].message}"), "Secret web-tls is not controlled by this object and is left alone")
 	}, "the Certificate to tell")
 }
 
-// TestOpenVoxForeignPolicies: that a CA's hook reads a Secret of somebody else's is told until the
-// Secret is gone, and not only when something else happens.
+// TestOpenVoxForeignPolicies: the status reports that a CA's hook reads a foreign Secret until the
+// Secret is deleted, and not only after other events.
 func TestOpenVoxForeignPolicies(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)

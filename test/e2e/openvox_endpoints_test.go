@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOpenVoxEndpointsOfServers: what servers call is rendered for them, follows what it is made of,
-// and is gone when nothing names it any more.
+// TestOpenVoxEndpointsOfServers: the endpoints of servers are rendered, follow their sources, and
+// are removed when no object names them.
 func TestOpenVoxEndpointsOfServers(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
@@ -36,7 +36,7 @@ func TestOpenVoxEndpointsOfServers(t *testing.T) {
 	waitConfig(t, namespace, "main", "Pending False/ReferenceNotFound")
 	object("NodeClassifier", "foreman", `{"url":"https://foreman.example.com","auth":{"token":{"header":"X-Token","secretKeyRef":{"name":"credentials","key":"token"}}}}`)
 	waitConfig(t, namespace, "main", "Pending False/ClassifierNotRendered")
-	ready("nc", "foreman", "Error Error: it is not rendered, and servers go on as they last were told: spec.auth.token.secretKeyRef: there is no Secret credentials")
+	ready("nc", "foreman", "Error Error: the configuration is not rendered, and servers keep the last one: spec.auth.token.secretKeyRef: there is no Secret credentials")
 	object("ReportProcessor", "early", `{"configRef":"none","url":"https://reports.example.com"}`)
 	ready("rp", "early", `Error Error: no reports are sent to it: spec.configRef: there is no Config "none"`)
 
@@ -59,7 +59,7 @@ func TestOpenVoxEndpointsOfServers(t *testing.T) {
 		return files["lintel.rb"] != "" && strings.Contains(files["puppet.conf"], "reports = store,lintel\n")
 	}, "the report processor to be rendered")
 
-	// What they are made of changes, and is edited by hand.
+	// Their sources change, and the rendered files are edited manually.
 	mustKubectl(t, "", "patch", "secret", "credentials", "-n", namespace, "--type=merge", "-p", `{"stringData":{"token":"two"}}`)
 	contains("main-enc", "enc.yaml", "token: two\n")
 	contains("main-report-webhook", "report-webhook.yaml", "value: two\n")

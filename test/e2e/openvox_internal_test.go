@@ -85,7 +85,7 @@ func (p *serviceProxy) connect(w http.ResponseWriter, r *http.Request) {
 // runSetup runs the command of a CA's setup Job as its Pod would, with the folder in
 // place of its volume, and the Pod's ServiceAccount.
 //
-// ruby has it done by "puppetserver ca", as in an image without Lintel's program.
+// ruby runs "puppetserver ca" instead, as in an image without Lintel's program.
 func runSetup(t *testing.T, namespace, ca, volume, intermediate string, ruby bool) (output string, err error) {
 	t.Helper()
 	var job batchv1.Job
@@ -182,7 +182,7 @@ func TestOpenVoxInternalCertificateAuthority(t *testing.T) {
 	namespace := newNamespace(t)
 	mustKubectl(t, internalCA(namespace, "main", namesServer), "apply", "-f", "-")
 	waitFacts(t, namespace, "main", "Pending Initialized=False/WaitingForConfig")
-	// Whoever comes first is not the CA's server for that.
+	// The first requester does not become the CA's server for that reason.
 	mustKubectl(t, certificateObject(namespace, "first", `{"authorityRef":"main","certname":"first.example.com"}`), "apply", "-f", "-")
 	_, ok := apply(t, certificateObject(namespace, "up", `{"authorityRef":"main","certname":"../../up"}`))
 	require.False(t, ok)
@@ -275,7 +275,7 @@ func testFirst(t *testing.T, ca *puppetca.CA, namespace string) {
 }
 
 // testRevocation: with default settings the Secret has every revocation, of agents, too, and
-// those from here at once.
+// those from here immediately.
 func testRevocation(t *testing.T, ca *puppetca.CA, namespace string) {
 	t.Helper()
 	revokes := func(leaf *x509.Certificate) bool {
@@ -318,7 +318,7 @@ func testRevocation(t *testing.T, ca *puppetca.CA, namespace string) {
 }
 
 // testRevocationsAtOnce: the real CA overwrites its CRL when revocations overlap. Twelve
-// Certificates that are deleted at once are all on it, and until then CRLCurrent is False.
+// Certificates that are deleted together are all on it, and until then CRLCurrent is False.
 func testRevocationsAtOnce(t *testing.T, namespace string) {
 	t.Helper()
 	const count = 12
@@ -356,8 +356,8 @@ func testRevocationsAtOnce(t *testing.T, namespace string) {
 	}, "an Event for each")
 }
 
-// testTakenOver: a CertificateAuthority that is made again while the CA's server runs takes
-// all over, and sets nothing up, though the server's certificate is another by now.
+// testTakenOver: a CertificateAuthority that is created again while the CA's server runs takes
+// over all objects without a setup, although the server's certificate has changed.
 func testTakenOver(t *testing.T, namespace string) {
 	t.Helper()
 	mustKubectl(t, "", "patch", "certificates.openvox.voxpupuli.org", "server", "-n", namespace, "--type=merge", "-p", `{"spec":{"dnsAltNames":["localhost","127.0.0.1","puppet"]}}`)
@@ -429,7 +429,7 @@ func testFormerOperator(t *testing.T, namespace string) {
 		return strings.HasPrefix(policies, `CertificateAuthority {"signing-policies.yaml":`)
 	}, "the policies to be the CA's")
 
-	// Nor does it help to have it stay as it is.
+	// Nor does it help to prevent its changes.
 	policies := func() string {
 		return string(secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml"))
 	}
@@ -440,9 +440,9 @@ func testFormerOperator(t *testing.T, namespace string) {
 	eventually(t, func() bool { return !strings.Contains(policies(), "any: true") }, "the policy to be gone")
 }
 
-// testRescue: the pairs that sign are lost, and the setup Job's own is revoked since the server
-// has another. One of the two is enough; with neither, the Job makes one where somebody empties
-// its Secret.
+// testRescue: the signing key pairs are lost, and the setup Job's own is revoked because the
+// server has another. One of the two is enough; without both, the Job creates one after its
+// Secret is emptied.
 func testRescue(t *testing.T, namespace, volume string) {
 	t.Helper()
 	for _, lost := range []string{"secret/main-operator-signing-tls", "certificates.openvox.voxpupuli.org/main-operator-signing", "secret/main-operator-standby-tls"} {
@@ -488,8 +488,8 @@ func testRescue(t *testing.T, namespace, volume string) {
 	waitSigned(t, namespace, "rescued", nil)
 }
 
-// TestOpenVoxIntermediateCertificateAuthority: a CA below another, beside a second CA in the
-// namespace; what its Job may not do.
+// TestOpenVoxIntermediateCertificateAuthority: a CA below another, next to a second CA in the
+// namespace; the limits of its Job.
 func TestOpenVoxIntermediateCertificateAuthority(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
@@ -537,8 +537,8 @@ func TestOpenVoxIntermediateCertificateAuthority(t *testing.T) {
 	require.NoError(t, made.VerifyHostname("below-internal."+namespace+".svc"))
 	require.GreaterOrEqual(t, made.SerialNumber.Int64(), int64(0x100), "serials that are in use stay so")
 
-	// One is named late, and its names are not those of the pair: the Job runs again, for
-	// the server could not start without.
+	// A Certificate is named late, and its names differ from those of the key pair: the Job runs
+	// again, for the server could not start without.
 	mustKubectl(t, certificateObject(namespace, "server", `{"authorityRef":"below","certname":"ca.example.com"}`), "apply", "-f", "-")
 	mustKubectl(t, "", "patch", "ca", "below", "-n", namespace, "--type=merge", "-p", `{"spec":{"serverCertificateRef":"server"}}`)
 	waitFacts(t, namespace, "below", "Initializing Initialized=False/SettingUp CAReady=False/NotAnswering OperatorSigningReady=False/Bootstrap")

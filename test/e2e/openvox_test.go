@@ -71,8 +71,8 @@ metadata: {name: server}
 spec: {authorityRef: main, certname: web-server.example.com}
 `
 
-// TestOpenVoxSigningRequests: requests to a CertificateAuthority are judged when they are made
-// and when they are approved, and requests to others are not.
+// TestOpenVoxSigningRequests: requests to a CertificateAuthority are reviewed on creation and
+// on approval, and requests to others are not.
 func TestOpenVoxSigningRequests(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
@@ -147,8 +147,8 @@ func TestOpenVoxSigningRequestNeedsThePermission(t *testing.T) {
 	}, "the request to be admitted")
 }
 
-// TestOpenVoxCertificateRequests: cert-manager's requests to a CertificateAuthority are judged
-// by the same rules.
+// TestOpenVoxCertificateRequests: cert-manager's requests to a CertificateAuthority are
+// reviewed by the same rules.
 func TestOpenVoxCertificateRequests(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
@@ -169,8 +169,8 @@ func TestOpenVoxCertificateRequests(t *testing.T) {
 	require.True(t, ok, output)
 }
 
-// TestOpenVoxKinds: what the CRDs and the rules refuse, and that nothing waits for what
-// it refers to.
+// TestOpenVoxKinds: the CRDs and the rules refuse invalid objects, and no object waits for the
+// objects that it refers to.
 func TestOpenVoxKinds(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)

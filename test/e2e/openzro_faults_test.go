@@ -21,7 +21,8 @@ import (
 const groupsInBulk = 100
 
 // TestOpenZroServerIsStoppedUnderLoad: 100 objects are applied, among them some that are
-// deleted at once, while it stops and starts. Nothing is lost and nothing is there twice.
+// deleted immediately, while the server stops and starts. No item is lost and none exists
+// twice.
 func TestOpenZroServerIsStoppedUnderLoad(t *testing.T) {
 	if management.Double == nil {
 		t.Log("nobody stops a real one")
@@ -37,7 +38,7 @@ func TestOpenZroServerIsStoppedUnderLoad(t *testing.T) {
 	t.Cleanup(func() { _ = management.Double.Resume() }) // where the test fails before
 	require.NoError(t, loading.Wait())
 	x.await(t, "ozgroup", fmt.Sprintf("bulk-%d", groupsInBulk-1), ozv1.ReasonAPIError)
-	// Deleted while nobody can tell the server: the finalizer waits, and says why.
+	// Deleted while the server is unreachable: the finalizer waits, and reports the reason.
 	mustKubectl(t, "", "delete", "-n", x.namespace, "ozgroup", "bulk-0", "bulk-50", "--wait=false")
 	require.NoError(t, management.Double.Resume())
 	eventually(t, func() bool {
@@ -59,7 +60,7 @@ func TestOpenZroServerIsStoppedUnderLoad(t *testing.T) {
 	require.Equal(t, before, x.everything(t))
 }
 
-// applyInBulk tells when a part of the objects is there.
+// applyInBulk closes started when a part of the objects exists.
 func (x tenant) applyInBulk(ctx context.Context, started chan<- struct{}) error {
 	for part := range 4 {
 		var objects strings.Builder
@@ -76,8 +77,8 @@ func (x tenant) applyInBulk(ctx context.Context, started chan<- struct{}) error 
 	return nil
 }
 
-// TestOpenZroServerThatMisbehaves: whatever it does, the object says so and is Reconciled
-// once it behaves, with one group of the name.
+// TestOpenZroServerThatMisbehaves: the object reports each fault and is Reconciled once the
+// server recovers, with one group of the name.
 func TestOpenZroServerThatMisbehaves(t *testing.T) {
 	inParallel(t)
 	if management.Double == nil {
@@ -129,8 +130,8 @@ func (x tenant) hasOneGroup(t *testing.T, name string) {
 	require.Equal(t, 1, count, "groups named %s", name)
 }
 
-// TestOpenZroLostAnswers: what was made, and its answer lost, is found and not made twice,
-// and it is the object's own: it goes with it.
+// TestOpenZroLostAnswers: an item that was created, but whose answer was lost, is found and not
+// created twice, and it belongs to the object: it is deleted with it.
 func TestOpenZroLostAnswers(t *testing.T) {
 	inParallel(t)
 	if management.Double == nil {
@@ -191,8 +192,8 @@ func TestOpenZroPlainUser(t *testing.T) {
 	}
 }
 
-// TestOpenZroDeletedWhileTheServerIsDown: what was never made there is no reason to wait
-// for it once it is back.
+// TestOpenZroDeletedWhileTheServerIsDown: an item that was never created there does not delay
+// the deletion once the server is back.
 func TestOpenZroDeletedWhileTheServerIsDown(t *testing.T) {
 	if management.Double == nil {
 		t.Log("nobody stops a real one")
@@ -315,8 +316,8 @@ func (x tenant) deleteAtServer(t *testing.T, path string) {
 	require.Equal(t, http.StatusOK, answer.Status, "%s: %s", path, answer.Body)
 }
 
-// TestOpenZroOneAccountOfTwoNamespaces: what one has made, the other does not get, until it
-// is let go.
+// TestOpenZroOneAccountOfTwoNamespaces: the other namespace does not get an item until the
+// first one releases it.
 func TestOpenZroOneAccountOfTwoNamespaces(t *testing.T) {
 	inParallel(t)
 	x := newTenant(t, "first")
@@ -397,7 +398,7 @@ func TestOpenZroBadInput(t *testing.T) {
 	require.Contains(t, output, "Warning", "everything reaches everything")
 }
 
-// TestOpenZroRoutes: the server has no such service, and nobody asks it again and again.
+// TestOpenZroRoutes: the server does not have this service, and is not called repeatedly.
 func TestOpenZroRoutes(t *testing.T) {
 	inParallel(t)
 	x := newTenant(t, "first")

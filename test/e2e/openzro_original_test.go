@@ -14,9 +14,10 @@ import (
 // originals are the namespaces of TestOpenZroOfTheOriginal, whose grants no other test has.
 const originals = "e2e-testopenzrooftheoriginal-*"
 
-// TestOpenZroOfTheOriginal: what users of the original operator have besides the kinds of v1.
-// Services are exposed by an annotation, OZNetworkResources have DNS records, Pods of routers a
-// template, and Pods get clients by their labels. All of it goes with the objects.
+// TestOpenZroOfTheOriginal: the features of the original operator in addition to the kinds of
+// v1. Services are exposed by an annotation, OZNetworkResources have DNS records, Pods of
+// routers a template, and Pods get clients by their labels. All of it is deleted with the
+// objects.
 func TestOpenZroOfTheOriginal(t *testing.T) {
 	inParallel(t)
 	x := newTenant(t, "first")

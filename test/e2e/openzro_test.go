@@ -33,8 +33,8 @@ func (x tenant) applyFive(t *testing.T) {
 	})
 }
 
-// reconciledRouter waits for a routing peer, whose Pods nobody runs here: the test says
-// that they are there.
+// reconciledRouter waits for a routing peer, whose Pods do not run here: the test sets their
+// status.
 func (x tenant) reconciledRouter(t *testing.T, name string) {
 	t.Helper()
 	eventually(t, func() bool {
@@ -121,8 +121,8 @@ func (x tenant) holdsFive(t *testing.T) {
 	require.Len(t, networks[at].Routers, 1)
 }
 
-// TestOpenZroDefaultKey: a namespace without a Secret uses the manager's key where it may,
-// and says what is missing where it may not.
+// TestOpenZroDefaultKey: a namespace without a Secret uses the manager's key if that is
+// permitted, and otherwise reports the missing Secret.
 func TestOpenZroDefaultKey(t *testing.T) {
 	inParallel(t)
 	permitted := tenant{namespace: "e2e-openzro-default", token: management.Token}
@@ -223,7 +223,7 @@ func TestOpenZroChangesBehindOnesBackAreRepaired(t *testing.T) {
 func (x tenant) restsAtTheServer(t *testing.T) {
 	t.Helper()
 	if management.Double == nil {
-		return // nobody counts there
+		return // a real server does not count
 	}
 	for kind, name := range five {
 		x.reconciled(t, kind, name)

@@ -76,8 +76,8 @@ func saysWhatIsWrong(t *testing.T, namespace string) {
 	require.Equal(t, "dynamic", psql(t, fmt.Sprintf("SELECT payload->'spec'->'execution'->>'profile' FROM agents WHERE name = '%s/fine'", namespace)), "defaults do not need the webhook")
 }
 
-// storesOneNamespace: a manager that may do nothing of Orloj's in other namespaces stores
-// the objects of one, and leaves the rows of others alone.
+// storesOneNamespace: a manager without permissions for Orloj in other namespaces stores the
+// objects of one, and does not change the rows of others.
 func storesOneNamespace(t *testing.T, served, other string) {
 	withoutBindings(t, otherSystemsBindings(t)...)
 	mustKubectl(t, "", "apply", "-n", served, "-k", "config/rbac/orloj-namespace")

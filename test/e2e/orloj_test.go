@@ -197,8 +197,8 @@ func TestOrlojExamplesAreStored(t *testing.T) {
 	require.Equal(t, "0", psql(t, "SELECT count(*) FROM agents WHERE name = 'default/summarizer'"))
 }
 
-// TestOrlojSamplesAreStored also has an object of each kind judged by kstatus' rules
-// (defect O18: without conditions nobody can tell whether an object is healthy).
+// TestOrlojSamplesAreStored also evaluates an object of each kind with kstatus (defect O18:
+// without conditions, a client cannot see whether an object is healthy).
 func TestOrlojSamplesAreStored(t *testing.T) {
 	const namespace = "orloj-samples"
 	t.Cleanup(func() {
@@ -221,9 +221,9 @@ func TestOrlojSamplesAreStored(t *testing.T) {
 	setPhase(t, namespace+"/researcher", "Ready")
 	waitPhase(t, namespace, "researcher", "True Ready")
 
-	// It was counted that all this was written, so what is not counted was not written: of
-	// rows, the transaction that wrote them last. The manager looks for drift every 3 s, and
-	// for orlojd's word every second.
+	// The counters have seen all these writes, so writes that are not counted did not happen: for
+	// rows, the last transaction that wrote them. The manager looks for drift every 3 s, and for
+	// orlojd's word every second.
 	require.NotEmpty(t, countOrlojWrites(t))
 	atRest(t, 8*time.Second, func() string { return strings.Join(countOrlojWrites(t), "") }, func() string {
 		return psql(t, "SELECT string_agg(name || ' ' || xmin, ', ' ORDER BY name) FROM (SELECT name, xmin::text FROM agents UNION ALL SELECT name, xmin::text FROM secrets UNION ALL SELECT name, xmin::text FROM tools) AS rows")
@@ -262,7 +262,7 @@ func decrypt(t *testing.T, value string) string {
 	return string(plain)
 }
 
-// orlojWrite leaves out what the controller of Namespaces deletes, of whatever test.
+// orlojWrite excludes deletions by the controller of Namespaces, of any test.
 var orlojWrite = regexp.MustCompile(`^apiserver_request_total\{.*group="orloj.dev".*scope="resource".*verb="(APPLY|PATCH|POST|PUT|DELETE)"`)
 
 func countOrlojWrites(t *testing.T) (counts []string) {
@@ -334,7 +334,7 @@ func TestOrlojMapping(t *testing.T) {
 	}, "the second to be refused")
 	require.Contains(t, output, "the store key production/summarizer belongs to Agent gitops-manifests/summarizer; give this object another name")
 
-	// The permission is withdrawn: what is stored stays, and nothing is written any more.
+	// The permission is withdrawn: stored rows stay, and are no longer written.
 	mustKubectl(t, "", "annotate", "namespace", "gitops-manifests", "orloj.dev/allowed-target-namespaces-")
 	message := waitReason(t, "gitops-manifests", "summarizer", "NotAdmitted")
 	require.Contains(t, message, "kubectl annotate --overwrite namespace gitops-manifests")
@@ -451,7 +451,7 @@ func TestOrlojConcurrentPairs(t *testing.T) {
 	}, "the rows to pass on")
 }
 
-// Defect O7: rows are taken over silently, and go with whoever took them.
+// Defect O7: other owners adopt rows silently, and deleted with the new owner.
 func TestOrlojAdoptionAndRetention(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
@@ -486,7 +486,7 @@ func TestOrlojSharesAStore(t *testing.T) {
 	require.Equal(t, "mine", psql(t, fmt.Sprintf("SELECT payload->'spec'->>'prompt' FROM agents WHERE name = '%s/a'", namespace)))
 }
 
-// Defects O12 and O13: what is edited or deleted in the store stays so.
+// Defects O12 and O13: edits and deletions in the store persist.
 func TestOrlojRepairsDrift(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
@@ -572,7 +572,7 @@ func TestOrlojOutage(t *testing.T) {
 	message := waitReason(t, namespace, "a150", "StoreUnavailable")
 	require.Contains(t, message, "PostgreSQL cannot be reached")
 	require.Equal(t, "False StoreUnavailable", says(agentOf(t, namespace, "a150").Status.Conditions, orlojv1.ConditionStoreAvailable))
-	require.Contains(t, metricsOf(t, manager), "\nlintel_orloj_store_up 0\n")
+	require.Contains(t, allMetricsOf(t, manager), "\nlintel_orloj_store_up 0\n")
 	response, err := http.Get(manager.Health + "/readyz")
 	require.NoError(t, err)
 	response.Body.Close()
@@ -593,7 +593,7 @@ func TestOrlojOutage(t *testing.T) {
 		phases := mustGet(t, "agents", "-n", namespace, "-o", "jsonpath={.items[*].status.phase}")
 		return strings.Count(phases, "Synced") == 141 && !strings.Contains(phases, "SyncError")
 	}, "all to say so")
-	require.Contains(t, metricsOf(t, manager), "\nlintel_orloj_store_up 1\n")
+	require.Contains(t, allMetricsOf(t, manager), "\nlintel_orloj_store_up 1\n")
 	require.Empty(t, says(agentOf(t, namespace, "a150").Status.Conditions, orlojv1.ConditionStoreAvailable))
 }
 

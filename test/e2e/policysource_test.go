@@ -56,7 +56,7 @@ func TestPoliciesThatCannotBeRegisteredAreRejected(t *testing.T) {
 }
 
 // TestOneVersionBesideAllOfThem: the API server serves HorizontalPodAutoscalers in two
-// versions, and converts them for nobody where one policy takes every kind.
+// versions, and does not convert them if one policy matches every kind.
 func TestOneVersionBesideAllOfThem(t *testing.T) {
 	namespace := newNamespace(t)
 	applySource(t, "wide", matchless(namespace), nil)

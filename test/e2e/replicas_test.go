@@ -225,7 +225,7 @@ func (r *replicas) loseNothing(t *testing.T, l *load, namespace string) {
 	})
 }
 
-// loseLease has somebody else take the Lease. The leader ends, for there are never two; but
+// loseLease takes the Lease for another holder. The leader ends, for there are never two; but
 // it answers until its callers have gone to the other replica.
 func (r *replicas) loseLease(t *testing.T, leader *installation.Manager) {
 	mustKubectl(t, "", "patch", "lease", "lintel-leader", "-n", installation.Namespace, "--type=merge",
@@ -251,10 +251,10 @@ func denied(t *testing.T, namespace, words string) bool {
 	return !ok && strings.Contains(output, words)
 }
 
-// areKilled kills three replicas, the leader last. What a killed process was answering, or
-// was asked before the relay knew, is lost: the API server does not ask a webhook twice. It
-// is no more than that. What is in force stays so, and the next change is carried out by
-// another leader.
+// areKilled kills three replicas, the leader last. Requests that a killed process was
+// answering, or that were sent before the relay noticed, are lost: the API server does not call
+// a webhook twice. No other requests are lost. The policies in force stay in force, and another
+// leader applies the next change.
 func (r *replicas) areKilled(t *testing.T, l *load, namespace string) {
 	lost, asked := 0, 0
 	count := func(killed loadCounts) {
@@ -325,7 +325,7 @@ deny contains "never said" if {
 
 	// More than enough for each replica to meet the spinning policy many times.
 	for n := range 20 {
-		// Without trying again: that the spinning policy took too long is what is to be heard.
+		// Without a retry: the expected answer is that the spinning policy exceeded its timeout.
 		output, err := cluster.Kubectl(t.Context(), labelled(namespace, fmt.Sprint("c", n), "unsound"), "apply", "-f", "-")
 		require.Error(t, err)
 		require.Contains(t, output, "unsound [sound deny, policy.rego:7, sound@", "the sound policy is heard beside the spinning one")

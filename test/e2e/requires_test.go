@@ -52,7 +52,7 @@ func metric(t *testing.T, series string) (value string, ok bool) {
 
 func metricOf(t *testing.T, m *installation.Manager, series string) (value string, ok bool) {
 	t.Helper()
-	for line := range strings.Lines(metricsOf(t, m)) {
+	for line := range strings.Lines(allMetricsOf(t, m)) {
 		if value, ok := strings.CutPrefix(line, series+" "); ok {
 			return strings.TrimSpace(value), true
 		}
@@ -60,8 +60,8 @@ func metricOf(t *testing.T, m *installation.Manager, series string) (value strin
 	return "", false
 }
 
-// metricsOf returns all metrics of a manager, in Prometheus' text format.
-func metricsOf(t *testing.T, m *installation.Manager) string {
+// allMetricsOf returns all metrics of a manager, in Prometheus' text format.
+func allMetricsOf(t *testing.T, m *installation.Manager) string {
 	t.Helper()
 	response, err := http.Get(m.Metrics + "/metrics")
 	require.NoError(t, err)
@@ -71,8 +71,8 @@ func metricsOf(t *testing.T, m *installation.Manager) string {
 	return string(text)
 }
 
-// TestRequires follows a policy over Ingresses from a source that may not read them
-// to one whose objects are forgotten, with another source beside it all the time.
+// TestRequires follows a policy over Ingresses from a source that may not read them to one
+// whose objects are forgotten, next to another source all the time.
 func TestRequires(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
@@ -104,7 +104,7 @@ func TestRequires(t *testing.T) {
 	require.True(t, ok, output)
 	mustKubectl(t, "", "delete", "ingress", "early", "-n", namespace)
 
-	// The commands do, word for word, what the condition says of them.
+	// The commands of the condition work as they are printed.
 	_, commands, found := strings.Cut(message, "permit it with: ")
 	require.True(t, found, message)
 	t.Cleanup(func() {

@@ -25,7 +25,7 @@ func teamScope(name, namespace string) map[string]any {
 }
 
 // TestTenants has two teams, each with a source of its own below the enterprise's: each
-// restricts its own namespace, whatever it writes, and nobody else's.
+// restricts its own namespace with any policy, and no other namespace.
 func TestTenants(t *testing.T) {
 	base := newNamespace(t)
 	red, blue := base+"-red", base+"-blue"
@@ -72,7 +72,7 @@ patch contains {"op": "add", "path": "/metadata/labels/owner", "value": "acme"} 
 			"the enterprise's policy": {"package acme.base\n" + denies, "package acme.base has the path of policy acme.base of source tenants-acme"},
 			"an exemption":            {"package exemptions\nforbidden := true\ndeny contains \"x\"", "exemptions belong to the scope that owns the rule"},
 			"the enterprise's label":  {"package blue.base\npatch contains {\"op\": \"replace\", \"path\": \"/metadata/labels/owner\", \"value\": \"blue\"}", "which policy acme.base of source tenants-acme sets (policy.rego:7)"},
-			"Secrets":                 {"# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Secret}]\npackage blue.base\n" + denies, "requires Secret, which holds what must stay secret"},
+			"Secrets":                 {"# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Secret}]\npackage blue.base\n" + denies, "requires Secret, which contains confidential data"},
 			"the clock":               {"# METADATA\n# custom:\n#   clock: true\npackage blue.base\n" + denies, "reads the time"},
 			"RoleBindings": {
 				"# METADATA\n# custom:\n#   match: {kinds: [{group: rbac.authorization.k8s.io, kind: RoleBinding}]}\npackage blue.base\npatch contains {\"op\": \"add\", \"path\": \"/subjects/-\", \"value\": {}}",
@@ -157,8 +157,8 @@ patch contains {"op": "add", "path": "/subjects/-", "value": {"kind": "User", "a
 		output, ok := kubectl(t, configMap(blue, "c"), "apply", "--dry-run=server", "-f", "-")
 		require.True(t, ok)
 		require.Contains(t, output, "Warning: every kind")
-		// Both of the versions that are served are judged in the one that the enterprise
-		// chose, though the tenant's policy takes every kind.
+		// Both of the versions that are served are evaluated in the one that the enterprise chose,
+		// although the tenant's policy matches every kind.
 		for version, metrics := range map[string]string{
 			"v1": `"targetCPUUtilizationPercentage":95`,
 			"v2": `"metrics":[{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":95}}}]`,
@@ -235,8 +235,8 @@ func TestTenantSamples(t *testing.T) {
 	require.NotContains(t, output, "payments.replicas")
 }
 
-// TestTenantsWithRepositories has two teams that push what they like, each to a
-// repository of its own.
+// TestTenantsWithRepositories has two teams that push any policies, each to a repository of its
+// own.
 func TestTenantsWithRepositories(t *testing.T) {
 	t.Parallel()
 	base := newNamespace(t)

@@ -15,7 +15,7 @@ import (
 
 // system is one of Lintel's systems, with what its tests need.
 type system struct {
-	// name is that of --systems, and empty for the core, which is no system.
+	// name is that of --systems, and empty for the core, which is not a system.
 	name string
 	// prefix is what the names of its tests begin with.
 	prefix string

@@ -52,8 +52,8 @@ package shapes.expanded
 deny contains "the host's network is not yours" if input.request.object.spec.hostNetwork`,
 }
 
-// TestAdmissionShapes: the real API server sends what policies are written for, and
-// passes on what they say.
+// TestAdmissionShapes: the real API server sends reviews in the form that policies expect, and
+// returns their messages.
 func TestAdmissionShapes(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)

@@ -32,7 +32,7 @@ type tracedSpan struct {
 	attributes              map[string]string
 }
 
-// coreEnv has the manager send its traces, and soon.
+// coreEnv makes the manager send its traces, without a long delay.
 func coreEnv() []string {
 	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + traces.URL, "OTEL_BSP_SCHEDULE_DELAY=500"}
 }

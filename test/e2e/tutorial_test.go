@@ -16,7 +16,7 @@ import (
 )
 
 // TestFirstPolicyTutorial runs the commands of kubectl in docs/tutorials/first-policy.md, in a
-// namespace and with a PolicySource of other names, and compares what they print.
+// namespace and with a PolicySource of other names, and compares their output.
 func TestFirstPolicyTutorial(t *testing.T) {
 	t.Parallel()
 	const namespace, source = "e2e-tutorial", "e2e-tutorial"
@@ -37,7 +37,7 @@ func TestFirstPolicyTutorial(t *testing.T) {
 
 	revision := regexp.MustCompile("@[0-9a-f]{12}]")
 	folder, ran := t.TempDir(), 0
-	for _, b := range docpage.Blocks(page) {
+	for _, b := range docpage.ParseBlocks(page) {
 		if file := b.File(); file != "" {
 			require.NoError(t, os.WriteFile(filepath.Join(folder, file), []byte(b.Text), 0o600))
 		}

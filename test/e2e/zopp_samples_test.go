@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestZoppSamples has the samples carried out as they are.
+// TestZoppSamples applies the samples unchanged.
 func TestZoppSamples(t *testing.T) {
 	t.Parallel()
 	shared, backend := zoppEnvironment(t, "shared", "production"), zoppEnvironment(t, "backend", "production")

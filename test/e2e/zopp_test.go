@@ -301,7 +301,7 @@ func TestZoppSecretSync(t *testing.T) {
 	waitData(t, namespace, "app", map[string]string{"name": "two"})
 	eventually(t, func() bool { return templates() == 2 }, "the Deployment to be rolled")
 	eventually(t, func() bool {
-		return strings.Contains(metricsOf(t, manager), "\nlintel_zopp_reloads_total{kind=\"Deployment\"} 1\n")
+		return strings.Contains(allMetricsOf(t, manager), "\nlintel_zopp_reloads_total{kind=\"Deployment\"} 1\n")
 	}, "the roll to be counted, once")
 
 	mustKubectl(t, "", "delete", "zss/app", "-n", namespace, "--timeout=60s")
@@ -311,7 +311,7 @@ func TestZoppSecretSync(t *testing.T) {
 	}, "the Secret to go with its ZoppSecretSync")
 }
 
-// TestZoppTellsNoValue has values stand nowhere but in the data of Secrets.
+// TestZoppTellsNoValue: values are only in the data of Secrets.
 func TestZoppTellsNoValue(t *testing.T) {
 	t.Parallel()
 	namespace := zoppNamespace(t)
@@ -325,7 +325,7 @@ func TestZoppTellsNoValue(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(text), value)
 	require.NotContains(t, string(text), base64.StdEncoding.EncodeToString([]byte(value)))
-	for line := range strings.Lines(metricsOf(t, manager)) {
+	for line := range strings.Lines(allMetricsOf(t, manager)) {
 		require.False(t, strings.HasPrefix(line, "lintel_zopp_") && strings.Contains(line, "KEY"), line)
 	}
 	require.NotContains(t, mustGet(t, "events.events.k8s.io", "-n", namespace, "-o", "json"), value)

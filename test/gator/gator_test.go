@@ -1,6 +1,6 @@
-// Package gator compares the results of `lintel policy test` with those of
-// Gatekeeper's own `gator verify`, case by case, on the same Suites. It is a module of
-// its own, so that Gatekeeper's dependencies stay out of Lintel's.
+// Package gator compares the results of `lintel policy test` with those of Gatekeeper's own
+// `gator verify`, case by case, on the same Suites. It is a module of its own, so that Lintel
+// does not depend on Gatekeeper's dependencies.
 package gator
 
 import (

@@ -1,5 +1,5 @@
-// Package gitserver makes Git repositories and serves them over HTTP, with Git itself:
-// what is tested against it is tested against a real remote.
+// Package gitserver makes Git repositories and serves them over HTTP, with Git itself: a test
+// against it is a test against a real remote.
 package gitserver
 
 import (
@@ -51,7 +51,7 @@ func Start(folder, address string, wrap func(http.Handler) http.Handler) (*Serve
 // Address is where the server listens.
 func (s *Server) Address() string { return strings.TrimPrefix(s.URL, "http://") }
 
-// Stop ends the server at once.
+// Stop ends the server immediately.
 func (s *Server) Stop() { _ = s.server.Close() }
 
 // Repository is a bare repository, and a checkout of it to push from.
@@ -79,8 +79,7 @@ func NewRepository(ctx context.Context, folder, name string) (*Repository, error
 	return r, err
 }
 
-// Git runs git in the checkout, without the settings of the user, and returns what it
-// printed.
+// Git runs git in the checkout, without the settings of the user, and returns its output.
 func (r *Repository) Git(ctx context.Context, args ...string) (string, error) {
 	return run(ctx, r.Work, args...)
 }

@@ -37,7 +37,7 @@ func InstallChart(ctx context.Context, c *Cluster, progress io.Writer, values ..
 	for _, value := range values {
 		install = append(install, "--set", value)
 	}
-	var said bytes.Buffer // Helm tells of each symbolic link of the chart
+	var said bytes.Buffer // Helm reports each symbolic link of the chart
 	if err := goRun(ctx, c, &said, "test/chart", install...); err != nil {
 		return fmt.Errorf("installing the chart: %w: %s", err, &said)
 	}

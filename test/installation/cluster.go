@@ -46,9 +46,8 @@ var Root = sync.OnceValue(func() string {
 	}
 })
 
-// StartCluster builds what is missing and starts a control plane in a folder. It
-// ends with this process. Progress goes to the writer; flags are further ones of
-// test/cluster's up.
+// StartCluster builds the missing programs and starts a control plane in a folder. It ends with
+// this process. Progress goes to the writer; flags are further ones of test/cluster's up.
 func StartCluster(ctx context.Context, stateDir string, progress io.Writer, flags ...string) (*Cluster, error) {
 	var output bytes.Buffer
 	command := clusterCommand(ctx, append([]string{"up", "-o", "json", "--state-dir", stateDir,
@@ -64,9 +63,9 @@ func StartCluster(ctx context.Context, stateDir string, progress io.Writer, flag
 	return cluster, nil
 }
 
-// CurrentCluster is the cluster of the current context of KUBECONFIG, or of kubectl's
-// default. What is needed to use it is built; a copy of the kubeconfig, with that context
-// alone, is kept in a folder.
+// CurrentCluster is the cluster of the current context of KUBECONFIG, or of kubectl's default.
+// The programs that use it are built; a copy of the kubeconfig, with only that context, is
+// written to folder.
 func CurrentCluster(ctx context.Context, folder string, progress io.Writer, flags ...string) (*Cluster, error) {
 	programs, err := BuildPrograms(ctx, progress, append(flags, "kubectl", "manager", "lintel")...)
 	if err != nil {
@@ -135,8 +134,8 @@ func clusterCommand(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// Kubectl runs kubectl against the cluster with standard input, and returns what it
-// printed: standard output and standard error together, as a terminal shows them.
+// Kubectl runs kubectl against the cluster with standard input, and returns its output:
+// standard output and standard error together, as a terminal shows them.
 func (c *Cluster) Kubectl(ctx context.Context, stdin string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, c.Binaries.Kubectl, args...)
 	command.Dir = Root()
@@ -146,7 +145,7 @@ func (c *Cluster) Kubectl(ctx context.Context, stdin string, args ...string) (st
 	return string(output), err
 }
 
-// must is Kubectl where a failure is an error with what was printed.
+// must is Kubectl, with an error that contains the output if the command fails.
 func (c *Cluster) must(ctx context.Context, stdin string, args ...string) (string, error) {
 	output, err := c.Kubectl(ctx, stdin, args...)
 	if err != nil {

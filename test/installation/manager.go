@@ -52,8 +52,7 @@ func (m *Manager) PID() int { return m.process.Process.Pid }
 // Ended is closed when the process has ended.
 func (m *Manager) Ended() <-chan struct{} { return m.ended }
 
-// Failure is what to tell of a manager that ended without being asked to; only once
-// it has ended.
+// Failure is the error of a manager that ended unexpectedly; call it only after the end.
 func (m *Manager) Failure() error {
 	how := "exit status 0"
 	if m.exit != nil {
@@ -68,7 +67,7 @@ type ManagerOptions struct {
 	Program string
 	// Name is the replica's.
 	Name string
-	// WebhookURL is what is registered; empty registers the manager's own address.
+	// WebhookURL is the registered address; empty registers the manager's own address.
 	WebhookURL string
 	// Args are further flags.
 	Args []string
@@ -221,7 +220,7 @@ func managerKubeconfig(ctx context.Context, c *Cluster, name string) (string, er
 	return path, os.WriteFile(path, changed, 0o600)
 }
 
-// freePorts finds ports of loopback that nobody listens on.
+// freePorts finds ports of loopback without a listener.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for range n {

@@ -18,7 +18,7 @@ func TestTheEndOfAManagerIsNoticed(t *testing.T) {
 		require.EqualError(t, m.WaitReady(t.Context(), time.Minute), want)
 		<-m.Ended()
 		require.EqualError(t, m.Failure(), want)
-		m.Stop() // of what has ended returns at once
+		m.Stop() // of an ended manager, returns immediately
 		m.Kill()
 	}
 }

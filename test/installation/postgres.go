@@ -97,8 +97,7 @@ func (p *Postgres) Start(ctx context.Context) error {
 	return errors.New("PostgreSQL does not answer")
 }
 
-// Stop ends the server at once, as a crash of its clients' connections; what was
-// committed stays.
+// Stop ends the server immediately, and breaks its clients' connections; committed data stays.
 func (p *Postgres) Stop() {
 	if p.process == nil {
 		return

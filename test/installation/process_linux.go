@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// endWithParent has the kernel end a process when this one dies, and keeps Ctrl-C
-// in the terminal from reaching it first.
+// endWithParent makes the kernel end a process when this one dies, and keeps Ctrl-C in the
+// terminal from reaching it first.
 func endWithParent(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }

@@ -1,5 +1,5 @@
-// Package make tests what the Makefile promises: that a target brings what it needs and
-// nothing else, and says so first.
+// Package make tests what the Makefile promises: that a target installs only its own
+// requirements, and announces them first.
 package make
 
 import (
@@ -22,7 +22,7 @@ type machine struct {
 func newMachine(t *testing.T, programs map[string]string) *machine {
 	t.Helper()
 	m := &machine{t: t, folder: t.TempDir()}
-	_, err := os.ReadFile("../../Makefile") // so that a change of it is no cached success
+	_, err := os.ReadFile("../../Makefile") // so that a change of it invalidates the cached success
 	require.NoError(t, err)
 	m.log = filepath.Join(m.folder, "log")
 	for _, name := range []string{"bash", "sh", "make", "awk", "cat", "dirname"} {
@@ -37,7 +37,7 @@ func newMachine(t *testing.T, programs map[string]string) *machine {
 	return m
 }
 
-// make runs a target, and is what it printed, what it called and whether it succeeded.
+// make runs a target, and returns its output, the called programs and whether it succeeded.
 func (m *machine) make(arguments ...string) (printed, called string, ok bool) {
 	m.t.Helper()
 	command := exec.CommandContext(m.t.Context(), filepath.Join(m.folder, "make"), arguments...)

@@ -56,7 +56,7 @@ func build(t *testing.T, version, name, program string) string {
 	return binary
 }
 
-// FreeAddress is one of this machine that nobody listens on.
+// FreeAddress is an address of this machine without a listener.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "localhost:0")
@@ -111,7 +111,7 @@ func Status(address, path string) int {
 	return response.StatusCode
 }
 
-// Ask gives what is at a path of data for an input in JSON: nothing where it is undefined.
+// Ask returns the value at a path of data for an input in JSON: nothing if it is undefined.
 func Ask(t *testing.T, address, path, input string) json.RawMessage {
 	t.Helper()
 	response, err := http.Post("http://"+address+"/v1/data/"+path, "application/json", strings.NewReader(`{"input": `+input+`}`))

@@ -14,7 +14,7 @@ type leaf struct{ always bool }
 // each has the fields of every entry of a map or list.
 type each fields
 
-// collection is where the objects of one kind are, and what they hold.
+// collection has the path and the fields of the objects of one kind.
 type collection struct {
 	kind, table string
 	spec        fields
@@ -82,7 +82,7 @@ var collections = map[string]collection{
 		with("auth", auth())},
 }
 
-// kept is what is left of an object once it was read and written again.
+// kept is an object after it was read and written again.
 func (f fields) kept(object map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, what := range f {

@@ -1,5 +1,5 @@
 // Package orlojd is a double of orlojd 0.3 for tests: as much of its API, and of what its
-// controllers do to rows, as matters to those who write rows or stand in front of it.
+// controllers do to rows, as matters to clients that write rows and to proxies.
 //
 // Its tests are a contract: with LINTEL_ORLOJD and LINTEL_ORLOJ_DSN, the address and the
 // database of a real orlojd, they run against that one.
@@ -24,8 +24,8 @@ import (
 // Double is an orlojd on a database whose tables are there already. It may be used
 // concurrently.
 type Double struct {
-	// AddsZeros has it write values that nobody gave, as newer versions do: every Tool has
-	// wasm.enable_wasi false then.
+	// AddsZeros adds values that the client did not set, as newer versions do: every Tool then has
+	// wasm.enable_wasi false.
 	AddsZeros bool
 
 	pool *pgxpool.Pool
@@ -67,7 +67,7 @@ type metadata struct {
 func (m metadata) key() string { return m.Namespace + "/" + m.Name }
 
 // Reconcile is one round of its controllers: every row that is not Ready, or has another
-// generation than its status, is written anew.
+// generation than its status, is written again.
 func (d *Double) Reconcile(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -232,7 +232,7 @@ func (d *Double) write(w http.ResponseWriter, r *http.Request, c collection, cur
 	_ = json.NewEncoder(w).Encode(o)
 }
 
-// readBody reads an object in JSON. What orlojd makes of YAML, nobody here relies on.
+// readBody reads an object in JSON. No caller here relies on YAML.
 func readBody(r *http.Request) (o object, err error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

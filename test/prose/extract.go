@@ -118,7 +118,7 @@ func extractMarkdown(name string, content []byte) ([]text, error) {
 	return []text{{file: name, kind: k, markdown: content}}, nil
 }
 
-// isProduct tells files of the product from those of tests and tools.
+// isProduct reports whether a file is part of the product, and not of tests or tools.
 func isProduct(name string) bool {
 	room, _, _ := strings.Cut(name, "/")
 	switch room {

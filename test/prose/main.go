@@ -51,11 +51,11 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	return judgeFindings(ctx, o, findings)
+	return compareFindings(ctx, o, findings)
 }
 
-// judgeFindings compares the findings of each kind with its ceiling.
-func judgeFindings(ctx context.Context, o options, findings []finding) error {
+// compareFindings compares the findings of each kind with its ceiling.
+func compareFindings(ctx context.Context, o options, findings []finding) error {
 	limits, err := readCeilings(ceilingsFile)
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ var (
 )
 
 // compiledServer is the jar of this machine's Puppet server with its namespaces compiled. It is
-// made once for each version of the packages.
+// built once for each version of the packages.
 func compiledServer(ctx context.Context) (string, error) {
 	key := ""
 	for _, jar := range classPath(Server.Jar) {
@@ -151,7 +151,7 @@ func addClasses(jar, classes, file string) (problem error) {
 		if err != nil || there[filepath.ToSlash(inside)] {
 			return err
 		}
-		// Clojure compiles what is newer than its class.
+		// Clojure compiles sources that are newer than their class.
 		w, err := to.CreateHeader(&zip.FileHeader{Name: filepath.ToSlash(inside), Modified: time.Date(2037, 1, 1, 0, 0, 0, 0, time.UTC)})
 		if err != nil {
 			return err

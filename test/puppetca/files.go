@@ -94,12 +94,11 @@ puppetlabs.trapperkeeper.services.watcher.filesystem-watch-service/filesystem-wa
 	return nil
 }
 
-// debianServices is what a server of Debian's package runs, beside what makes it a CA.
+// debianServices lists the services of a server of Debian's package, without that of the CA.
 const debianServices = "/etc/puppet/puppetserver/services.d/bootstrap.cfg"
 
-// takeRendered puts the files that a Config is rendered into where the server reads them.
-// What is changed in them is the folders of the image, the port, and the program that
-// decides.
+// takeRendered copies the rendered files of a Config to the folders of the server. Only the
+// folders of the image, the port, and the program that decides are changed in them.
 func (ca *CA) takeRendered(o Options) error {
 	var replaced []string
 	for inImage, here := range o.Programs {

@@ -23,8 +23,8 @@ import (
 type Options struct {
 	// Dir will hold everything. It must exist.
 	Dir string
-	// Name is the CA server's certname, Operator the certname that may administer
-	// the CA, beside those with pp_cli_auth.
+	// Name is the CA server's certname, Operator the certname that may administer the CA, in
+	// addition to those with pp_cli_auth.
 	Name, Operator string
 	// Autosign is the program that decides about requests: none leaves all pending.
 	Autosign string

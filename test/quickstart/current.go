@@ -16,8 +16,8 @@ import (
 // namespace is where the Pods of the transcript are created in an existing cluster.
 const namespace = "lintel-quickstart"
 
-// removal are the kubectl commands that remove everything again. They begin with what
-// makes the API server call Lintel, which does not run any more.
+// removal are the kubectl commands that remove everything again. They begin with the objects
+// that make the API server call Lintel, which no longer runs.
 var removal = [][]string{
 	{"delete", "--ignore-not-found", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "--selector=app.kubernetes.io/managed-by=lintel"},
 	{"delete", "--ignore-not-found", "namespace", namespace},
@@ -128,7 +128,7 @@ func confirm(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// remove removes what was installed. The manager has ended.
+// remove removes the installed objects. The manager has ended.
 func remove(ctx context.Context, cluster *installation.Cluster) error {
 	say("removing Lintel from the cluster …")
 	var failed error

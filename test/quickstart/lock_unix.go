@@ -13,9 +13,8 @@ import (
 // errTaken says that another process has the lock.
 var errTaken = errors.New("another process has it")
 
-// takeLock takes the lock until this process ends, however it ends: the kernel
-// releases it, so that a crash blocks nobody. Programs started from here do not
-// inherit it.
+// takeLock takes the lock until this process ends in any way: the kernel releases it, so that a
+// crash does not block other runs. Programs started from here do not inherit it.
 func takeLock(path string) (release func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("taking %s: %w", path, err)

@@ -68,7 +68,7 @@ func run(ctx context.Context, stateDir string) error {
 	return show(ctx, r, stateDir)
 }
 
-// runsAlready tells how to use the cluster of the other run.
+// runsAlready returns an error that explains the use of the other run's cluster.
 func runsAlready(stateDir string) error {
 	kubeconfig := filepath.Join(stateDir, "kubeconfig")
 	if _, err := os.Stat(kubeconfig); err != nil {
@@ -164,8 +164,8 @@ type program interface {
 	Failure() error
 }
 
-// whileItRuns calls what needs the program with a context that ends with it. That
-// it ended by itself is then the error: whatever else went wrong followed from it.
+// whileItRuns calls do with a context that ends with the program. If the program ended by
+// itself, that is the error: it caused all other errors.
 func whileItRuns(ctx context.Context, p program, do func(context.Context) error) error {
 	watched, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -183,7 +183,8 @@ func whileItRuns(ctx context.Context, p program, do func(context.Context) error)
 	return err
 }
 
-// handOver tells the user how to go on in another terminal. log is where the manager's is.
+// handOver explains to the user how to continue in another terminal. log is the path of the
+// manager's log.
 func handOver(w io.Writer, s *site, log string) {
 	path := ""
 	for _, program := range []string{s.Binaries.Kubectl, s.Binaries.Lintel} {
@@ -209,8 +210,8 @@ func progress(ctx context.Context) io.Writer {
 	return untilDone{ctx, os.Stderr}
 }
 
-// untilDone writes until the context is done: how a program that was interrupted says so
-// is of no interest to whoever interrupted it.
+// untilDone writes until the context is done: the messages of an interrupted program do not
+// interest the user who interrupted it.
 type untilDone struct {
 	ctx context.Context
 	to  io.Writer
@@ -225,5 +226,5 @@ func (w untilDone) Write(text []byte) (int, error) {
 
 func say(text string) { fmt.Fprintln(os.Stderr, text) }
 
-// isTerminal says whether somebody may be there to press Ctrl-C.
+// isTerminal reports whether a user may press Ctrl-C.
 func isTerminal(file *os.File) bool { return term.IsTerminal(int(file.Fd())) }

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// holdLock has this test binary take a lock in a process of its own, and showIn has it
-// be the quickstart.
+// holdLock makes this test binary take a lock in a process of its own, and showIn makes it run
+// as the quickstart.
 const (
 	holdLock = "LINTEL_TEST_HOLD_LOCK"
 	showIn   = "LINTEL_TEST_SHOW_IN"

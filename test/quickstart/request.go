@@ -23,7 +23,7 @@ type request struct {
 	once  bool
 }
 
-// choices are the variables, and the values that they may have besides none.
+// choices are the variables, and their values other than empty.
 var choices = map[string][]string{
 	"CLUSTER":    {"current"},
 	"COMPONENTS": {"all"},

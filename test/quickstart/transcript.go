@@ -19,7 +19,7 @@ const (
 	warned      = "config/samples/manifests/latest_tag/bad.yaml"
 )
 
-// transcript runs commands and prints them with what they print.
+// transcript runs commands and prints them with their output.
 type transcript struct {
 	ctx     context.Context
 	cluster *installation.Cluster
@@ -107,7 +107,7 @@ func (t *transcript) withLintel() error {
 	return err
 }
 
-// kubectl shows a kubectl command; succeed says what is expected of it.
+// kubectl shows a kubectl command; succeed is the expected result.
 func (t *transcript) kubectl(succeed bool, args ...string) (string, error) {
 	return t.show("kubectl "+strings.Join(quoted(args), " "), "", succeed, args...)
 }

@@ -1,7 +1,7 @@
 // Package reviews makes reviews for tests.
 //
-// Invariant: what it makes has been written as JSON and read by the engine, as a review of
-// the API server is.
+// Invariant: a review has been written as JSON and read by the engine, like a review of the API
+// server.
 package reviews
 
 import (
@@ -26,13 +26,13 @@ func MakeCreation(kind schema.GroupVersionKind, resource string, object any) Bui
 	}
 }
 
-// Named has the object be of a namespace, "" for none, and a name.
+// Named sets the namespace, "" for none, and the name of the object.
 func (b Builder) Named(namespace, name string) Builder {
 	b["namespace"], b["name"] = namespace, name
 	return b
 }
 
-// By has a user ask.
+// By sets the user of the request.
 func (b Builder) By(user string) Builder {
 	b["userInfo"] = map[string]string{"username": user}
 	return b

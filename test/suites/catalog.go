@@ -80,8 +80,8 @@ const (
 // systems are the names of the systems as folders have them.
 var systems = []string{"openclaw", "openvox", "openzro", "orloj", "zopp"}
 
-// Parts of the end-to-end tests that are no system: Gatekeeper's templates and
-// constraints, and replicas that start, stop, lead and fail.
+// Parts of the end-to-end tests that are not systems: Gatekeeper's templates and constraints,
+// and replicas that start, stop, lead and fail.
 const (
 	gatekeeper   = "gatekeeper"
 	availability = "availability"
@@ -93,8 +93,8 @@ var product = []string{
 	"!config/release/", "!config/chart/", "!config/monitoring/", "!*/*.md", "!*/*_test.go", "!*/*_test.rego",
 }
 
-// control is what starts the cluster that tests run against. Its exclusions hold for what
-// stands before it in a list, too.
+// control are the folders that start the cluster of tests. Its exclusions also apply to entries
+// before it in a list.
 var control = []string{"test/cluster/", "test/installation/", "!*/*_test.go", "!*/*.md"}
 
 // Tools that are identified by files, and not by a command on PATH.

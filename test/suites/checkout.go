@@ -57,7 +57,7 @@ func gitFolder(root string) string {
 	return strings.TrimSpace(string(output))
 }
 
-// recordPath is kept in Git's folder, which git clean leaves alone.
+// recordPath is in Git's folder, which git clean does not change.
 func (c checkout) recordPath() string {
 	if c.git == "" {
 		return filepath.Join(c.root, ".cluster", "suites.json")

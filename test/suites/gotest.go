@@ -77,7 +77,7 @@ type event struct {
 	Elapsed                                                float64
 }
 
-// runStep runs one step and logs what it prints.
+// runStep runs one step and logs its output.
 func (r *runner) runStep(ctx context.Context, s suite, st step, log io.Writer) (tally, error) {
 	if st.fuzz != "" {
 		return r.runFuzz(ctx, st, log)
@@ -154,8 +154,8 @@ func (r *runner) goEnvironment(race bool) []string {
 const leftover = 10 * time.Second
 
 // follow runs a command, counts its tests and logs their output. The command prints events,
-// unless there is a converter, which makes them of what it prints. The error holds the
-// output of the tests that failed.
+// unless there is a converter, which creates them from its output. The error holds the output
+// of the tests that failed.
 func (r *runner) follow(ctx context.Context, cmd, converter *process, log io.Writer) (tally, error) {
 	printing, wait, read := cmd, cmd.wait, make(chan struct{})
 	defer close(read)
@@ -342,7 +342,7 @@ func shortPackage(pkg string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(pkg, modulePath), "/")
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the text that is written to it.
 type tail struct {
 	limit int
 	text  []byte

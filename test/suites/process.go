@@ -66,7 +66,7 @@ func (p *process) wait() error {
 	return err
 }
 
-// kill ends what is left of the process group.
+// kill ends the remaining processes of the process group.
 func (p *process) kill() error { return syscall.Kill(-p.Process.Pid, syscall.SIGKILL) }
 
 // endDetached ends the descendants that have left the process group. The topmost ones get SIGTERM

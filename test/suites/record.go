@@ -29,11 +29,11 @@ type record struct {
 	Suites map[string]entry `json:"suites"`
 }
 
-// entry is what is known of one suite.
+// entry is the record of one suite.
 type entry struct {
 	// Passed is when the suite last passed; zero if it never did.
 	Passed time.Time `json:"passed,omitzero"`
-	// Commit is what was checked out then.
+	// Commit is the commit that was checked out then.
 	Commit string `json:"commit,omitempty"`
 	// Inputs are the files that it passed with, each with its digest.
 	Inputs map[string]string `json:"inputs,omitempty"`

@@ -13,7 +13,7 @@ import (
 // slowest is how many tests the report lists.
 const slowest = 10
 
-// printPlan prints what will run, and why.
+// printPlan prints the suites that will run, and the reasons.
 func printPlan(out io.Writer, plan []decision) {
 	var run, left []string
 	for _, d := range plan {
@@ -29,8 +29,8 @@ func printPlan(out io.Writer, plan []decision) {
 	}
 }
 
-// report prints what ran and what did not, and keeps the record. Its error says that the
-// run is red.
+// report prints the suites that ran and that did not, and writes the record. Its error means
+// that the run failed.
 func (r *runner) report(plan []decision) error {
 	var all tally
 	red, left := false, 0
@@ -92,8 +92,8 @@ func lastPassed(kept entry) string {
 	return strings.TrimSpace(kept.Passed.Format("2006-01-02 15:04") + " " + kept.Commit)
 }
 
-// keepRun counts the run for the suites that did not run in it. Naming suites is no run of
-// the rotation.
+// keepRun counts the run for the suites that did not run in it. A run of named suites does not
+// count for the rotation.
 func (r *runner) keepRun(plan []decision) {
 	for _, d := range plan {
 		if kept := r.record.Suites[d.suite.name]; !r.outcomes[d.suite.name].ran && len(r.options.names) == 0 {

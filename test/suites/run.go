@@ -42,7 +42,7 @@ type runner struct {
 
 	mu       sync.Mutex
 	outcomes map[string]outcome
-	failures map[string]error // of builds, by what was needed
+	failures map[string]error // of builds, by program
 	builds   []timedBuild
 	linked   map[string]string // paths of linked test programs
 	packages []string
@@ -215,7 +215,7 @@ func (r *runner) end(d decision, o outcome) {
 	r.saveLocked()
 }
 
-// saveLocked keeps what is known so far: a run that is killed loses no pass.
+// saveLocked writes the results so far: a run that is killed loses no pass.
 func (r *runner) saveLocked() {
 	if err := r.record.save(r.checkout.recordPath()); err != nil {
 		fmt.Fprintf(r.out, "the result is not recorded, so the next run repeats it: %v\n", err)

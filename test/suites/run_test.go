@@ -37,7 +37,7 @@ func toySuite(name string, tier tier) suite {
 	return suite{name: name, tier: tier, inputs: []string{name + "/"}, steps: []step{{packages: []string{"./" + name}, timeout: time.Minute}}}
 }
 
-// runToy runs suites and is what was printed.
+// runToy runs suites and returns the output.
 func runToy(t *testing.T, c checkout, o options, suites ...suite) (printed string, err error) {
 	t.Helper()
 	r, plan, out := begin(t, c, o, suites...)

@@ -48,8 +48,8 @@ const (
 // replica's Lease, which the canary entries of both configurations answer with the nonce of
 // the request. Every replica has one.
 //
-// What it proves holds for all entries of a configuration, because the registrar keeps
-// their selectors, rules and addresses.
+// The result holds for all entries of a configuration, because the registrar keeps their
+// selectors, rules and addresses.
 type Canary struct {
 	leases   coordinationclient.LeaseInterface
 	lease    string

@@ -26,9 +26,9 @@ var conditionNotAPIServer = admissionregistrationv1.MatchCondition{
 // They are asked about policies themselves only by those that name them: one that is
 // about every kind could else refuse its own repair.
 //
-// Only the last reads the object, which is null on DELETE and CONNECT; a condition
-// that errs would deny, so every step to the field is guarded. The signer of a
-// CertificateSigningRequest cannot change, so either object tells it.
+// Only the last reads the object, which is null on DELETE and CONNECT; a condition that errs
+// would deny, so every step to the field is guarded. The signer of a CertificateSigningRequest
+// cannot change, so either object has it.
 func policyConditions(policies []engine.PolicyInfo) []admissionregistrationv1.MatchCondition {
 	return slices.Concat([]admissionregistrationv1.MatchCondition{conditionNotAPIServer}, conditionsOfPolicy(policies), conditionsOfScopes(policies), []admissionregistrationv1.MatchCondition{
 		{
@@ -67,7 +67,7 @@ func conditionsOfPolicy(policies []engine.PolicyInfo) []admissionregistrationv1.
 	}
 	return []admissionregistrationv1.MatchCondition{
 		{
-			// Else a policy that denies everything could not be taken away.
+			// Otherwise a policy that denies everything could not be removed.
 			Name:       "not-the-removal-of-policy",
 			Expression: `!(request.resource.group == "policy.lintel.dev" && request.operation == "DELETE")`,
 		},

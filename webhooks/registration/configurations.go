@@ -33,7 +33,7 @@ const (
 	servicePort        = 443
 )
 
-// Settings say where the webhooks are found, and what they leave alone.
+// Settings are the address of the webhooks, and the requests that they do not receive.
 type Settings struct {
 	// Namespace is the platform's own.
 	Namespace string
@@ -42,8 +42,8 @@ type Settings struct {
 	// InjectCA asks cert-manager to keep the CA bundle; otherwise CABundle is used.
 	InjectCA bool
 	CABundle []byte
-	// ExcludedNamespaces are those that user policies are never asked about, beside
-	// the platform's own; nil means DefaultExcludedNamespaces.
+	// ExcludedNamespaces are those for which user policies are never evaluated, in addition to the
+	// platform's own; nil means DefaultExcludedNamespaces.
 	ExcludedNamespaces []string
 }
 
@@ -59,10 +59,9 @@ type Pair struct {
 	Mutating   *admissionregistrationv1.MutatingWebhookConfiguration
 }
 
-// Configurations are the two configurations with the fixed entries: for the products, and
-// for the policies of the enterprise among the installed ones. Every field is set that the
-// API server would default. Equal arguments give equal objects, whatever the order of the
-// policies.
+// Configurations are the two configurations with the fixed entries: for the products, and for
+// the policies of the enterprise among the installed ones. Every field is set that the API
+// server would default. The order of the policies does not change the result.
 //
 // The error joins VersionConflicts: a gate refuses the policies. The objects are
 // complete in spite of it, with every version that is named, so that policies which
@@ -100,7 +99,7 @@ func (s Settings) pair(name string, labels map[string]string) Pair {
 	}
 }
 
-// policyScope is what the entries of policies are limited to; zero is no limit.
+// policyScope limits the entries of policies; the zero value does not limit them.
 type policyScope struct {
 	id string
 	// names are the namespaces, where all are named, and conditions else limit them.

@@ -151,7 +151,7 @@ func TestRules(t *testing.T) {
 			validating: []string{"*/* * CREATE,UPDATE *,*/scale"},
 		},
 		{
-			name: "expanding adds the workload kinds, created or updated, where Pods are judged at creation",
+			name: "expanding adds the workload kinds, created or updated, where Pods are evaluated at creation",
 			policies: []engine.PolicyInfo{validates("a", definition.Match{
 				Kinds: []admission.GroupVersionKind{pod}, Operations: []string{"CREATE", "DELETE"}, Expand: definition.ExpandWarn,
 			})},
@@ -410,7 +410,7 @@ func TestEveryVersionConflictsWithOne(t *testing.T) {
 	}
 }
 
-// TestConstraintsTakeEveryVersion: a template judges the version that arrives, so no two
+// TestConstraintsTakeEveryVersion: a template evaluates the version of the request, so no two
 // constraints are in each other's way, and a policy for one version gets that.
 func TestConstraintsTakeEveryVersion(t *testing.T) {
 	constraint := func(name string, kinds ...admission.GroupVersionKind) engine.PolicyInfo {

@@ -32,8 +32,8 @@ func entriesOf(config client.Object) (out []entry) {
 	return out
 }
 
-// upToDate compares what Lintel sets. A CA bundle that it does not set is somebody
-// else's, and so are further labels and annotations. It takes such bundles out of live.
+// upToDate compares what Lintel sets. A CA bundle that it does not set has another owner, and
+// so have further labels and annotations. upToDate removes such bundles from live.
 func upToDate(desiredConfig, liveConfig client.Object, desired, live []entry) bool {
 	if !contains(liveConfig.GetLabels(), desiredConfig.GetLabels()) || !contains(liveConfig.GetAnnotations(), desiredConfig.GetAnnotations()) ||
 		!equality.Semantic.DeepEqual(liveConfig.GetOwnerReferences(), desiredConfig.GetOwnerReferences()) {

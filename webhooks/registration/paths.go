@@ -11,7 +11,7 @@ package registration
 
 import "github.com/lintel-policy/lintel/policies/definition"
 
-// What stands before the last segment of the path of each entry.
+// The prefixes of the paths of entries, before the last segment.
 const (
 	ValidatePath = "/validate/"
 	MutatePath   = "/mutate/"

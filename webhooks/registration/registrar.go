@@ -68,8 +68,9 @@ type state struct {
 	lost    bool
 }
 
-// ownerGrace is how long the configurations stay away once the ClusterRole that owned them
-// is gone. Whoever takes Lintel out has deleted the managers' rights or Pods by then.
+// ownerGrace is the time for which the configurations are not created again after the
+// ClusterRole that owned them is deleted. An administrator who uninstalls Lintel has deleted
+// the managers' permissions or Pods by then.
 const ownerGrace = 5 * time.Second
 
 // NewRegistrar makes a Registrar; its client reads from a cache and live does not, and
@@ -107,8 +108,9 @@ func (r *Registrar) Unregistered(digest string) (why string, lost bool) {
 }
 
 // Drain announces the end: a configuration that is deleted from now on stays deleted. An
-// operator who takes Lintel out deletes them while the last replicas end, and one that
-// came back would have nobody to call. A leader that follows makes them anew.
+// administrator who uninstalls Lintel deletes them while the last replicas end, and a
+// configuration that was created again would have no server to call. A later leader creates
+// them again.
 func (r *Registrar) Drain() { r.draining.Store(true) }
 
 // SetupWithManager registers the controller: it runs when the snapshot changes, and
@@ -136,14 +138,14 @@ func (r *Registrar) Reconcile(ctx context.Context, _ reconcile.Request) (reconci
 	defer span.End()
 	snapshot := r.snapshot()
 	if snapshot == nil {
-		// Without policies the rules would be empty, and whatever is registered now is
-		// still wanted. Loading them triggers the next run.
+		// Without policies the rules would be empty, and the registered ones are still wanted.
+		// Loading them triggers the next run.
 		return reconcile.Result{}, nil
 	}
 	found, err := r.register(ctx, snapshot)
 	if err != nil {
-		// What differs may be in force or not: an API server that does not answer is no reason
-		// to doubt, and one that refuses to write is.
+		// The registered configuration may differ from the desired one. An API server that does not
+		// answer does not prove that; one that refuses a write does.
 		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
 			r.set(state{missing: "the webhook configurations cannot be written: " + err.Error()})
 		}
@@ -155,10 +157,10 @@ func (r *Registrar) Reconcile(ctx context.Context, _ reconcile.Request) (reconci
 	case found.complete:
 		r.set(state{digest: snapshot.Digest()})
 	}
-	return reconcile.Result{RequeueAfter: found.again}, nil // else what was applied, or the CA injector, brings us here again
+	return reconcile.Result{RequeueAfter: found.again}, nil // otherwise the applied write, or the CA injector, triggers the next run
 }
 
-// set notes what the API server calls for, and tells of changes.
+// set stores the state of the registration, and calls onChange if it differs.
 func (r *Registrar) set(now state) {
 	before := r.state.Load()
 	now.lost = now.missing != "" && before != nil && (before.missing == "" || before.lost)
@@ -168,10 +170,10 @@ func (r *Registrar) set(now state) {
 	}
 }
 
-// owner is who takes the configurations along, by the garbage collector, in whatever
-// order an installation is taken out: the ClusterRole ownerName, which goes with the
-// manifests or the chart and is made the Namespace's, or the Namespace where manifests of
-// an earlier version do not have it, nor permit to read it. There is none once the Namespace
+// owner is the owner by which the garbage collector deletes the configurations, in any order of
+// an uninstallation: the ClusterRole ownerName, which is deleted with the manifests or the
+// chart and which the Namespace owns, or the Namespace where manifests of an earlier version
+// lack the ClusterRole or the permission to read it. There is none once the Namespace
 // goes, or for ownerGrace once the ClusterRole has gone: again says when to look again.
 func (r *Registrar) owner(ctx context.Context) (_ *metav1.OwnerReference, again time.Duration, _ error) {
 	var namespace corev1.Namespace
@@ -216,7 +218,8 @@ func (r *Registrar) owner(ctx context.Context) (_ *metav1.OwnerReference, again 
 
 // registration is what became of the configurations.
 type registration struct {
-	// complete says that nothing differed, and that the API server has what it needs to call.
+	// complete reports that nothing differed, and that the API server has all that it needs for
+	// calls.
 	complete bool
 	// missing is why some of the policies are not called for: "" where all are, or where
 	// what differed was applied just now.
@@ -401,9 +404,8 @@ func silence(desired, live []entry) (silent []string) {
 	return silent
 }
 
-// apply writes desired by server-side apply. An entry that an earlier version
-// registered cannot be dropped while the CA injector owns its bundle: then it is
-// kept, without rules.
+// apply writes desired by server-side apply. An entry that an earlier version registered cannot
+// be dropped while the CA injector owns its bundle: it stays then, without rules.
 func (r *Registrar) apply(ctx context.Context, desired client.Object, leftovers []any) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(desired)
 	if err != nil {

@@ -70,8 +70,8 @@ func platform() *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "lintel-system", UID: "platform", Finalizers: []string{"kubernetes"}}}
 }
 
-// TestNothingIsRegisteredForANamespaceThatGoes: nobody would answer, and nobody would
-// take the configurations away.
+// TestNothingIsRegisteredForANamespaceThatGoes: no server would answer, and nothing would
+// delete the configurations.
 func TestNothingIsRegisteredForANamespaceThatGoes(t *testing.T) {
 	c := fake.NewClientBuilder().WithObjects(platform()).Build()
 	var live atomic.Pointer[engine.Snapshot]
@@ -95,8 +95,8 @@ func TestNothingIsRegisteredForANamespaceThatGoes(t *testing.T) {
 	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), key, &validating)), "and then it is gone")
 }
 
-// TestTheConfigurationsGoWithTheManifests: whoever deletes those first, or the Namespace,
-// leaves nothing behind that asks for managers that are gone.
+// TestTheConfigurationsGoWithTheManifests: if those, or the Namespace, are deleted first, no
+// configuration that calls deleted managers remains.
 func TestTheConfigurationsGoWithTheManifests(t *testing.T) {
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "lintel-webhooks", UID: "role"}}
 	c := fake.NewClientBuilder().WithObjects(platform(), role).Build()
@@ -132,7 +132,7 @@ func TestTheConfigurationsGoWithTheManifests(t *testing.T) {
 }
 
 // TestTheConfigurationsComeBackWithoutTheirOwner: the garbage collector deletes them with the
-// ClusterRole, and Lintel may have been taken out, or somebody may have deleted only that.
+// ClusterRole, and either Lintel was uninstalled, or only the ClusterRole was deleted.
 func TestTheConfigurationsComeBackWithoutTheirOwner(t *testing.T) {
 	role := func() *rbacv1.ClusterRole {
 		return &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "lintel-webhooks", UID: "role"}}
@@ -189,7 +189,7 @@ func TestTheConfigurationsComeBackWithoutTheirOwner(t *testing.T) {
 	require.True(t, lost)
 }
 
-// TestAConfigurationThatCannotBeWritten: what is registered is not what should be.
+// TestAConfigurationThatCannotBeWritten: the registered one differs from the desired one.
 func TestAConfigurationThatCannotBeWritten(t *testing.T) {
 	forbidden := false
 	c := fake.NewClientBuilder().WithObjects(platform()).WithInterceptorFuncs(interceptor.Funcs{
@@ -320,7 +320,7 @@ func TestANewEntryWaitsForItsCA(t *testing.T) {
 	assert.Empty(t, why)
 }
 
-// TestNothingIsRegisteredForARoleThatGoes: what it owns would go with it.
+// TestNothingIsRegisteredForARoleThatGoes: objects that it owns would be deleted with it.
 func TestNothingIsRegisteredForARoleThatGoes(t *testing.T) {
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "lintel-webhooks", UID: "role", Finalizers: []string{"example.com/kept"}}}
 	c := fake.NewClientBuilder().WithObjects(platform(), role).Build()
@@ -367,7 +367,7 @@ func TestAnEntryThatCannotBeDroppedStaysWithoutRules(t *testing.T) {
 	require.Equal(t, before, applied, "an entry that is never called may stay")
 }
 
-// TestABundleOfOurOwnIsKept, as it is given: there is nobody else to put it right.
+// TestABundleOfOurOwnIsKept, unchanged: no other component would restore it.
 func TestABundleOfOurOwnIsKept(t *testing.T) {
 	c := fake.NewClientBuilder().WithObjects(platform()).Build()
 	snapshot := snapshotOf(t, definition.Fail)

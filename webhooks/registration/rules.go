@@ -101,7 +101,7 @@ func validatingRules(policies, above []engine.PolicyInfo, resources *admission.R
 				wanted.add(t, only(operations, verbs...))
 			}
 		}
-		// The Pods of a workload are judged as created, whatever is done to the workload.
+		// The Pods of a workload are evaluated as created, for any operation on the workload.
 		if match.Expands() && slices.Contains(operations, "CREATE") {
 			for _, t := range namedTargets(admission.WorkloadKinds(), resources, versions) {
 				wanted.add(t, []string{"CREATE", "UPDATE"})

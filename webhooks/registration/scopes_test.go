@@ -145,7 +145,7 @@ func TestScopesMutateRightsByGrant(t *testing.T) {
 	}, rulesText(pairs[0].Mutating.Webhooks[1].Rules))
 }
 
-// TestPatchesOfParentsAreChecked: /validate is called for what they set, too.
+// TestPatchesOfParentsAreChecked: /validate is also called for the fields that they set.
 func TestPatchesOfParentsAreChecked(t *testing.T) {
 	policy := mutates("a", definition.Match{Kinds: []admission.GroupVersionKind{pod}})
 	for parent, want := range map[bool][]string{false: nil, true: {"/v1 Namespaced CREATE pods"}} {
@@ -156,7 +156,7 @@ func TestPatchesOfParentsAreChecked(t *testing.T) {
 	}
 }
 
-// TestNamesOfScopeConfigurations are valid and tell all scopes apart, whatever they are called.
+// TestNamesOfScopeConfigurations are valid, and differ for scopes of any names.
 func TestNamesOfScopeConfigurations(t *testing.T) {
 	seen := map[string]bool{ConfigurationName: true}
 	for _, level := range []hierarchy.Level{hierarchy.Org, hierarchy.Team, hierarchy.User} {

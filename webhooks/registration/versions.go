@@ -18,8 +18,8 @@ import (
 type versionConflict struct {
 	Entry       string
 	Group, Kind string
-	// Policies and Versions are the two sides: a package with its source, and what
-	// it wants: "*" where its rule takes every version.
+	// Policies and Versions are the two sides: a package with its source, and the version that it
+	// expects: "*" where its rule accepts every version.
 	Policies, Versions [2]string
 }
 
@@ -45,11 +45,10 @@ func (v versionTable) of(resource admission.Resource) []string {
 	return []string{resource.Version}
 }
 
-// kindVersions finds the version of each kind: the one a policy names, else the
-// preferred one. A policy that names "*" copes with any. Kinds that are not known
-// are registered in every version, so there is nothing to choose. Policies that follow
-// have no say, nor have those that judge any version: kinds that they alone name are
-// registered in every one.
+// kindVersions finds the version of each kind: the one a policy names, else the preferred one.
+// A policy that names "*" copes with any. Kinds that are not known are registered in every
+// version, so there is nothing to choose. Policies that follow are not considered, nor are
+// those that evaluate any version: kinds that only they name are registered in every version.
 func kindVersions(policies []engine.PolicyInfo, resources *admission.Resources) (versionTable, []versionConflict) {
 	table := versionTable{}
 	first := map[admission.GroupVersionKind]string{} // the policy that chose
@@ -82,7 +81,8 @@ func kindVersions(policies []engine.PolicyInfo, resources *admission.Resources) 
 	return table, conflicts
 }
 
-// open has the kinds in every version that only policies name which judge any.
+// open registers every version of kinds that are only named by policies that evaluate any
+// version.
 func (v versionTable) open(policies []engine.PolicyInfo) {
 	for _, policy := range policies {
 		if !policy.AnyVersion {
@@ -136,8 +136,8 @@ func (w wideRules) apply(table versionTable, policy engine.PolicyInfo, resources
 	return own
 }
 
-// openConflicts finds the policies written for one version of a kind that has several,
-// beside another whose rule takes every version of it.
+// openConflicts finds the policies written for one version of a kind that has several, together
+// with another whose rule accepts every version of the kind.
 func openConflicts(policies []engine.PolicyInfo, resources *admission.Resources, operations func(definition.Match) []string) []versionConflict {
 	var conflicts []versionConflict
 	for _, policy := range policies {

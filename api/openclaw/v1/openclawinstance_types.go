@@ -2,8 +2,8 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// OpenClawInstance is one tenant: a Deployment of gateways, each with an OPA beside
-// it, and a Service in front of them.
+// OpenClawInstance is one tenant: a Deployment of gateways, each with an OPA sidecar, and a
+// Service in front of them.
 //
 // The name is part of the Service's, which is a DNS label.
 //
@@ -168,7 +168,7 @@ type Images struct {
 	// +optional
 	Gateway string `json:"gateway,omitempty"`
 
-	// opa is the image of the OPA beside it.
+	// opa is the image of the OPA sidecar.
 	// +optional
 	OPA string `json:"opa,omitempty"`
 }
@@ -194,8 +194,7 @@ const (
 	ConditionReady = "Ready"
 	// ConditionProgressing is True while gateways are started or replaced.
 	ConditionProgressing = "Progressing"
-	// ConditionDegraded is True when something keeps the spec from being carried
-	// out; its reason says what.
+	// ConditionDegraded is True when the spec cannot be applied; its reason is the cause.
 	ConditionDegraded = "Degraded"
 	// ConditionAdmitted is False when a policy denies the object as it is stored.
 	ConditionAdmitted = "Admitted"
@@ -215,8 +214,7 @@ type OpenClawInstanceStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Ready, Progressing and Degraded; Admitted where policies are
-	// asked.
+	// conditions are Ready, Progressing and Degraded; Admitted where policies review the object.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

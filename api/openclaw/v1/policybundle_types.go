@@ -43,8 +43,8 @@ type PolicyBundleList struct {
 
 // PolicyBundleSpec is the policies, and whom they bind.
 type PolicyBundleSpec struct {
-	// policies are the policies of the bundle. What they take to compile is bounded
-	// together: some 100 KiB of rules.
+	// policies are the policies of the bundle. The effort of compiling all of them is limited:
+	// about 100 KiB of rules.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -82,7 +82,7 @@ type Policy struct {
 	// +kubebuilder:validation:Enum=models;actions;integrations;agent-to-agent;features;data;audit
 	Domain string `json:"domain"`
 
-	// name tells the policy from the others of the bundle.
+	// name identifies the policy in the bundle.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
@@ -120,8 +120,7 @@ type PolicyBundleStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are PolicyReady and PolicySynced; Admitted where policies are
-	// asked.
+	// conditions are PolicyReady and PolicySynced; Admitted where policies review the object.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCodeSources: a list and an object are read, and all else is kept as it is for the rules.
+// TestCodeSources: a list and an object are decoded, and other values stay unchanged for the
+// rules.
 func TestCodeSources(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]struct {

@@ -91,9 +91,9 @@ type NodeClassifierRequest struct {
 	// +kubebuilder:validation:MinLength=1
 	Path string `json:"path,omitempty"`
 
-	// body is the body of the request: certname contains the certname, facts the certname and
-	// the facts of the node, and puppet-enterprise both in the format of Puppet Enterprise's
-	// classifier. The default is no body.
+	// body is the body of the request: certname contains the certname, facts the certname and the
+	// facts of the node, and puppet-enterprise both in the format of Puppet Enterprise's
+	// classifier. By default, the request does not have a body.
 	// +optional
 	Body NodeClassifierBody `json:"body,omitempty"`
 }

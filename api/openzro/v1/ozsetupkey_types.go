@@ -191,7 +191,7 @@ type OZSetupKeyStatus struct {
 	// +optional
 	SetupKeyID string `json:"setupKeyID,omitempty"`
 
-	// keysMade are the IDs of keys that were made for this object: they go with it.
+	// keysMade are the IDs of keys that were created for this object, and are deleted with it.
 	// +optional
 	// +listType=atomic
 	KeysMade []string `json:"keysMade,omitempty"`
@@ -210,7 +210,7 @@ type OZSetupKeyStatus struct {
 	Expires *metav1.Time `json:"expires,omitempty"`
 }
 
-// KeyMaking is a key that is being made.
+// KeyMaking is a key that is being created.
 type KeyMaking struct {
 	// name is the name of the key at the server.
 	// +required

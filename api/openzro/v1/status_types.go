@@ -5,10 +5,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Finalizer keeps an object until what was made for it at the server is gone.
+// Finalizer keeps an object until its items at the server are deleted.
 const Finalizer = "openzro.io/cleanup"
 
-// The annotations of Pods that get a client of openZro beside their containers.
+// The annotations of Pods that get an openZro client as a sidecar.
 const (
 	// SetupKeyAnnotation names the OZSetupKey that the client enrols with.
 	SetupKeyAnnotation = "openzro.io/setup-key"
@@ -60,7 +60,7 @@ const (
 	ConditionAdmitted = "Admitted"
 )
 
-// The reasons of ConditionReady. They stand in the column STATUS.
+// The reasons of ConditionReady. The column STATUS shows them.
 const (
 	// ReasonReconciled: the server has the object as it is specified.
 	ReasonReconciled = "Reconciled"

@@ -26,8 +26,8 @@ const (
 	// may be lost: an item that is found then belongs to the object.
 	ConditionCreating = "Creating"
 
-	// AdoptAnnotation is "true" on an object that may adopt what the server already has
-	// under its name. Removing it releases what was adopted.
+	// AdoptAnnotation is "true" on an object that may adopt what the server already has under its
+	// name. Removing it releases the adopted item.
 	AdoptAnnotation = "openzro.io/adopt"
 
 	// AcceptServicesAnnotation is "true" on an OZPolicy to which the annotations of Services may

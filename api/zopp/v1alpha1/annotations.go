@@ -1,6 +1,6 @@
 package v1alpha1
 
-// The annotations of a Secret that say what is wanted. Users write them.
+// The annotations by which users configure the synchronization of a Secret.
 const (
 	// SyncAnnotation has the Secret synced where it is exactly "true".
 	SyncAnnotation = GroupName + "/sync"
@@ -29,9 +29,10 @@ const (
 	// SyncedVersionAnnotation is the version of the environment that the Secret has; of
 	// several sources one each, in their order, with commas between.
 	SyncedVersionAnnotation = GroupName + "/synced-version"
-	// MessageAnnotation says what is wrong and what to do. It never holds a value.
+	// MessageAnnotation is a message with the problem and the next step. It never contains a
+	// value.
 	MessageAnnotation = GroupName + "/message"
-	// ManagedAnnotation is "true" on Secrets that were made for a ZoppSecretSync.
+	// ManagedAnnotation is "true" on Secrets that were created for a ZoppSecretSync.
 	ManagedAnnotation = GroupName + "/managed"
 )
 
@@ -41,7 +42,8 @@ type SyncStatus string
 const (
 	// StatusSynced is when the Secret has what zopp has.
 	StatusSynced SyncStatus = "Synced"
-	// StatusFailed is when it has not, or not all; the message says why.
+	// StatusFailed means that the last synchronization failed or is incomplete; the message has
+	// the reason.
 	StatusFailed SyncStatus = "Failed"
 	// StatusDenied is when the rules of admission are against it.
 	StatusDenied SyncStatus = "Denied"
@@ -56,8 +58,8 @@ const (
 	RestartedAtAnnotation = GroupName + "/restartedAt"
 )
 
-// The annotations of a Namespace. Administrators write them: whoever may edit a Namespace
-// decides what its objects may read.
+// The annotations of a Namespace. Administrators write them: a user who may edit a Namespace
+// decides which secrets its objects may read.
 const (
 	// AllowedSourcesAnnotation lists what the objects of the Namespace may read, as
 	// workspace/project/environment with patterns in each.

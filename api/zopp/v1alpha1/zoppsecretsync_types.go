@@ -24,7 +24,7 @@ type ZoppSecretSync struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what is wanted.
+	// spec is the desired state.
 	// +required
 	Spec ZoppSecretSyncSpec `json:"spec"`
 
@@ -84,7 +84,7 @@ type ZoppSecretSyncSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// Environments are the sources, whichever way they are given.
+// Environments returns the sources, from source and sources.
 func (s *ZoppSecretSyncSpec) Environments() []Source {
 	if s.Source != nil {
 		return []Source{*s.Source}

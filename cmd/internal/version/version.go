@@ -10,8 +10,8 @@ import (
 // which would make the same commit two programs in two folders.
 var version, commit string
 
-// Of is the version of the program that runs: its name, the version, and what is known
-// of the commit and of Go.
+// Of is the version of the program that runs: its name, the version, and the commit and the
+// version of Go where they are known.
 func Of(program string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

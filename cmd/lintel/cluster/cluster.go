@@ -155,7 +155,7 @@ func (c *Cluster) Sources(ctx context.Context) ([]v1alpha1.PolicySource, error) 
 	return list.Items, nil
 }
 
-// Sets compiles what is live; notes are about sources of which nothing is.
+// Sets compiles the live revisions; notes are about sources without one.
 func (c *Cluster) Sets(ctx context.Context) (sets []*engine.PolicySet, notes []string, err error) {
 	found, err := c.Sources(ctx)
 	if err != nil {

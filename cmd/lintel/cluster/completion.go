@@ -17,7 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 )
 
-// completionTimeout bounds a request to the cluster while somebody waits for their shell.
+// completionTimeout bounds a request to the cluster while the user waits for the shell.
 const completionTimeout = time.Second
 
 // maxCompletions is how many names are read of a kind.
@@ -112,7 +112,7 @@ func (c *Cluster) resourceNames() []string {
 	return names
 }
 
-// names are those of the objects of a kind: of all namespaces, where none is given.
+// names are those of the objects of a kind: in all namespaces if namespace is empty.
 func (c *Cluster) names(kind schema.GroupVersionKind, namespace string) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
 	defer cancel()

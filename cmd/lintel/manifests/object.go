@@ -36,7 +36,7 @@ type Object struct {
 // DisplayName is the name, or what the API server will make one from.
 func (o Object) DisplayName() string { return cmp.Or(o.Name, o.GenerateName) }
 
-// Title is "Pod shop/web", or "Namespace shop" for what is in no namespace.
+// Title is "Pod shop/web", or "Namespace shop" for an object without a namespace.
 func (o Object) Title() string {
 	name := cmp.Or(o.DisplayName(), "(no name)")
 	if o.Namespace != "" {
@@ -114,7 +114,7 @@ func (o Object) metadata() map[string]any {
 func Parse(file string, text []byte) ([]Object, error) {
 	documents, err := manifest.Read(file, text)
 	if err != nil && bytes.Contains(text, []byte("{{")) {
-		return nil, fmt.Errorf("%w; with {{ in it, it is perhaps a template: render it first, with `helm template` or whatever it is written for", err)
+		return nil, fmt.Errorf("%w; the file contains {{ and may be a template: render it first, for example with `helm template`", err)
 	}
 	if err != nil {
 		return nil, err

@@ -102,8 +102,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Whatever the text, what is read has an identity, stands in the file, and can be
-// written as JSON that reads back as the same object.
+// Every object that is read from any text has an identity and a line in the file, and its JSON
+// decodes to the same object.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\n{\"apiVersion\":\"v1\",\"kind\":\"Pod\"}{}",

@@ -1,6 +1,6 @@
 // Package manifests reads Kubernetes objects from files, folders and standard input.
 //
-// Invariant: what is read is what would be applied. A folder whose files are rendered
+// Invariant: the objects are those that would be applied. A folder whose files are rendered
 // first, such as a chart, is refused.
 package manifests
 
@@ -21,7 +21,8 @@ import (
 // standardInput is the path that stands for it.
 const standardInput = "-"
 
-// maxManifestBytes bounds what is read from one folder: somebody named the wrong one.
+// maxManifestBytes bounds the size of the manifests in one folder: a larger one is probably the
+// wrong folder.
 const maxManifestBytes = 512 << 20
 
 // Read reads the objects of files, folders and standard input.
@@ -29,7 +30,7 @@ func Read(paths []string, stdin io.Reader) ([]Object, error) {
 	var objects []Object
 	for i, path := range paths {
 		if path == standardInput && slices.Contains(paths[:i], path) {
-			return nil, errors.New("-f - is given twice, but standard input can be read once")
+			return nil, errors.New("-f - is specified twice: standard input can be read only once")
 		}
 		found, err := readPathOrStream(path, stdin)
 		if err != nil {
@@ -60,15 +61,15 @@ func IsManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// isRendered says of a file that marks a folder which is rendered before it is applied
-// what to do: what is in the folder is not what the cluster gets.
+// isRendered returns an error with the next step if the file marks a folder that is rendered
+// before it is applied: the files of such a folder are not the objects that the cluster gets.
 func isRendered(file string) error {
 	folder := filepath.Dir(file)
 	switch filepath.Base(file) {
 	case "kustomization.yaml", "kustomization.yml", "Kustomization":
-		return fmt.Errorf("%s makes %s a kustomization, whose files are not what is applied: build it first, `kustomize build %s | lintel check -f - …`, or name its files one by one", file, folder, folder)
+		return fmt.Errorf("%s makes %s a kustomization, whose files are not applied as they are: build it first, `kustomize build %s | lintel check -f - …`, or name its files one by one", file, folder, folder)
 	case "Chart.yaml":
-		return fmt.Errorf("%s makes %s a chart, whose templates are no objects yet: render it first, `helm template %s | lintel check -f - …`", file, folder, folder)
+		return fmt.Errorf("%s makes %s a chart, whose templates are not objects yet: render it first, `helm template %s | lintel check -f - …`", file, folder, folder)
 	}
 	return nil
 }

@@ -53,8 +53,8 @@ func (f *forwarded) ended() bool {
 // forwardTimeout is how long an API server may take to forward a port, or to open a stream.
 const forwardTimeout = 30 * time.Second
 
-// awaited is the result of a call that knows no context. It is given up when the context ends, or
-// after forwardTimeout; discard takes a result that comes later.
+// awaited is the result of a call that knows no context. It stops waiting when the context ends,
+// or after forwardTimeout; discard receives a later result.
 func awaited[T any](ctx context.Context, call func() (T, error), discard func(T)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, forwardTimeout, fmt.Errorf("the API server has not answered in %s", forwardTimeout))
 	defer cancel()

@@ -40,7 +40,7 @@ func TestForwardThroughASilentServer(t *testing.T) {
 	}
 }
 
-// TestAwaited gives up a call after a time, and discards what it returns later.
+// TestAwaited gives up a call after a time, and discards a later result.
 func TestAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var discarded []int

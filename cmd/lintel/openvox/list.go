@@ -158,7 +158,7 @@ func runList(cmd *cobra.Command, o listOptions) error {
 			found.Certificates = append(found.Certificates, e)
 		}
 	}
-	found.Certificates = s.judgeAll(ctx, found.Certificates)
+	found.Certificates = s.evaluateAll(ctx, found.Certificates)
 	slices.SortFunc(found.Certificates, func(a, b entry) int {
 		order := []string{pending, signed, revoked}
 		return cmp.Or(cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State)), strings.Compare(a.Certname, b.Certname))
@@ -201,9 +201,9 @@ func (s *session) entry(status puppet.CertificateStatus) entry {
 	return e
 }
 
-// judgeAll adds what the policies say of the requests among the entries. A request that waits no
+// evaluateAll adds what the policies say of the requests among the entries. A request that waits no
 // longer is left out.
-func (s *session) judgeAll(ctx context.Context, entries []entry) []entry {
+func (s *session) evaluateAll(ctx context.Context, entries []entry) []entry {
 	if !slices.ContainsFunc(entries, func(e entry) bool { return e.State == pending }) {
 		return entries
 	}
@@ -215,7 +215,7 @@ func (s *session) judgeAll(ctx context.Context, entries []entry) []entry {
 		group.Go(func() {
 			for i := range next {
 				e := &entries[i]
-				e.Policies, e.Reasons, gone[i] = s.judgePending(ctx, e.Certname, rendered, policyErr)
+				e.Policies, e.Reasons, gone[i] = s.evaluatePending(ctx, e.Certname, rendered, policyErr)
 			}
 		})
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 // NewCommand is `lintel openvox`.
-func NewCommand() *cobra.Command { return newCommand(confirmAfter) }
+func NewCommand() *cobra.Command { return newCommandWithPause(confirmAfter) }
 
-// newCommand is NewCommand with another pause between two reads of a CRL.
-func newCommand(pause time.Duration) *cobra.Command {
+// newCommandWithPause is NewCommand with another pause between two reads of a CRL.
+func newCommandWithPause(pause time.Duration) *cobra.Command {
 	o := options{pause: pause}
 	return usage.NewGroup(&cobra.Command{
 		Use:   "openvox",

@@ -310,7 +310,7 @@ func TestForwardIsOpenedAgain(t *testing.T) {
 // lintel runs a command line of `lintel openvox`.
 func lintel(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	cmd := newCommand(time.Millisecond)
+	cmd := newCommandWithPause(time.Millisecond)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	var out, notes bytes.Buffer
 	cmd.SetOut(&out)
@@ -320,7 +320,7 @@ func lintel(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	return out.String(), notes.String(), err
 }
 
-// request has a request wait at a CA.
+// request sends a certificate request that stays pending at a CA.
 func request(t *testing.T, ca *openvoxtest.CA, template csrtest.Template) {
 	t.Helper()
 	ca.Requests[template.CommonName] = template.Make(t)
@@ -411,7 +411,7 @@ func TestListAsDocumented(t *testing.T) {
 	require.Equal(t, date.ReplaceAllString(text, "DATE"), date.ReplaceAllString(block, "DATE"))
 }
 
-// TestOpenFails: what is missing is named, and nothing is done.
+// TestOpenFails: the error names the missing object, and nothing is changed.
 func TestOpenFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(api *apiServer)
@@ -469,7 +469,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestSign: what the policies permit is signed, and what they refuse by an explicit decision.
+// TestSign: requests that the policies permit are signed, and refused ones only by an explicit
+// decision.
 func TestSign(t *testing.T) {
 	ca, api := site(t)
 	request(t, ca, csrtest.Template{CommonName: "good.example.com"})
@@ -489,7 +490,7 @@ func TestSign(t *testing.T) {
 	require.Contains(t, text, "web.example.com: not signed: it has a certificate already")
 	require.Contains(t, text, "none.example.com: not signed: no request waits")
 
-	// The Certificate of a controller is not to be signed by hand, whatever is overridden.
+	// The Certificate of a controller is not to be signed by hand, even with overrides.
 	delete(ca.Issued, "server.example.com")
 	request(t, ca, csrtest.Template{CommonName: "server.example.com"})
 	text, _, err = lintel(t, "ca", "sign", "server.example.com", "--override")
@@ -572,7 +573,8 @@ func TestSignSwapped(t *testing.T) {
 	}
 }
 
-// TestSignUnanswered: a CA that signs without an answer is asked for what it has signed.
+// TestSignUnanswered: if the answer of a CA to a signature is lost, the signed certificate is
+// read from the CA.
 func TestSignUnanswered(t *testing.T) {
 	ca, _ := site(t)
 	request(t, ca, csrtest.Template{CommonName: "a.example.com"})
@@ -829,7 +831,7 @@ func TestBackup(t *testing.T) {
 
 	_, _, err = lintel(t, "ca", "backup", file)
 	require.ErrorIs(t, err, os.ErrExist, "no backup is overwritten")
-	// What could not be restored is not a backup.
+	// A backup must be restorable.
 	for _, bad := range []string{"../../x.example.com", "a.example.org"} {
 		ca.Issued[bad] = ca.Issued["a.example.com"]
 		_, _, err = lintel(t, "ca", "backup", file+"2")

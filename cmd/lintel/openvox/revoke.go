@@ -93,7 +93,7 @@ cleaned with --force only. Delete the Certificate instead.
 // certnames is the cobra.Command.Args of commands that take at least one certname.
 func certnames(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usage.Errorf(cmd, "no certname is given")
+		return usage.Errorf(cmd, "no certname is specified")
 	}
 	return validCertnames(cmd, args)
 }
@@ -180,7 +180,7 @@ func (r revocation) run(ctx context.Context, names []string) error {
 		complete = complete && cleaned
 	}
 	if err != nil {
-		return fmt.Errorf("%w; the certnames above show what was done, see also `lintel openvox ca list`", err)
+		return fmt.Errorf("%w; the certnames above are done, see also `lintel openvox ca list`", err)
 	}
 	if !complete {
 		return report.Denied
@@ -251,7 +251,7 @@ func fingerprint(der []byte) string {
 	return strings.ToUpper(strings.ReplaceAll(fmt.Sprintf("% x", sha256.Sum256(der)), " ", ":"))
 }
 
-// finishTimeout is for what has to be read from the CA after the command was interrupted.
+// finishTimeout bounds the requests to the CA that follow the interruption of the command.
 const finishTimeout = 30 * time.Second
 
 // finishing is a context in which the results of a change are read: also after ctx has ended.

@@ -108,7 +108,7 @@ func (s *session) detail(ctx context.Context, name string) (detail, error) {
 			return detail{}, errors.New("the CA's answer is not a certificate request in PEM")
 		}
 		rendered, policyErr := s.policies(ctx)
-		d.Policies, d.Reasons = judge(ctx, name, text, rendered, policyErr)
+		d.Policies, d.Reasons = evaluate(ctx, name, text, rendered, policyErr)
 		// Not the CA's own type and headers, which could be anything.
 		d.PEM = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: block.Bytes}))
 		d.describeRequest(csr.Parse(text))
@@ -170,7 +170,7 @@ func (d *detail) describe(certificate *x509.Certificate) {
 // every certificate of a Puppet CA has.
 func puppetExtensions(all []pkix.Extension) map[string]string {
 	names := map[string]string{}
-	for name, oid := range csr.OIDs() {
+	for name, oid := range csr.OIDsByName() {
 		names[oid] = name
 	}
 	found := map[string]string{}

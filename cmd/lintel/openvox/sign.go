@@ -58,7 +58,7 @@ Exit codes:
 			case all && override:
 				return usage.Errorf(cmd, "--override needs certnames, and not --all")
 			case !all && len(args) == 0:
-				return usage.Errorf(cmd, "no certname is given; --all signs what the signing policies permit")
+				return usage.Errorf(cmd, "no certname is specified; --all signs the requests that the signing policies permit")
 			}
 			return validCertnames(cmd, args)
 		},
@@ -149,9 +149,9 @@ func (s signer) sign(ctx context.Context, name string, rendered signing.Rendered
 		return err
 	}
 	if status.State != puppet.StateRequested || status.Fingerprint != fingerprint(request.Raw) {
-		return fmt.Errorf("two answers of the CA differ: the request has the fingerprint %s, and its status says %s %.100q", fingerprint(request.Raw), status.State, status.Fingerprint)
+		return fmt.Errorf("two answers of the CA differ: the request has the fingerprint %s, and its status has %s %.100q", fingerprint(request.Raw), status.State, status.Fingerprint)
 	}
-	v, reasons := judge(ctx, name, text, rendered, policyErr)
+	v, reasons := evaluate(ctx, name, text, rendered, policyErr)
 	switch {
 	case v == permitted:
 	case !s.override && v == refused:

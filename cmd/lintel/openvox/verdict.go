@@ -20,8 +20,9 @@ const (
 	unknown verdict = "unknown"
 )
 
-// judge evaluates a request in PEM. reasons are those of a refusal, or why it is unknown.
-func judge(ctx context.Context, certname string, request []byte, rendered signing.Rendered, policyErr error) (verdict, []string) {
+// evaluate evaluates a request in PEM. reasons are those of a refusal, or why the verdict is
+// unknown.
+func evaluate(ctx context.Context, certname string, request []byte, rendered signing.Rendered, policyErr error) (verdict, []string) {
 	if policyErr != nil {
 		return unknown, []string{policyErr.Error()}
 	}
@@ -35,13 +36,13 @@ func judge(ctx context.Context, certname string, request []byte, rendered signin
 	return permitted, nil
 }
 
-// judgePending evaluates the request that waits at the CA for a certname. gone says that none
+// evaluatePending evaluates the request that waits at the CA for a certname. gone says that none
 // waits any longer.
-func (s *session) judgePending(ctx context.Context, certname string, rendered signing.Rendered, policyErr error) (v verdict, reasons []string, gone bool) {
+func (s *session) evaluatePending(ctx context.Context, certname string, rendered signing.Rendered, policyErr error) (v verdict, reasons []string, gone bool) {
 	text, err := s.admin.RequestText(ctx, certname)
 	if err != nil {
 		return unknown, []string{err.Error()}, errors.Is(err, puppet.ErrNotFound)
 	}
-	v, reasons = judge(ctx, certname, text, rendered, policyErr)
+	v, reasons = evaluate(ctx, certname, text, rendered, policyErr)
 	return v, reasons, false
 }

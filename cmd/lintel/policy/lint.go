@@ -35,17 +35,17 @@ func newLintCommand() *cobra.Command {
 	var options lintOptions
 	cmd := &cobra.Command{
 		Use:   "lint -p <policies>",
-		Short: "Judge a folder of policies as the gate of a cluster does",
-		Long: `Judge a folder of policies as the gate of a cluster does before a revision goes
-live, without a cluster: it must compile, its METADATA and its references must be
-right, its own tests must pass, and it must keep within its scope.
+		Short: "Evaluate a folder of policies like the gate of a cluster",
+		Long: `Evaluate a folder of policies like the gate of a cluster before a revision goes
+live, but without a cluster: the policies must compile, their METADATA and references
+must be valid, their tests must pass, and they must stay within their scope.
 
 References are checked against the kinds of Kubernetes and of the
 CustomResourceDefinitions in the folder; other kinds are not checked.
 
 Exit codes:
-  0  a cluster would take it; there may be warnings
-  1  a cluster would refuse it
+  0  a cluster would accept the policies; there may be warnings
+  1  a cluster would refuse the policies
   2  the usage is wrong, or the policies cannot be read`,
 		Example: `  # In the CI of a repository of policies
   lintel policy lint -p policies/
@@ -82,7 +82,7 @@ type LintReport struct {
 }
 
 func lint(ctx context.Context, options lintOptions, stdout io.Writer) error {
-	judged, err := options.policies.Read()
+	candidate, err := options.policies.Read()
 	if err != nil {
 		return err
 	}
@@ -90,21 +90,21 @@ func lint(ctx context.Context, options lintOptions, stdout io.Writer) error {
 	if options.format.Is("json") {
 		write = func(w io.Writer, found LintReport) error { return report.WriteJSON(w, found) }
 	}
-	return judge(ctx, judged, options, stdout, write)
+	return lintSource(ctx, candidate, options, stdout, write)
 }
 
-// judge writes what the gate finds. The verdict is report.Denied where a cluster would
-// refuse the source.
-func judge(ctx context.Context, judged sources.Source, options lintOptions, w io.Writer, write func(io.Writer, LintReport) error) error {
-	definitions, resources, err := sources.Definitions(judged.Files)
+// lintSource writes the findings of the gate. The verdict is report.Denied where a cluster
+// would refuse the source.
+func lintSource(ctx context.Context, candidate sources.Source, options lintOptions, w io.Writer, write func(io.Writer, LintReport) error) error {
+	definitions, resources, err := sources.Definitions(candidate.Files)
 	if err != nil {
 		return err
 	}
 	live := engine.NewLive(resources)
-	if err := putInScope(&judged, options, live); err != nil {
+	if err := putInScope(&candidate, options, live); err != nil {
 		return err
 	}
-	found, err := askGate(ctx, judged, live, definitions)
+	found, err := runGate(ctx, candidate, live, definitions)
 	if err != nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func judge(ctx context.Context, judged sources.Source, options lintOptions, w io
 	return nil
 }
 
-// askGate asks the gate, with what it asks of a cluster replaced by files.
-func askGate(ctx context.Context, judged sources.Source, live *engine.Live, definitions []*schema.Definition) (LintReport, error) {
+// runGate runs the gate, with files instead of a cluster.
+func runGate(ctx context.Context, candidate sources.Source, live *engine.Live, definitions []*schema.Definition) (LintReport, error) {
 	out := LintReport{Errors: []definition.CompileError{}, Warnings: []definition.CompileError{}}
 	compiler, err := sources.NewCompiler(definitions, func(message string) {
 		out.Warnings = append(out.Warnings, definition.CompileError{Message: message})
@@ -142,14 +142,14 @@ func askGate(ctx context.Context, judged sources.Source, live *engine.Live, defi
 			return err
 		},
 	}
-	verdict, err := gate.Judge(ctx, judged.Source, live)
+	verdict, err := gate.Evaluate(ctx, candidate.Source, live)
 	if err != nil {
 		return out, err
 	}
 	out.Accepted, out.Reason = verdict.Set != nil, verdict.Reason
-	out.Warnings = append(out.Warnings, judged.InFolder(verdict.Warnings)...)
+	out.Warnings = append(out.Warnings, candidate.InFolder(verdict.Warnings)...)
 	if verdict.Set == nil {
-		out.Errors = judged.InFolder(verdict.Errors)
+		out.Errors = candidate.InFolder(verdict.Errors)
 		if len(out.Errors) == 0 || verdict.Reason == source.ReasonNoPolicies {
 			out.Errors = append([]definition.CompileError{{Message: verdict.Message}}, out.Errors...)
 		}
@@ -160,15 +160,15 @@ func askGate(ctx context.Context, judged sources.Source, live *engine.Live, defi
 		out.Warnings = append(out.Warnings, definition.CompileError{Message: "there are no tests: write rules named test_ into files named _test.rego"})
 	}
 	found, err := source.Lint(verdict.Set)
-	out.Warnings = append(out.Warnings, judged.InFolder(found)...)
+	out.Warnings = append(out.Warnings, candidate.InFolder(found)...)
 	return out, err
 }
 
-// putInScope gives the source the settings of its PolicySource, and makes the others live,
-// so that it is judged beside them. Of those that are not inline, only the scope is
+// putInScope gives the source the settings of its PolicySource, and makes the others live, so
+// that it is evaluated together with them. Of those that are not inline, only the scope is
 // known.
-func putInScope(judged *sources.Source, options lintOptions, live *engine.Live) error {
-	judged.Name = cmp.Or(options.name, judged.Name)
+func putInScope(candidate *sources.Source, options lintOptions, live *engine.Live) error {
+	candidate.Name = cmp.Or(options.name, candidate.Name)
 	if options.scope == "" {
 		return nil
 	}
@@ -183,7 +183,7 @@ func putInScope(judged *sources.Source, options lintOptions, live *engine.Live) 
 	if mine < 0 {
 		return fmt.Errorf("%s has %d PolicySources: say with --name which of them is to hold the folder", options.scope, len(found))
 	}
-	judged.Source = source.FromPolicySource(&found[mine], judged.Files, "")
+	candidate.Source = source.FromPolicySource(&found[mine], candidate.Files, "")
 	for i := range slices.Delete(found, mine, mine+1) {
 		var files map[string]string
 		if found[i].Spec.Inline != nil {

@@ -1,7 +1,7 @@
 // Package policy holds the commands that are about policies themselves: `lintel policy
 // lint`, `test` and `status`, and `lintel source`.
 //
-// Invariant: what is refused here, the gate of a cluster refuses.
+// Invariant: the gate of a cluster refuses every source that is refused here.
 package policy
 
 import (

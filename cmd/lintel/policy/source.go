@@ -87,7 +87,7 @@ func policySourceYAML(ctx context.Context, options sourceOptions, stderr io.Writ
 		return nil, fmt.Errorf("%s: %w", written.Origin, err)
 	}
 	// As a cluster would that has no other source.
-	if err := judge(ctx, written, lintOptions{}, stderr, writeProblems); err != nil {
+	if err := lintSource(ctx, written, lintOptions{}, stderr, writeProblems); err != nil {
 		return nil, err
 	}
 	return inlineYAML(written.Name, options.failurePolicy, written.Files), nil

@@ -63,7 +63,7 @@ func TestNamesThatYAMLWouldMisread(t *testing.T) {
 	}
 }
 
-// Whatever the files hold, they read back as they are.
+// Files with any content are read back unchanged.
 func TestInlineYAMLReadsBack(t *testing.T) {
 	pieces := []string{"a", " ", "  ", "\t", "\n", "\n\n", "\r\n", "\r", "#", "# x", ":", ": ", "- ", "---\n", "...\n", "\"", "'", "|", ">", "%", "&a", "*a",
 		"\\", "\x00", "\x7f", "\u0085", "\u2028", "\u2029", "\uFEFF", "\uFFFE", "é", "😀", "{", "}", "package p\n"}

@@ -34,7 +34,7 @@ Lintel serve it and which lag behind, and every condition that is not True, with
 its message.
 
 Exit codes:
-  0  the status was read, whatever it says
+  0  the status was read, also if a source is not ready
   2  the usage is wrong, or the cluster cannot be asked`,
 		Example: `  # What is enforced, and where?
   lintel policy status
@@ -168,7 +168,7 @@ func sourceStatusOf(object *v1alpha1.PolicySource) sourceStatus {
 	return out
 }
 
-// writeStatusText writes a table, and below it what is not as it should be.
+// writeStatusText writes a table, and below it the conditions that are not as desired.
 func writeStatusText(w io.Writer, found statusReport, now time.Time) error {
 	var b strings.Builder
 	if len(found.Sources) == 0 {
@@ -206,7 +206,7 @@ func writeUnready(b *strings.Builder, s sourceStatus, now time.Time) {
 	said := map[string]bool{}
 	for _, condition := range s.Conditions {
 		if condition.Status == metav1.ConditionTrue || said[condition.Message] {
-			continue // Ready repeats what it sums up
+			continue // Ready repeats the other conditions
 		}
 		said[condition.Message] = true
 		lines = append(lines, fmt.Sprintf("%s is %s, %s: %s", condition.Type, condition.Status, condition.Reason, condition.Message))

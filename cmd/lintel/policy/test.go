@@ -97,7 +97,7 @@ func test(ctx context.Context, options testOptions, stdout, stderr io.Writer) er
 	return nil
 }
 
-// writeTestText prints what did not pass, what was printed, the coverage, and the
+// writeTestText prints the tests that did not pass, the output of tests, the coverage, and the
 // totals.
 func writeTestText(w io.Writer, results suite.Results) error {
 	var b strings.Builder

@@ -1,7 +1,7 @@
 // Package prove is `lintel prove`: whether policies of narrower scopes permit more than those
 // of broader ones.
 //
-// Invariant: a verdict is admission's own, on what admission would be given.
+// Invariant: a verdict is that of admission, for the same input.
 package prove
 
 import (
@@ -59,9 +59,9 @@ proved on an input that a broader scope denies.
 docs/concepts/how-policies-are-compared.md has the whole table and explains the
 verdicts; docs/reference/restriction-pairs.md has examples.
 
-Of PolicySources (policy.lintel.dev) it says whether their admission policies keep
-within their scopes, with the reasons that a cluster would refuse them for:
-docs/reference/scope-rules.md explains these. All sources above must be given, too.
+For PolicySources (policy.lintel.dev), the report shows whether their admission
+policies stay within their scopes, with the reasons for which a cluster would refuse
+them: docs/reference/scope-rules.md explains these. Specify all broader sources, too.
 
 Exit codes:
   0  proved: it permits no more, on any input
@@ -70,7 +70,7 @@ Exit codes:
      a package of another
   2  the usage or an input is wrong, or a policy does not compile
   3  unknown: neither was found out`,
-		Example: `  # May the team's policy stand below the enterprise's?
+		Example: `  # Is the team's policy valid below the enterprise's?
   lintel prove --domain models --parent enterprise.rego --child team.rego
 
   # Every policy of some bundles against those of broader scopes
@@ -110,7 +110,7 @@ Exit codes:
 // domainNames are those of all domains.
 func domainNames() []string {
 	var names []string
-	for _, d := range openclaw.Domains {
+	for _, d := range openclaw.AllDomains {
 		names = append(names, d.Name)
 	}
 	return names
@@ -308,7 +308,7 @@ func manifestProofs(paths []string, stdin io.Reader) ([]*proof, []sourceProof, e
 	if err != nil {
 		return nil, nil, err
 	}
-	ofSources, err := sourceProofs(read)
+	ofSources, err := proveSources(read)
 	return proofs, ofSources, err
 }
 

@@ -18,8 +18,8 @@ type sourceProof struct {
 	violations []scope.Violation
 }
 
-// sourceProofs are those of all sources, each beside all others.
-func sourceProofs(read []sources.Source) ([]sourceProof, error) {
+// proveSources are those of all sources, each together with all others.
+func proveSources(read []sources.Source) ([]sourceProof, error) {
 	origins := map[string]string{}
 	for _, s := range read {
 		if other, twice := origins[s.Name]; twice {

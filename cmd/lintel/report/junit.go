@@ -10,19 +10,19 @@ import (
 	"github.com/jstemmer/go-junit-report/v2/junit"
 )
 
-// Case is one that a tool that shows the results of tests is given.
+// Case is one test case for a tool that shows results of tests.
 type Case struct {
-	// Suite is what the case stands in, such as its file.
+	// Suite is the group of the case, such as its file.
 	Suite string
 	// Class and Name are the case itself.
 	Class, Name string
 	Duration    time.Duration
-	// Exit is Allowed for a case that passed, Denied for one that failed, Error for one that
-	// was not judged, and Unknown for one that was skipped.
+	// Exit is Allowed for a case that passed, Denied for one that failed, Error for one that was
+	// not evaluated, and Unknown for one that was skipped.
 	Exit Exit
 	// Messages say why it did not pass, one a line.
 	Messages []string
-	// Output is what it printed.
+	// Output is the text that the case printed.
 	Output string
 }
 

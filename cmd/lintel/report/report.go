@@ -44,7 +44,7 @@ func (f *Format) AddFlag(cmd *cobra.Command, choices ...string) {
 	usage.CompleteFlag(cmd, "output", choices...)
 }
 
-// Check is an error of usage where the format is none of the choices.
+// Check returns an error of usage if the format is not one of the choices.
 func (f *Format) Check(cmd *cobra.Command) error {
 	if !slices.Contains(f.choices, f.name) {
 		return usage.Errorf(cmd, "--output %s is not %s", f.name, f.listed())

@@ -11,22 +11,22 @@ import (
 	"github.com/lintel-policy/lintel/cmd/internal/version"
 )
 
-// Place is a line of a file. Line counts from 1, and 0 stands for the whole file. File is
-// empty where no file holds what is meant.
+// Place is a line of a file. Line counts from 1, and 0 stands for the whole file. File is empty
+// if the subject is not in a file.
 type Place struct {
 	File string
 	Line int
 }
 
-// Finding is what a tool that shows findings beside the files is given of one.
+// Finding is a finding for a tool that shows findings next to lines of files.
 type Finding struct {
 	// Rule identifies what found it, and Title says what that is about, where it is known.
 	Rule, Title string
-	// Exit is Denied for what is refused, Allowed for what is no more than a warning, and
-	// Error for what nobody could judge.
+	// Exit is Denied for a denial, Allowed for a warning, and Error for an object that could not
+	// be evaluated.
 	Exit    Exit
 	Message string
-	// Object is the name of what it is about, and At where that stands.
+	// Object is the name of the object, and At its location.
 	Object string
 	At     Place
 	// Policy is where the rule stands.
@@ -40,12 +40,12 @@ var levels = map[Exit][2]string{
 	Error:   {"open", "none"},
 }
 
-// WriteSARIF writes findings as a log of SARIF 2.1.0. Files are relative to the folder that
-// the program runs in, unless they were given with their whole path.
+// WriteSARIF writes findings as a log of SARIF 2.1.0. Files are relative to the folder that the
+// program runs in, unless their paths were absolute.
 func WriteSARIF(w io.Writer, findings []Finding) error {
 	run := sarif.NewRunWithInformationURI("lintel", "https://github.com/lintel-policy/lintel")
 	run.Tool.Driver.WithFullName(version.Of("lintel"))
-	run.Results = []*sarif.Result{} // nothing was found, which is not that nobody looked
+	run.Results = []*sarif.Result{} // no findings, as opposed to no run
 	for _, f := range findings {
 		rule := run.AddRule(f.Rule)
 		if f.Title != "" {

@@ -12,9 +12,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// arrival is what the API server makes of an object before it asks any policy: its outcome
-// has the object, the review that policies are asked about and, where nobody is asked, the
-// verdict.
+// arrival is the treatment of an object by the API server before it calls webhooks: its outcome
+// has the object, the review for the policies and, where no policy is evaluated, the verdict.
 type arrival struct {
 	outcome
 	// kind is that of the review's object, which may be of another version than the
@@ -24,7 +23,7 @@ type arrival struct {
 	at int
 }
 
-// isDecided says that nobody is asked.
+// isDecided reports whether the verdict is known without a policy.
 func (a *arrival) isDecided() bool { return len(a.denials)+len(a.undecided) > 0 }
 
 // arriveAll brings the objects before the policies.
@@ -82,14 +81,14 @@ func (c *checker) arrive(o manifests.Object) (arrival, error) {
 	return a, err
 }
 
-// checkValues denies what the webhook refuses to read, whatever the policies say.
+// checkValues denies objects that the webhook refuses to decode, independent of the policies.
 func (a *arrival) checkValues() {
 	if err := a.review.CheckValues(); err != nil {
 		a.denials = []engine.Finding{{Words: err.Error()}}
 	}
 }
 
-// read reads the object as strictly as the API server does. What is deleted, or is in
+// read reads the object as strictly as the API server does. An object that is deleted, or is in
 // the cluster already, was read before.
 func (c *checker) read(a *arrival) error {
 	if c.options.operation == "DELETE" || a.object.InVersion != nil {

@@ -1,5 +1,5 @@
-// Package review asks policies about objects: `lintel check` says what admission would do
-// to them, and `lintel why` on which conditions.
+// Package review evaluates policies for objects: `lintel check` reports the verdict of
+// admission, and `lintel why` the conditions that lead to it.
 //
 // Invariant: it decides with the engine that the webhook decides with, so a message here is
 // the message there.
@@ -46,10 +46,10 @@ func NewCheckCommand() *cobra.Command {
 	var mapping, zoppMapping string
 	cmd := &cobra.Command{
 		Use:   "check -p <policies> -f <manifests>",
-		Short: "Say what admission would do to objects, and why",
-		Long: `Say what admission would do to objects, and why: for each object the denials,
-the warnings and the patch. No cluster is asked. The rules that ship with Lintel
-for the kinds of its systems are always asked, and need no -p.
+		Short: "Show the verdict of admission for objects, and the reasons",
+		Long: `Show the verdict of admission for objects, and the reasons: for each object the
+denials, the warnings and the patch. No cluster is needed. The built-in rules for
+the kinds of Lintel's systems are always evaluated, and need no -p.
 
 Exit codes:
   0  nothing is denied
@@ -95,8 +95,8 @@ Exit codes:
 	return cmd
 }
 
-// addFlags adds the flags that say what is asked about what, and what the report is written
-// as. The cluster of the connection has the names that shells complete.
+// addFlags adds the flags for the policies, the objects and the format of the report. The
+// cluster of the connection has the names that shells complete.
 func (o *options) addFlags(cmd *cobra.Command, connection *cluster.Options, formats ...string) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")

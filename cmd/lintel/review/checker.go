@@ -20,7 +20,7 @@ import (
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
-// checker is the objects and all that they are judged by.
+// checker is the objects, and the policies and data for their evaluation.
 type checker struct {
 	options    options
 	objects    []manifests.Object
@@ -123,13 +123,13 @@ func (c *checker) setNamespaces() {
 // writer writes a report on all objects.
 type writer func(io.Writer, []outcome) error
 
-// report asks about each object that somebody is asked about, and writes the report in its
-// format. The verdict is a report.Exit; any other error says why there is none.
+// report evaluates each object that is not decided before, and writes the report in its format.
+// The verdict is a report.Exit; any other error is the reason why there is none.
 func (c *checker) report(cmd *cobra.Command, ask func(context.Context, arrival) (outcome, error), formats map[string]writer) error {
 	for _, note := range c.notes {
 		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", note)
 	}
-	// All are read before any is judged: a report of half of them would mislead.
+	// All are read before any is evaluated: a report of half of them would mislead.
 	if err := c.arriveAll(); err != nil {
 		return err
 	}

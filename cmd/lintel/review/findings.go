@@ -14,8 +14,7 @@ const (
 	undecidedRule = "undecided"
 )
 
-// writeSARIF writes all that policies say, beside the object and with the place of the
-// policy.
+// writeSARIF writes all findings of policies, with the object and the location of the policy.
 func (c *checker) writeSARIF(w io.Writer, outcomes []outcome) error {
 	var all []report.Finding
 	for _, out := range outcomes {

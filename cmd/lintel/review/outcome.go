@@ -24,8 +24,8 @@ type outcome struct {
 	patch     []jsonpatch.Operation
 	// as is the apiVersion in which the policies see the object, where it is another.
 	as string
-	// refused says that the API server itself refuses the object once it is mutated, and
-	// asks nobody to validate it; validated says that it asks.
+	// refused reports that the API server itself refuses the mutated object, and calls no
+	// validating webhook; validated reports that it calls them.
 	refused, validated bool
 	// review has the object as it has become.
 	review *admission.Review
@@ -98,7 +98,7 @@ func (out *outcome) mutate(ctx context.Context, snapshot *engine.Snapshot, revie
 	return review
 }
 
-// add takes over what a decision says and nobody has said before.
+// add adds the new findings of a decision.
 func (out *outcome) add(decision *engine.Decision) {
 	out.denials = addFindings(out.denials, decision.Denials)
 	out.warnings = addFindings(out.warnings, decision.Warnings)
@@ -129,7 +129,7 @@ type Summary struct {
 	Denied  int `json:"denied"`
 	Warned  int `json:"warned"`
 	Patched int `json:"patched"`
-	// undecided are those that no policy denied and some could not judge.
+	// undecided are those that no policy denied and some policy could not evaluate.
 	undecided int
 }
 

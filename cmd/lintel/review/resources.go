@@ -56,8 +56,8 @@ func (t *resourceTable) lookup(kind schema.GroupVersionKind) (resource admission
 	return resource, known
 }
 
-// unserved says why a cluster with the kinds of the table has no such kind; empty where
-// it has, or where somebody else may define it.
+// unserved returns why a cluster with the kinds of the table does not serve a kind; empty if it
+// does, or if another CRD may define it.
 func (t *resourceTable) unserved(kind schema.GroupVersionKind) string {
 	versions := t.Versions(kind.Group, kind.Kind)
 	switch {
@@ -82,8 +82,8 @@ func isOfKubernetes(kind schema.GroupVersionKind) bool {
 	})
 }
 
-// unchecked says which objects are of kinds that nobody here knows the fields of; empty
-// where there are none.
+// unchecked returns a note about objects of kinds whose fields are unknown here; empty if there
+// are none.
 func (t *resourceTable) unchecked(objects []manifests.Object) (string, error) {
 	var names []string
 	for _, o := range objects {

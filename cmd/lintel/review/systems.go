@@ -211,8 +211,8 @@ func atHand[T any, P interface {
 	return list, nil
 }
 
-// before are those that stand before an object, which is not among them: kubectl applies
-// manifests in their order, and who comes first has a name. namespace is theirs; "" for any.
+// before returns the objects that precede an object in the manifests: kubectl applies manifests
+// in their order, and the first object owns a name. namespace is theirs; "" for any.
 func before[T any, P interface {
 	*T
 	client.Object

@@ -28,8 +28,8 @@ func writeText(w io.Writer, outcomes []outcome) error {
 	return report.Write(w, b.String())
 }
 
-// wantsObjects says that a policy could not be asked; what is undecided about the object
-// itself, --cluster does not decide.
+// wantsObjects reports whether a policy could not be evaluated; --cluster does not help if the
+// object itself is undecided.
 func wantsObjects(out outcome) bool {
 	return len(out.denials) == 0 && slices.ContainsFunc(out.undecided, func(one engine.Undecided) bool { return one.Policy != "" })
 }
@@ -77,7 +77,7 @@ func writeFinding(b *strings.Builder, label, text string, f engine.Finding) {
 	}
 }
 
-// writeEntry writes a label and a text, whose further lines stand below the first.
+// writeEntry writes a label and a text, whose further lines are aligned with the first.
 func writeEntry(b *strings.Builder, label, text string) {
 	for line := range strings.Lines(text) {
 		fmt.Fprintf(b, "  %-9s  %s\n", label, report.Printable(strings.TrimSuffix(line, "\n")))

@@ -32,12 +32,12 @@ func NewWhyCommand() *cobra.Command {
 	var o whyOptions
 	cmd := &cobra.Command{
 		Use:   "why (-p <policies> | --live) (-f <manifests> | <kind>/<name>)",
-		Short: "Explain which policies match an object, which do not, and what they say",
+		Short: "Explain which policies match an object, which do not, and their findings",
 		Long: `Explain, for each object and policy, whether the policy matches, and if not, on
-which condition; and for those that match, what they say and where that stands.
+which condition; and for those that match, their findings and the locations.
 
 With --live the policies are those that the cluster enforces now, with the objects
-and Namespaces they read; else as 'lintel check' has it.
+and Namespaces that they read; otherwise those of 'lintel check'.
 
 Exit codes:
   0  nothing is denied
@@ -62,7 +62,7 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	o.addFlags(cmd, &o.connection, "text", "json")
-	flags.BoolVar(&o.live, "live", false, "ask the policies that the cluster enforces now")
+	flags.BoolVar(&o.live, "live", false, "evaluate the policies that the cluster enforces now")
 	o.connection.AddFlags(cmd)
 	cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		directive := cobra.ShellCompDirectiveNoFileComp
@@ -136,7 +136,7 @@ func unexplained(objects []manifests.Object) string {
 	if len(titles) == 0 {
 		return ""
 	}
-	return "rules that ship with Lintel are about " + strings.Join(titles, ", ") + ", too, and are not explained; `lintel check` says what they say"
+	return "built-in rules also apply to " + strings.Join(titles, ", ") + ", and are not explained; `lintel check` evaluates them"
 }
 
 // compileToExplain compiles the sources as a cluster does, and then to be explained.
@@ -161,8 +161,8 @@ func explainable(sets []*engine.PolicySet) ([]*engine.PolicySet, error) {
 	return out, nil
 }
 
-// newLiveChecker reads from the cluster what the objects are judged by, and the objects that
-// are in it.
+// newLiveChecker reads from the cluster the policies and data for the evaluation, and the
+// objects that are in it.
 func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Object) (*checker, error) {
 	live, err := cluster.Connect(o.connection)
 	if err != nil {
@@ -192,7 +192,7 @@ func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Objec
 	excluded := append(registration.DefaultExcludedNamespaces(), o.connection.SystemNamespace)
 	for _, object := range objects {
 		if slices.Contains(excluded, object.Namespace) {
-			c.notes = append(c.notes, fmt.Sprintf("namespace %s is one of those that the API server never asks user policies about", object.Namespace))
+			c.notes = append(c.notes, fmt.Sprintf("user policies are never evaluated in namespace %s, which the webhook configurations exclude", object.Namespace))
 		}
 		if _, known := c.namespaces[object.Namespace]; known {
 			continue
@@ -208,13 +208,13 @@ func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Objec
 	return c, nil
 }
 
-// explain decides as check does, and asks every policy on the way why.
+// explain decides as check does, and collects an explanation from every policy.
 func (c *checker) explain(ctx context.Context, a arrival) (outcome, error) {
 	options := c.optionsFor(a)
 	mutating := c.snapshot.ExplainMutation(ctx, a.review, options)
 	out, err := decide(ctx, c.snapshot, a.object, a.review, options, c.validator(ctx, a))
 	out.as, out.policies = a.as, mutating
-	if err != nil || !out.validated { // else the API server asks nobody else
+	if err != nil || !out.validated { // otherwise the API server calls no further webhook
 		return out, err
 	}
 	validating := c.snapshot.Explain(ctx, out.review, options)
@@ -222,8 +222,8 @@ func (c *checker) explain(ctx context.Context, a arrival) (outcome, error) {
 	return out, nil
 }
 
-// tidied leaves out what a policy is not asked where it is asked something else, and says
-// once what holds for all that it could be asked.
+// tidied omits entry points that do not match where another entry point of the policy does, and
+// lists a condition that holds for all entry points once.
 func tidied(policies []engine.Explanation) []engine.Explanation {
 	answers := bestAnswers(policies)
 	said := map[string]bool{}

@@ -11,8 +11,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// writeWhyText writes, for each object, the verdict, the policies that match with what
-// they say, and those that do not with the condition.
+// writeWhyText writes, for each object, the verdict, the policies that match with their
+// findings, and those that do not with the condition.
 func writeWhyText(w io.Writer, outcomes []outcome) error {
 	var b strings.Builder
 	for i, out := range outcomes {
@@ -53,7 +53,7 @@ func writeExplained(b *strings.Builder, out outcome) {
 	}
 }
 
-// writePolicies aligns names and conditions; what policies say stands below them.
+// writePolicies aligns names and conditions, and writes the findings below them.
 func writePolicies(b *strings.Builder, policies []engine.Explanation) {
 	var names, sources, conditions int
 	for _, e := range policies {

@@ -43,9 +43,9 @@ func CompileWithinLimits(candidate definition.Source) (*engine.PolicySet, error)
 	return source.NewCompiler(program, timeout).Compile(context.Background(), candidate)
 }
 
-// NewCompiler compiles a source that a cluster has yet to take: it refuses references to
-// what no kind of Kubernetes, of Lintel or of the definitions has, too. Where these cannot be
-// checked, unchecked is given the reason.
+// NewCompiler compiles sources that are not in a cluster yet: the compiler also refuses
+// references to fields that no kind of Kubernetes, of Lintel or of the definitions has.
+// unchecked is called with the reason if these cannot be checked.
 func NewCompiler(definitions []*schema.Definition, unchecked func(message string)) (*source.Compiler, error) {
 	program, err := thisProgram()
 	if err != nil {
@@ -81,9 +81,8 @@ func CompileAll(sources []Source) ([]*engine.PolicySet, error) {
 	return sets, errors.Join(errs...)
 }
 
-// compile compiles the source as the gate does, so that nobody is shown of an object what
-// a policy says that no cluster takes. It must decide something: a check against nothing
-// would always pass.
+// compile compiles the source as the gate does, so that no report is based on a policy that a
+// cluster refuses. The source must decide something: a check against nothing would always pass.
 func (s *Source) compile() (*engine.PolicySet, error) {
 	definitions, _, err := Definitions(s.Files)
 	if err != nil {
@@ -95,7 +94,7 @@ func (s *Source) compile() (*engine.PolicySet, error) {
 	}
 	set, err := compiler.Compile(context.Background(), s.Source)
 	if _, ok := errors.AsType[definition.CompileErrors](err); ok {
-		return nil, fmt.Errorf("%w\n%s: a cluster would refuse these policies, so no object is judged by them", s.CompileError(err), s.Origin)
+		return nil, fmt.Errorf("%w\n%s: a cluster would refuse these policies, so no object is evaluated", s.CompileError(err), s.Origin)
 	}
 	if err != nil {
 		return nil, s.CompileError(err)
@@ -106,8 +105,8 @@ func (s *Source) compile() (*engine.PolicySet, error) {
 	return set, nil
 }
 
-// Notes say what a cluster with just these sources would refuse, though they can be
-// asked here, and what is likely not meant. The sets are those of the sources.
+// Notes report conflicts for which a cluster with just these sources would refuse them,
+// although they can be evaluated here, and likely mistakes. The sets are those of the sources.
 func Notes(sources []Source, sets []*engine.PolicySet, snapshot *engine.Snapshot) []string {
 	var out []string
 	for i, set := range sets {
@@ -133,7 +132,8 @@ func Notes(sources []Source, sets []*engine.PolicySet, snapshot *engine.Snapshot
 	return out
 }
 
-// Without says why a source has none of what is asked for, with what it has in its place.
+// Without is the error of a source without the requested thing, with the errors of the things
+// that it has instead.
 func (s Source) Without(what, why string, instead definition.CompileErrors) error {
 	errs := []error{fmt.Errorf("%s has no %s: %s", s.Origin, what, why)}
 	for _, one := range s.InFolder(instead) {

@@ -12,19 +12,19 @@ import (
 // One is what a command takes that is about the policies of one source: by -p, as all
 // commands take policies, or as an argument.
 type One struct {
-	// Path is what was given, once Args has found it.
+	// Path is the specified path, after Args.
 	Path  string
 	given []string
 }
 
 // AddFlag adds -p.
 func (o *One) AddFlag(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVarP(&o.given, "policies", "p", nil, "`path` of a folder or .rego file of policies; it may also be given without -p")
+	cmd.Flags().StringArrayVarP(&o.given, "policies", "p", nil, "`path` of a folder or .rego file of policies; -p may be omitted")
 	usage.CompleteFiles(cmd, "policies", "rego", "yaml", "yml", "json")
 }
 
-// Args is the cobra.Command.Args of the command. Of two paths neither is taken: half of
-// the policies would be enforced without a word.
+// Args is the cobra.Command.Args of the command. Two paths are an error: otherwise one of them
+// would be ignored silently.
 func (o *One) Args(cmd *cobra.Command, args []string) error {
 	paths := slices.Concat(o.given, args)
 	if len(paths) == 0 {

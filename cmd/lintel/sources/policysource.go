@@ -95,8 +95,8 @@ func decode(o manifests.Object) (read v1alpha1.PolicySource, err error) {
 	return read, nil
 }
 
-// check finds what the API server would refuse and what would change the decision if it
-// were let through, and origins that need a network.
+// check finds fields that the API server would refuse or that would change the decision, and
+// origins that need a network.
 func check(s *v1alpha1.PolicySource) error {
 	var origins []string
 	for _, origin := range []struct {

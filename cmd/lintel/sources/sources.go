@@ -1,5 +1,5 @@
-// Package sources reads policies as commands are given them, and compiles them as the gate
-// of a cluster does.
+// Package sources reads the policies that a command line names, and compiles them like the gate
+// of a cluster.
 package sources
 
 import (
@@ -37,7 +37,7 @@ type Source struct {
 // each a folder or a file.
 func Read(paths, names []string) ([]Source, error) {
 	if len(names) > 0 && len(names) != len(paths) {
-		return nil, fmt.Errorf("--name is given %d times, and -p %d times: give a name for each, in their order, or none", len(names), len(paths))
+		return nil, fmt.Errorf("--name is specified %d times, and -p %d times: specify a name for each -p, in their order, or none", len(names), len(paths))
 	}
 	var sources []Source
 	for i, path := range paths {

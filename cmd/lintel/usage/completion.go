@@ -12,8 +12,7 @@ func CompleteFlag(cmd *cobra.Command, flag string, values ...string) {
 	CompleteFlagBy(cmd, flag, func(string) []string { return values })
 }
 
-// CompleteFlagBy is CompleteFlag for values that are looked up: find is given what is typed
-// so far.
+// CompleteFlagBy is CompleteFlag for values that are looked up: find receives the typed prefix.
 func CompleteFlagBy(cmd *cobra.Command, flag string, find func(typed string) []string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return find(typed), cobra.ShellCompDirectiveNoFileComp

@@ -1,4 +1,4 @@
-// Package usage says what is wrong with a command line, and what was likely meant.
+// Package usage reports errors of a command line, and suggests the likely correct one.
 package usage
 
 import (
@@ -17,8 +17,8 @@ func Errorf(cmd *cobra.Command, format string, args ...any) error {
 	return fmt.Errorf("%s\nsee '%s --help'", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
 
-// NoArguments is the cobra.Command.Args of a command that takes flags alone; instead says
-// which, to whoever gives an argument.
+// NoArguments is the cobra.Command.Args of a command that takes flags alone; instead names them
+// in the error about an argument.
 func NoArguments(instead string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -59,7 +59,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 // FlagError names the flag that was likely meant. It is the function of
 // cobra.Command.SetFlagErrorFunc.
 func FlagError(cmd *cobra.Command, err error) error {
-	// The flag of a command that is misspelt is not what is wrong.
+	// If the command is misspelt, its flag is not the error.
 	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
 		return unknownCommand(cmd, words[0])
 	}

@@ -38,8 +38,8 @@ func main() {
 
 type schema = map[string]any
 
-// name follows that of the release in the name of an object.
-var name = schema{"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}
+// dnsLabel is a name that follows that of the release in the name of an object.
+var dnsLabel = schema{"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"}
 
 // values is the schema.
 func values() (schema, error) {
@@ -51,11 +51,11 @@ func values() (schema, error) {
 		}
 		kinds[plural] = spec
 	}
-	classifier := with(kinds["nodeclassifiers"], schema{"name": name})
+	classifier := with(kinds["nodeclassifiers"], schema{"name": dnsLabel})
 	delete(classifier, "required") // an empty one is none
 	certificate := with(kinds["certificates"], nil, "authorityRef")
 	delete(certificate, "required") // its certname is the name of its server unless given
-	database := with(kinds["databases"], schema{"name": name, "certificate": certificate}, "certificateRef")
+	database := with(kinds["databases"], schema{"name": dnsLabel, "certificate": certificate}, "certificateRef")
 	delete(database, "required")
 	values := object(schema{
 		"global": schema{"type": "object"},
@@ -174,7 +174,7 @@ func with(of schema, properties schema, without ...string) schema {
 
 // named is a schema with a name, and without some fields that the chart sets.
 func named(of schema, without ...string) schema {
-	to := with(of, schema{"name": name}, without...)
+	to := with(of, schema{"name": dnsLabel}, without...)
 	require(to, "name")
 	return to
 }

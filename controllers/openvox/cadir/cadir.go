@@ -227,23 +227,23 @@ func (f Folder) serial() (int64, error) {
 	}
 	serial, err := strconv.ParseInt(strings.TrimSpace(string(text)), 16, 64)
 	if err != nil || serial < 1 {
-		return 0, fmt.Errorf("the CA's file %s is no hexadecimal number: %.40q", serialFile, text)
+		return 0, fmt.Errorf("the CA's file %s is not a hexadecimal number: %.40q", serialFile, text)
 	}
 	return serial, nil
 }
 
-// authority is a CA that can sign.
-type authority struct {
+// signingAuthority is a CA that can sign.
+type signingAuthority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
 	crl         []byte // of a new one
 }
 
-func (a *authority) pem() []byte {
+func (a *signingAuthority) pem() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
 }
 
-func (f Folder) newAuthority(name string, serial int64, above *authority, ttl time.Duration) (*authority, error) {
+func (f Folder) newAuthority(name string, serial int64, above *signingAuthority, ttl time.Duration) (*signingAuthority, error) {
 	key, err := f.newKey()
 	if err != nil {
 		return nil, err
@@ -252,13 +252,13 @@ func (f Folder) newAuthority(name string, serial int64, above *authority, ttl ti
 	if err != nil {
 		return nil, err
 	}
-	made := &authority{key: key}
+	made := &signingAuthority{key: key}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), RawSubject: subject, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: f.Now().Add(-skew), NotAfter: f.Now().Add(ttl), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	if above == nil {
-		above = &authority{certificate: template, key: key}
+		above = &signingAuthority{certificate: template, key: key}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, above.certificate, key.Public(), above.key)
 	if err != nil {
@@ -275,7 +275,7 @@ func (f Folder) newAuthority(name string, serial int64, above *authority, ttl ti
 }
 
 // read is the CA that is there.
-func (f Folder) read() (*authority, error) {
+func (f Folder) read() (*signingAuthority, error) {
 	bundle, err := os.ReadFile(f.path(CertificateFile))
 	if err != nil {
 		return nil, err
@@ -290,7 +290,7 @@ func (f Folder) read() (*authority, error) {
 	}
 	for _, certificate := range puppet.ParseBundle(bundle) {
 		if public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool }); ok && public.Equal(certificate.PublicKey) {
-			return &authority{certificate: certificate, key: key}, nil
+			return &signingAuthority{certificate: certificate, key: key}, nil
 		}
 	}
 	return nil, fmt.Errorf("%s has no certificate of the key in %s", CertificateFile, KeyFile)

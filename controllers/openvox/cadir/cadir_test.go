@@ -84,7 +84,7 @@ func TestSerials(t *testing.T) {
 	for _, text := range []string{"", "x", "-1", "0"} {
 		require.NoError(t, f.Write("serial", FileMode, []byte(text)))
 		_, err = f.Issue("a", nil, time.Hour)
-		require.ErrorContains(t, err, "no hexadecimal number")
+		require.ErrorContains(t, err, "not a hexadecimal number")
 	}
 	require.NoError(t, os.Remove(f.path("serial")))
 	_, err = f.Issue("a", nil, time.Hour)
@@ -122,10 +122,10 @@ func TestImport(t *testing.T) {
 		"no root":          {encode(chain[0]), key, crls, ImportChainIncomplete, "must lead up to a root"},
 		"no CRL of itself": {bundle, key, rest, ImportCRLMismatch, "there is no CRL of CN=Company"},
 		"CRL of others":    {bundle, key, append(other.file(t, CRLFile), crls...), ImportCRLMismatch, "signed by none"},
-		"no CRL":           {bundle, key, nil, ImportInvalid, "no CRL"},
+		"no CRL":           {bundle, key, nil, ImportInvalid, "not a CRL"},
 		"no key":           {bundle, nil, crls, ImportInvalid, "reading the key"},
 		"encrypted key":    {bundle, []byte("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"), crls, ImportInvalid, "decrypt it first"},
-		"no CA":            {leafOf(t, key), key, crls, ImportNotACA, "is no CA's certificate"},
+		"no CA":            {leafOf(t, key), key, crls, ImportNotACA, "is not a CA certificate"},
 	} {
 		f := newFolder(t)
 		requireRefused(t, f.Import(Authority{Certificates: c.bundle, Key: c.key, CRLs: c.crls}), c.reason, c.want)

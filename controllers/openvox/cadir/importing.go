@@ -107,7 +107,7 @@ func checkChain(chain []*x509.Certificate, public crypto.PublicKey, now time.Tim
 		above := chain[min(i+1, len(chain)-1)]
 		switch {
 		case !certificate.IsCA || !certificate.BasicConstraintsValid:
-			return refused(ImportNotACA, "ca.pem: %s is no CA's certificate", certificate.Subject)
+			return refused(ImportNotACA, "ca.pem: %s is not a CA certificate", certificate.Subject)
 		case now.After(certificate.NotAfter):
 			return refused(ImportExpired, "ca.pem: the certificate of %s has ended at %s", certificate.Subject, certificate.NotAfter.UTC().Format(time.RFC3339))
 		case certificate.CheckSignatureFrom(above) != nil:

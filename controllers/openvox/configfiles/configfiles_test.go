@@ -14,7 +14,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 )
 
-func input() Input {
+func makeInput() Input {
 	return Input{
 		Config:    &v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Name: "production"}},
 		Authority: &v1alpha1.CertificateAuthority{ObjectMeta: metav1.ObjectMeta{Name: "my.ca"}},
@@ -22,7 +22,7 @@ func input() Input {
 	}
 }
 
-func render(t *testing.T, in Input) map[string]string {
+func renderFiles(t *testing.T, in Input) map[string]string {
 	t.Helper()
 	files, err := Render(in)
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func settings(t *testing.T, text string) map[string]map[string]string {
 
 // TestDefaults: a Config that says nothing has all that a CA's server needs.
 func TestDefaults(t *testing.T) {
-	files := render(t, input())
+	files := renderFiles(t, makeInput())
 	require.Len(t, files, 13)
 	conf := settings(t, files["puppet.conf"])
 	require.Len(t, conf, 2, "there is no [agent]")
@@ -91,9 +91,9 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, map[string]any{"jmx": map[string]any{"enabled": false}},
 		parse(t, files["metrics.conf"])["metrics"].(map[string]any)["registries"].(map[string]any)["puppetserver"].(map[string]any)["reporters"])
 
-	in := input()
+	in := makeInput()
 	in.Authority = nil
-	files = render(t, in)
+	files = renderFiles(t, in)
 	require.NotContains(t, settings(t, files["puppet.conf"])["server"], "autosign")
 	require.Empty(t, parse(t, files["ca.conf"])["certificate-authority"])
 }
@@ -101,8 +101,8 @@ func TestDefaults(t *testing.T) {
 // TestAdministrators: only certificates with pp_cli_auth, or the operator of an in-cluster CA,
 // may sign and revoke. A name that merely begins or ends like the operator's may not.
 func TestAdministrators(t *testing.T) {
-	in := input()
-	all := authRules(t, render(t, in))
+	in := makeInput()
+	all := authRules(t, renderFiles(t, in))
 	extension := map[string]any{"extensions": map[string]any{"pp_cli_auth": "true"}}
 	operator := map[string]any{"certname": `/\A(my\.ca-operator|standby\.my\.ca-operator)\z/`}
 	for _, name := range []string{"certificate status", "CRL update", "certificate statuses", "clean", "sign", "sign all"} {
@@ -111,12 +111,12 @@ func TestAdministrators(t *testing.T) {
 	require.Equal(t, "*", all["openvox/deny all"]["deny"])
 	require.EqualValues(t, 999, all["openvox/deny all"]["sort-order"])
 	in.Authority.Spec.External = &v1alpha1.ExternalCA{}
-	require.Equal(t, []any{extension}, authRules(t, render(t, in))["openvox/sign"]["allow"])
+	require.Equal(t, []any{extension}, authRules(t, renderFiles(t, in))["openvox/sign"]["allow"])
 }
 
 // TestFields: the files contain the fields of a Config and of its CA.
 func TestFields(t *testing.T) {
-	in := input()
+	in := makeInput()
 	spec := &in.Config.Spec
 	spec.PuppetDB = &v1alpha1.PuppetDBSpec{ServerURLs: []string{"https://a:8081", "https://b:8081"}}
 	spec.Puppet.EnvironmentTimeout, spec.Puppet.EnvironmentPath = "unlimited", "/code"
@@ -128,7 +128,7 @@ func TestFields(t *testing.T) {
 	spec.Metrics = v1alpha1.MetricsSpec{Enabled: true, JMX: &v1alpha1.JMXSpec{Enabled: true}, Graphite: &v1alpha1.GraphiteSpec{Enabled: true, Host: `g"${x}`, Port: 2003, UpdateIntervalSeconds: 60}}
 	spec.Logging = v1alpha1.LoggingSpec{Level: "WARN", Loggers: map[string]v1alpha1.LogLevel{"b": "DEBUG", "a": "ERROR"}}
 	in.Authority.Spec.AllowAutoRenewal, in.Authority.Spec.EnableInfraCRL = new(false), new(false)
-	files := render(t, in)
+	files := renderFiles(t, in)
 
 	conf := settings(t, files["puppet.conf"])
 	require.Equal(t, "true", conf["server"]["storeconfigs"])
@@ -155,22 +155,22 @@ func TestFields(t *testing.T) {
 	require.Equal(t, "WARN", log.Root.Level)
 
 	spec.Puppet.StoreConfigs, spec.Puppet.Reports = new(false), "log"
-	conf = settings(t, render(t, in)["puppet.conf"])
+	conf = settings(t, renderFiles(t, in)["puppet.conf"])
 	require.NotContains(t, conf["server"], "storeconfigs")
 	require.Equal(t, "log", conf["server"]["reports"])
 }
 
 // TestClassifier: servers classify by the program, and keep the facts that it sends.
 func TestClassifier(t *testing.T) {
-	in := input()
+	in := makeInput()
 	in.Classifier = &v1alpha1.NodeClassifier{}
-	conf := settings(t, render(t, in)["puppet.conf"])["server"]
+	conf := settings(t, renderFiles(t, in)["puppet.conf"])["server"]
 	require.Equal(t, "exec", conf["node_terminus"])
 	require.Equal(t, "/usr/local/bin/lintel-openvox-enc", conf["external_nodes"])
 	require.NotContains(t, conf, "facts_terminus")
 	for _, body := range []v1alpha1.NodeClassifierBody{v1alpha1.BodyFacts, v1alpha1.BodyPuppetEnterprise} {
 		in.Classifier.Spec.Request.Body = body
-		conf = settings(t, render(t, in)["puppet.conf"])["server"]
+		conf = settings(t, renderFiles(t, in)["puppet.conf"])["server"]
 		require.Equal(t, "json", conf["facts_terminus"])
 		require.Equal(t, FactsFolder, conf["server_datadir"]+"/facts")
 	}
@@ -186,15 +186,15 @@ func TestReportProcessors(t *testing.T) {
 		"": "store,lintel", "none": "lintel", "puppetdb, store": "puppetdb,store,lintel", "lintel": "lintel", "lintel,store,": "store,lintel",
 		"webhook,notlintel,lintel2": "webhook,notlintel,lintel2,lintel",
 	} {
-		in := input()
+		in := makeInput()
 		in.Config.Spec.Puppet.Reports = given
-		files := render(t, in)
+		files := renderFiles(t, in)
 		require.Equal(t, cmp.Or(given, "store"), settings(t, files["puppet.conf"])["server"]["reports"])
 		require.NotContains(t, files, ReportProcessorFile)
 		require.NotContains(t, files["puppetserver.conf"], "/etc/puppetlabs/lintel")
 
 		in.SendsReports = true
-		files = render(t, in)
+		files = renderFiles(t, in)
 		require.Equal(t, want, settings(t, files["puppet.conf"])["server"]["reports"], given)
 		require.Contains(t, files[ReportProcessorFile], "register_report(:lintel)")
 		require.Equal(t, []any{"/opt/puppetlabs/puppet/lib/ruby/vendor_ruby", "/etc/puppetlabs/lintel/ruby"},
@@ -205,7 +205,7 @@ func TestReportProcessors(t *testing.T) {
 // TestSameBytes: maps have no order, and rules that of their names.
 func TestSameBytes(t *testing.T) {
 	make := func(turn bool) Input {
-		in := input()
+		in := makeInput()
 		in.Config.Spec.Logging.Loggers, in.Config.Spec.Puppet.ExtraConfig = map[string]v1alpha1.LogLevel{}, &v1alpha1.ExtraConfig{Main: map[string]string{}}
 		names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 		for i := range names {
@@ -218,22 +218,22 @@ func TestSameBytes(t *testing.T) {
 		}
 		return in
 	}
-	want := render(t, make(false))
+	want := renderFiles(t, make(false))
 	for range 20 {
-		require.Equal(t, want, render(t, make(true)))
+		require.Equal(t, want, renderFiles(t, make(true)))
 	}
 }
 
 // TestAuthorizationRules: each rule has exactly one verdict, and a rule without one is invalid.
 func TestAuthorizationRules(t *testing.T) {
-	in := input()
+	in := makeInput()
 	match := v1alpha1.MatchRequest{Path: `^/a"\d${x}$`, Type: "regex", Method: []string{"GET", "put"}}
 	in.Config.Spec.PuppetServer.AuthorizationRules = []v1alpha1.AuthorizationRule{
 		{Name: "open", MatchRequest: match, AllowUnauthenticated: true, Allow: "a", Deny: "b"},
 		{Name: "let in", MatchRequest: match, Allow: `a"}, {x`, Deny: "b", SortOrder: 3},
 		{Name: "clean", MatchRequest: v1alpha1.MatchRequest{Path: "/x"}, Deny: "*"},
 	}
-	all := authRules(t, render(t, in))
+	all := authRules(t, renderFiles(t, in))
 	request := map[string]any{"path": `^/a"\d${x}$`, "type": "regex", "method": []any{"get", "put"}}
 	require.Equal(t, map[string]any{"name": "config/open", "sort-order": 500.0, "match-request": request, "allow-unauthenticated": true}, all["config/open"])
 	require.Equal(t, map[string]any{"name": "config/let in", "sort-order": 3.0, "match-request": request, "allow": `a"}, {x`}, all["config/let in"])
@@ -283,7 +283,7 @@ func TestHostile(t *testing.T) {
 		"level":          func(s *v1alpha1.ConfigSpec) { s.Logging.Level = `${x}` },
 		"logger's level": func(s *v1alpha1.ConfigSpec) { s.Logging.Loggers = map[string]v1alpha1.LogLevel{"a": "<"} },
 	} {
-		in := input()
+		in := makeInput()
 		change(&in.Config.Spec)
 		files, err := Render(in)
 		require.Error(t, err, name)
@@ -296,7 +296,7 @@ func FuzzRender(f *testing.F) {
 	f.Add("a\"}", "${x}", "<!--", "/p\\")
 	f.Add("*", "a\nb", "x", "{")
 	f.Fuzz(func(t *testing.T, who, value, name, path string) {
-		in := input()
+		in := makeInput()
 		spec := &in.Config.Spec
 		spec.Puppet.ExtraConfig = &v1alpha1.ExtraConfig{Server: map[string]string{"extra": value}}
 		spec.PuppetServer.AuthorizationRules = []v1alpha1.AuthorizationRule{{Name: name, MatchRequest: v1alpha1.MatchRequest{Path: path}, Allow: who}}
@@ -306,8 +306,8 @@ func FuzzRender(f *testing.F) {
 		if err != nil {
 			return
 		}
-		plain := input()
-		base := render(t, plain)
+		plain := makeInput()
+		base := renderFiles(t, plain)
 		conf := settings(t, files["puppet.conf"])
 		require.Equal(t, value, conf["server"]["extra"])
 		delete(conf["server"], "extra")
@@ -322,9 +322,9 @@ func FuzzRender(f *testing.F) {
 
 // TestHash: each file counts, and nothing else does.
 func TestHash(t *testing.T) {
-	in := input()
+	in := makeInput()
 	in.SendsReports = true
-	files := render(t, in)
+	files := renderFiles(t, in)
 	all := append(slices.Clone(names), CAAuthFile)
 	require.Len(t, files, len(all))
 	whole := Hash(files)

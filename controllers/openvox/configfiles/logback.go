@@ -70,5 +70,5 @@ func level(wanted v1alpha1.LogLevel) (string, error) {
 	case "TRACE", "DEBUG", "INFO", "WARN", "ERROR":
 		return string(wanted), nil
 	}
-	return "", fmt.Errorf("logback.xml: %q is no level; there are TRACE, DEBUG, INFO, WARN and ERROR", wanted)
+	return "", fmt.Errorf("logback.xml: %q is not a valid level: use TRACE, DEBUG, INFO, WARN or ERROR", wanted)
 }

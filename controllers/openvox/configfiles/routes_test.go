@@ -35,9 +35,9 @@ func TestRoutes(t *testing.T) {
 			in.Config.Spec.Puppet.ExtraConfig = &v1alpha1.ExtraConfig{Main: map[string]string{"facts_terminus": "yaml"}}
 		}, false},
 	} {
-		in := input()
+		in := makeInput()
 		c.change(&in)
-		text, ok := render(t, in)[RoutesFile]
+		text, ok := renderFiles(t, in)[RoutesFile]
 		require.Equal(t, c.routed, ok, name)
 		if ok {
 			var got map[string]any
@@ -61,10 +61,10 @@ func TestHashWithoutRoutes(t *testing.T) {
 // TestCommands: the user's own programs replace those of Lintel.
 func TestCommands(t *testing.T) {
 	t.Parallel()
-	in := input()
+	in := makeInput()
 	in.Authority = &v1alpha1.CertificateAuthority{}
 	in.Config.Spec.Puppet.AutosignCommand, in.Config.Spec.Puppet.ExternalNodesCommand = "/hooks/sign", "/hooks/classify"
-	text := render(t, in)["puppet.conf"]
+	text := renderFiles(t, in)["puppet.conf"]
 	require.Contains(t, text, "\nautosign = /hooks/sign\n")
 	require.Contains(t, text, "\nnode_terminus = exec\nexternal_nodes = /hooks/classify\n")
 	require.NotContains(t, text, AutosignProgram)

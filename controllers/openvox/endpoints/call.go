@@ -147,7 +147,7 @@ func (e Endpoint) tls(host string) (*tls.Config, error) {
 	if e.SSL.CA != "" {
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM([]byte(e.SSL.CA)) {
-			return nil, errors.New("the CA that is given has no certificate in it")
+			return nil, errors.New("the configured CA does not contain a certificate")
 		}
 		return config, nil
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func call(t *testing.T, e Endpoint, method, path string) (Answer, error) {
+func callEndpoint(t *testing.T, e Endpoint, method, path string) (Answer, error) {
 	t.Helper()
 	target, err := url.Parse(e.URL + path)
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestCredentials(t *testing.T) {
 		{&Auth{Type: AuthToken, Header: "X-More", Token: "t"}, "authorization= token= more=more"},
 		{&Auth{Type: AuthMTLS}, "authorization= token= more=more"},
 	} {
-		answer, err := call(t, Endpoint{URL: server.URL, TimeoutSeconds: 5, Auth: c.auth}, http.MethodPost, "/")
+		answer, err := callEndpoint(t, Endpoint{URL: server.URL, TimeoutSeconds: 5, Auth: c.auth}, http.MethodPost, "/")
 		require.NoError(t, err)
 		require.Equal(t, c.want, string(answer.Body))
 	}
@@ -99,20 +99,20 @@ func TestFaults(t *testing.T) {
 		"huge": "the answer has more than 1000 bytes", "away": "it leads to another server, " + elsewhere.URL + ", which is not asked; name that one in the URL",
 		"loop": "it leads elsewhere more than 3 times", "moved": "it leads elsewhere, where nothing could be posted; name that place in the URL",
 	} {
-		_, err := call(t, e, http.MethodPost, "/secret/"+path)
+		_, err := callEndpoint(t, e, http.MethodPost, "/secret/"+path)
 		require.EqualError(t, err, "asking "+server.URL+": "+want, path)
 	}
 	for path, want := range map[string]string{"kept": "POST{}", "here": "POST{}"} {
-		answer, err := call(t, e, http.MethodPost, "/secret/"+path)
+		answer, err := callEndpoint(t, e, http.MethodPost, "/secret/"+path)
 		require.NoError(t, err)
 		require.Equal(t, want, string(answer.Body))
 	}
-	answer, err := call(t, e, http.MethodGet, "/secret/moved")
+	answer, err := callEndpoint(t, e, http.MethodGet, "/secret/moved")
 	require.NoError(t, err)
 	require.Equal(t, "GET", string(answer.Body))
 
 	server.CloseClientConnections()
-	_, err = call(t, Endpoint{URL: "http://127.0.0.1:1", TimeoutSeconds: 1}, http.MethodGet, "/secret")
+	_, err = callEndpoint(t, Endpoint{URL: "http://127.0.0.1:1", TimeoutSeconds: 1}, http.MethodGet, "/secret")
 	require.ErrorContains(t, err, "asking http://127.0.0.1:1: dial tcp 127.0.0.1:1: ")
 }
 
@@ -199,9 +199,9 @@ func TestTrust(t *testing.T) {
 		"the Puppet CA's for another name":   {puppet.pair("a.example.com"), files, "certificate"},
 		"the system's for another name":      {system.pair("a.example.com"), files, "certificate"},
 		"one that is given for another name": {own.pair("a.example.com"), given, "certificate"},
-		"what is given is none":              {own.pair(""), SSL{CA: "x"}, "the CA that is given has no certificate in it"},
+		"what is given is none":              {own.pair(""), SSL{CA: "x"}, "the configured CA does not contain a certificate"},
 	} {
-		_, err := call(t, Endpoint{URL: serve(t, c.pair), TimeoutSeconds: 5, SSL: c.ssl}, http.MethodGet, "/")
+		_, err := callEndpoint(t, Endpoint{URL: serve(t, c.pair), TimeoutSeconds: 5, SSL: c.ssl}, http.MethodGet, "/")
 		if c.want == "" {
 			require.NoError(t, err, name)
 		} else {
@@ -216,18 +216,18 @@ func TestOwnCertificate(t *testing.T) {
 	pair, folder := puppet.pair("puppet"), t.TempDir()
 	files := SSL{CAFile: puppet.file, CertFile: filepath.Join(folder, "cert.pem"), KeyFile: filepath.Join(folder, "key.pem")}
 	target := Endpoint{URL: serve(t, puppet.pair("")), TimeoutSeconds: 5, SSL: files, Auth: &Auth{Type: AuthMTLS}}
-	_, err := call(t, target, http.MethodGet, "/")
+	_, err := callEndpoint(t, target, http.MethodGet, "/")
 	require.ErrorContains(t, err, "reading the server's own certificate: open "+files.CertFile)
 
 	der, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(files.CertFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), 0o600))
 	require.NoError(t, os.WriteFile(files.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
-	answer, err := call(t, target, http.MethodGet, "/")
+	answer, err := callEndpoint(t, target, http.MethodGet, "/")
 	require.NoError(t, err)
 	require.Equal(t, "puppet", string(answer.Body))
 	target.Auth = nil
-	answer, err = call(t, target, http.MethodGet, "/")
+	answer, err = callEndpoint(t, target, http.MethodGet, "/")
 	require.NoError(t, err)
 	require.Empty(t, string(answer.Body))
 }

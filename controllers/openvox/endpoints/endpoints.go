@@ -212,7 +212,7 @@ func (r Report) Check() error {
 		return fmt.Errorf("processor %q is not known", r.Processor)
 	}
 	if r.Processor == ProcessorPuppetDB && strings.Contains(r.URL, "?") {
-		return errors.New("url has a query, and of a PuppetDB the server alone is given")
+		return errors.New("url has a query: the URL of a PuppetDB has only a scheme, a host and a port")
 	}
 	for _, header := range r.Headers {
 		if err := checkHeader(header.Name, header.Value); err != nil {
@@ -230,7 +230,7 @@ func (e Endpoint) check() error {
 		return fmt.Errorf("timeoutSeconds %d is not above 0", e.TimeoutSeconds)
 	}
 	if e.SSL.CA != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(e.SSL.CA)) {
-		return errors.New("ssl.ca: the CA that is given has no certificate in it")
+		return errors.New("ssl.ca: no certificate found")
 	}
 	return e.Auth.check()
 }

@@ -313,7 +313,7 @@ func TestRenewalRefused(t *testing.T) {
 			return encodeCertificate(b.ca.Issue(&x509.Certificate{Subject: first.Subject}, first.PublicKey))
 		}, "its DNS names are []"},
 		"HTML":    {func(*bench, *x509.Certificate) []byte { return []byte("<html></html>") }, "renewing: the answer is a web page"},
-		"nothing": {func(*bench, *x509.Certificate) []byte { return nil }, "renewing: the answer is no certificate"},
+		"nothing": {func(*bench, *x509.Certificate) []byte { return nil }, "renewing: the answer is not a certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -504,7 +504,7 @@ func TestBadAnswers(t *testing.T) {
 	}{
 		"5xx":     {http.StatusBadGateway, "down", "the CA answers 502", reasonNotAnswering},
 		"HTML":    {http.StatusOK, "<html>hello</html>", "the answer is a web page", reasonNotAnswering},
-		"CSR":     {http.StatusOK, string(csrtest.Template{CommonName: "web.example.com"}.Make(t)), "the answer is no certificate", reasonFailed},
+		"CSR":     {http.StatusOK, string(csrtest.Template{CommonName: "web.example.com"}.Make(t)), "the answer is not a certificate", reasonFailed},
 		"garbage": {http.StatusOK, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "x509", reasonFailed},
 		"foreign": {http.StatusOK, string(other.Bundle()), "has not asked for", reasonTaken},
 		"moved":   {http.StatusFound, "", "the CA answers 302", reasonNotAnswering},

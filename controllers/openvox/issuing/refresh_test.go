@@ -187,8 +187,8 @@ func TestCRLRefused(t *testing.T) {
 		"its own and another CA's": {func(w http.ResponseWriter) { _, _ = w.Write(append(ca.List(9), other.List(9)...)) },
 			"CRLRefused the CRL of CN=Puppet CA is signed by none"},
 		"a certificate": {func(w http.ResponseWriter) { _, _ = w.Write(ca.Bundle()) }, "CRLRefused reading the CRL: something else stands among the CRLs"},
-		"half a CRL":    {func(w http.ResponseWriter) { _, _ = w.Write(ca.List(9)[:100]) }, "CRLRefused reading the CRL: the answer is no CRL"},
-		"nothing":       {func(http.ResponseWriter) {}, "CRLRefused reading the CRL: the answer is no CRL"},
+		"half a CRL":    {func(w http.ResponseWriter) { _, _ = w.Write(ca.List(9)[:100]) }, "CRLRefused reading the CRL: the answer is not a CRL"},
+		"nothing":       {func(http.ResponseWriter) {}, "CRLRefused reading the CRL: the answer is not a CRL"},
 		"HTML": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			_, _ = w.Write([]byte("<html>log in</html>"))

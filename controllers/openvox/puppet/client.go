@@ -71,10 +71,10 @@ func (e *StatusError) summary() string {
 	return ""
 }
 
-// unanswered is of requests that no CA has answered.
-type unanswered struct{ error }
+// unansweredError is the error of a request that no CA has answered.
+type unansweredError struct{ error }
 
-func (e unanswered) Unwrap() error { return e.error }
+func (e unansweredError) Unwrap() error { return e.error }
 
 // Unanswered reports whether an error means that the CA is unavailable: there is no answer, the
 // server has an internal error, redirects, or is not a CA.
@@ -82,7 +82,7 @@ func Unanswered(err error) bool {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Code >= http.StatusInternalServerError || status.Code/100 == http.StatusMultipleChoices/100
 	}
-	var none unanswered
+	var none unansweredError
 	return errors.As(err, &none)
 }
 
@@ -317,22 +317,22 @@ func (c *Client) send(request *http.Request) (http.Header, []byte, error) {
 func (c *Client) sendUpTo(request *http.Request, limit int) (http.Header, []byte, error) {
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, nil, unanswered{c.explain(err)}
+		return nil, nil, unansweredError{c.explain(err)}
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, int64(limit)+1))
 	switch {
 	case err != nil:
-		return nil, nil, unanswered{fmt.Errorf("reading the answer: %w", c.explain(err))}
+		return nil, nil, unansweredError{fmt.Errorf("reading the answer: %w", c.explain(err))}
 	case len(text) > limit:
-		return nil, nil, unanswered{fmt.Errorf("the answer is longer than %d bytes", limit)}
+		return nil, nil, unansweredError{fmt.Errorf("the answer is longer than %d bytes", limit)}
 	case response.StatusCode == http.StatusNotFound:
 		return nil, nil, ErrNotFound
 	case response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNoContent:
 		const shown = 200
 		return response.Header, nil, &StatusError{response.StatusCode, graphic(string(text[:min(len(text), shown)])), c.quoted}
 	case strings.HasPrefix(response.Header.Get("Content-Type"), "text/html"):
-		return nil, nil, unanswered{errors.New("the answer is a web page, so it is no CA that has answered")}
+		return nil, nil, unansweredError{errors.New("the answer is a web page: the server is not a Puppet CA")}
 	}
 	return response.Header, text, nil
 }
@@ -399,7 +399,7 @@ func (e *validityError) Error() string {
 func parseCertificate(text []byte) (*x509.Certificate, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE" {
-		return nil, errors.New("the answer is no certificate")
+		return nil, errors.New("the answer is not a certificate")
 	}
 	return x509.ParseCertificate(block.Bytes)
 }
@@ -407,7 +407,7 @@ func parseCertificate(text []byte) (*x509.Certificate, error) {
 func parseRequest(text []byte) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || !strings.HasSuffix(block.Type, "CERTIFICATE REQUEST") {
-		return nil, errors.New("the answer is no certificate request")
+		return nil, errors.New("the answer is not a certificate request")
 	}
 	return x509.ParseCertificateRequest(block.Bytes)
 }

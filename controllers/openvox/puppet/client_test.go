@@ -60,7 +60,7 @@ func TestHostileServers(t *testing.T) {
 	}{
 		"5xx": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down\xff", http.StatusBadGateway) }, "the CA answers 502 Bad Gateway", false},
 		"HTML": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<!DOCTYPE html><p>log in")) },
-			"the answer is a web page, so it is no CA that has answered", false},
+			"the answer is a web page: the server is not a Puppet CA", false},
 		"elsewhere": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 		}, "the CA answers 307", false},

@@ -72,7 +72,7 @@ func ParseCRLs(text []byte) (CRLs, error) {
 		lists = append(lists, list)
 	}
 	if len(lists) == 0 {
-		return nil, errors.New("the answer is no CRL")
+		return nil, errors.New("the answer is not a CRL")
 	}
 	return lists, nil
 }

@@ -90,7 +90,7 @@ func (r *ClassifierReconciler) carryOut(ctx context.Context, classifier *v1alpha
 	next := classifier.Status.DeepCopy()
 	phase, reason, message := v1alpha1.NodeClassifierActive, v1alpha1.ReasonConfigRendered, "it is rendered for the Configs that name it"
 	if problem != nil {
-		phase, reason, message = v1alpha1.NodeClassifierError, v1alpha1.ReasonError, "it is not rendered, and servers go on as they last were told: "+problem.message
+		phase, reason, message = v1alpha1.NodeClassifierError, v1alpha1.ReasonError, "the configuration is not rendered, and servers keep the last one: "+problem.message
 	}
 	next.Phase, next.ObservedGeneration = phase, classifier.Generation
 	object.Conditions{List: &next.Conditions, Generation: classifier.Generation}.Set(v1alpha1.ConditionReady, problem == nil, reason, message)

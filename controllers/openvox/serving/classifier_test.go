@@ -94,7 +94,7 @@ func TestClassifierOfAConfig(t *testing.T) {
 
 	require.NoError(t, s.Client.Create(t.Context(), newClassifier(withToken)))
 	require.Equal(t, "Pending False ClassifierNotRendered: spec.nodeClassifierRef: NodeClassifier foreman cannot be rendered: spec.auth.token.secretKeyRef: there is no Secret credentials; nothing is until it can be", s.render())
-	require.Equal(t, "Error False Error: it is not rendered, and servers go on as they last were told: spec.auth.token.secretKeyRef: there is no Secret credentials", s.classify())
+	require.Equal(t, "Error False Error: the configuration is not rendered, and servers keep the last one: spec.auth.token.secretKeyRef: there is no Secret credentials", s.classify())
 	require.Nil(t, s.enc())
 
 	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("credentials", map[string][]byte{"token": []byte("one\n")})))
@@ -215,17 +215,17 @@ func TestClassifierCannotBeRendered(t *testing.T) {
 	} {
 		s := newSite(t, newClassifier(change), openvoxtest.MakeSecret("credentials", map[string][]byte{"lines": []byte("hunter2\nhunter3"), "empty": []byte("\n")}))
 		status := s.classify()
-		require.Contains(t, status, "Error False Error: it is not rendered, and servers go on as they last were told: "+want)
+		require.Contains(t, status, "Error False Error: the configuration is not rendered, and servers keep the last one: "+want)
 		require.NotContains(t, status, "hunter")
 	}
 	own := openvoxtest.MakeSecret("credentials", map[string][]byte{"token": []byte("hunter2")})
 	own.Labels = map[string]string{layout.ManagedByLabel: layout.ManagedBy}
-	require.Contains(t, newSite(t, newClassifier(withToken), own).classify(), "spec.auth.token.secretKeyRef: Secret credentials is OpenVox's own, and is sent to nobody")
+	require.Contains(t, newSite(t, newClassifier(withToken), own).classify(), "spec.auth.token.secretKeyRef: Secret credentials is OpenVox's own, and is not sent to an endpoint")
 	s := newSite(t, newClassifier(nil))
 	s.Denied = "no"
-	require.Contains(t, s.classify(), "were told: no")
+	require.Contains(t, s.classify(), "keep the last one: no")
 	s.Denied, s.Broken = "", errors.New("down")
-	require.Contains(t, s.classify(), "were told: no", "that nobody answers says nothing about it")
+	require.Contains(t, s.classify(), "keep the last one: no", "that nobody answers says nothing about it")
 }
 
 // TestKeysAreSentToNobody: a user who writes a NodeClassifier need not have permission to read
@@ -245,9 +245,9 @@ func TestKeysAreSentToNobody(t *testing.T) {
 		return err
 	}
 	require.NoError(t, basic("own", "username", "password"))
-	require.ErrorContains(t, basic("company", "ca.pem", "key.pem"), "spec.auth.basic.secretRef: Secret company is marked for a CA, and is sent to nobody")
-	require.ErrorContains(t, basic("admin", "tls.crt", "tls.key"), "spec.auth.basic.secretRef: Secret admin is by what CertificateAuthority elsewhere is administered, and is sent to nobody")
-	require.ErrorContains(t, basic("pair", "tls.crt", "tls.key"), "spec.auth.basic.secretRef: Secret pair has the key of a certificate, and is sent to nobody")
+	require.ErrorContains(t, basic("company", "ca.pem", "key.pem"), "spec.auth.basic.secretRef: Secret company is marked for a CA, and is not sent to an endpoint")
+	require.ErrorContains(t, basic("admin", "tls.crt", "tls.key"), "spec.auth.basic.secretRef: Secret admin is by what CertificateAuthority elsewhere is administered, and is not sent to an endpoint")
+	require.ErrorContains(t, basic("pair", "tls.crt", "tls.key"), "spec.auth.basic.secretRef: Secret pair has the key of a certificate, and is not sent to an endpoint")
 	_, err := refs.endpoint(t.Context(), "https://a", 1, nil, &v1alpha1.EndpointTLS{CASecretRef: &v1alpha1.SecretKeyRef{Name: "both", Key: "all"}})
 	require.ErrorContains(t, err, "there is no Secret both")
 	fake := openvoxtest.NewCA(t)

@@ -161,7 +161,7 @@ func (r *DatabaseReconciler) certificate(ctx context.Context, f *databaseFacts) 
 	if host := layout.DatabaseHost(f.db); leaf.VerifyHostname(host) != nil {
 		return waitsForCertificate("Certificate %s is not for %s yet, by which servers know the Database; it is issued again", name, host)
 	}
-	if err := read.settled(ctx, f.ca, certificate, leaf); err != nil {
+	if err := read.awaitIssuance(ctx, f.ca, certificate, leaf); err != nil {
 		return err
 	}
 	crl, err := read.read(ctx, f.db.Namespace, layout.CRLSecret(f.ca.Name))

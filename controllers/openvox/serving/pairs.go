@@ -28,10 +28,10 @@ type pairs struct {
 // Outdated is why a stored certificate is issued again: "" if it is not.
 type Outdated func(context.Context, *v1alpha1.CertificateAuthority, *v1alpha1.Certificate, *x509.Certificate) (string, error)
 
-// settled waits for a certificate that is about to be issued again, so that a change of what runs
+// awaitIssuance waits for a certificate that is about to be issued again, so that a change of what runs
 // and of its certificate replaces Pods once. A certificate that cannot be issued keeps nothing
 // waiting.
-func (p pairs) settled(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored *x509.Certificate) error {
+func (p pairs) awaitIssuance(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored *x509.Certificate) error {
 	signed := meta.FindStatusCondition(certificate.Status.Conditions, v1alpha1.ConditionCertSigned)
 	failed := signed != nil && signed.Status != metav1.ConditionTrue && signed.ObservedGeneration == certificate.Generation
 	if failed || pausing.IsPaused(certificate) || !certificate.DeletionTimestamp.IsZero() {

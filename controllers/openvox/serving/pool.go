@@ -162,7 +162,7 @@ func (r *PoolReconciler) route(ctx context.Context, pool *v1alpha1.Pool) error {
 }
 
 func noGatewayAPI() error {
-	return &obstacle{reason: reasonNoGatewayAPI, message: "spec.route: the cluster has no TLSRoutes; install the Gateway API, and the route is made", wait: routeInterval}
+	return &obstacle{reason: reasonNoGatewayAPI, message: "spec.route: the cluster does not serve TLSRoutes; install the Gateway API to create the route", wait: routeInterval}
 }
 
 // accepted is what a Gateway has against a TLSRoute: nil where it has nothing, or has not

@@ -20,7 +20,7 @@ import (
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
-var tlsRoutes = routeKind.WithVersion("v1")
+var tlsRouteKind = routeKind.WithVersion("v1")
 
 // poolSite is an API server with Pools, that has the Gateway API or not.
 type poolSite struct {
@@ -53,7 +53,7 @@ func (s *poolSite) run(name string) (status v1alpha1.PoolStatus, said string) {
 func (s *poolSite) route(name string) *unstructured.Unstructured {
 	s.T.Helper()
 	route := &unstructured.Unstructured{}
-	route.SetGroupVersionKind(tlsRoutes)
+	route.SetGroupVersionKind(tlsRouteKind)
 	if !s.Get(name, route) {
 		return nil
 	}
@@ -122,10 +122,10 @@ func TestRoute(t *testing.T) {
 	first, second := openvoxtest.MakeRoutedPool("z", "puppet.example.com", 1), openvoxtest.MakeRoutedPool("a", "Puppet.example.com", 2)
 	s := newPoolSite(t, nil, first.DeepCopy())
 	_, said := s.run("z")
-	require.Equal(t, "False NoGatewayAPI: spec.route: the cluster has no TLSRoutes; install the Gateway API, and the route is made", said)
+	require.Equal(t, "False NoGatewayAPI: spec.route: the cluster does not serve TLSRoutes; install the Gateway API to create the route", said)
 	require.True(t, s.Get("z", &corev1.Service{}), "the Service is there")
 
-	s = newPoolSite(t, []schema.GroupVersionKind{tlsRoutes}, first, second, endpointsOf("z", true))
+	s = newPoolSite(t, []schema.GroupVersionKind{tlsRouteKind}, first, second, endpointsOf("z", true))
 	_, said = s.run("z")
 	require.Contains(t, said, "True Served")
 	route := s.route("z")
@@ -162,13 +162,13 @@ func TestRoute(t *testing.T) {
 func TestGatewayAPIIsRemoved(t *testing.T) {
 	pool := openvoxtest.MakeRoutedPool("z", "puppet.example.com", 1)
 	pool.Spec.Route.Enabled = false
-	s := newPoolSite(t, []schema.GroupVersionKind{tlsRoutes}, pool, endpointsOf("z", true))
+	s := newPoolSite(t, []schema.GroupVersionKind{tlsRouteKind}, pool, endpointsOf("z", true))
 	_, said := s.run("z")
 	require.Contains(t, said, "True Served")
 	require.True(t, s.Get("z", pool))
 	pool.Spec.Route.Enabled = true
 	require.NoError(t, s.Client.Update(t.Context(), pool))
-	s.Refuse = apierrors.NewNotFound(schema.GroupResource{Group: tlsRoutes.Group, Resource: "tlsroutes"}, "")
+	s.Refuse = apierrors.NewNotFound(schema.GroupResource{Group: tlsRouteKind.Group, Resource: "tlsroutes"}, "")
 	_, said = s.run("z")
 	require.Contains(t, said, "False NoGatewayAPI")
 }

@@ -63,7 +63,7 @@ func (r references) credential(ctx context.Context, field, name, key string) (st
 		return "", err
 	}
 	if what != "" {
-		return "", &unrendered{fmt.Sprintf("%s: Secret %s %s, and is sent to nobody; name one that is made for this", field, name, what)}
+		return "", &unrendered{fmt.Sprintf("%s: Secret %s %s, and is not sent to an endpoint; name a Secret that is created for this endpoint", field, name, what)}
 	}
 	return found(field, "Secret "+name, key, string(secret.Data[key]))
 }

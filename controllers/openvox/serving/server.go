@@ -78,7 +78,7 @@ func (o *obstacle) among(phase v1alpha1.ServerPhase, ready int32, what string) (
 		phase = o.phase
 	}
 	if ready > 0 {
-		return phase, fmt.Sprintf("%s; %d of the %s that were made before are ready", o.message, ready, what)
+		return phase, fmt.Sprintf("%s; %d of the former %s are ready", o.message, ready, what)
 	}
 	return phase, o.message
 }
@@ -163,7 +163,7 @@ func (r *ServerReconciler) carryOut(ctx context.Context, server *v1alpha1.Server
 		return serverReport{}, err
 	}
 	if ready := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionTrue && len(missing) > 0 {
-		ready.Message += fmt.Sprintf("; spec.poolRefs: there is no Pool %s, so nobody reaches these servers by it", strings.Join(missing, ", "))
+		ready.Message += fmt.Sprintf("; spec.poolRefs: Pool %s does not exist, so clients cannot reach these servers by it", strings.Join(missing, ", "))
 	}
 	if o != nil {
 		report.Again = o.wait
@@ -363,7 +363,7 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 			return pair, bundle, err
 		}
 	}
-	return pair, bundle, r.pairs().settled(ctx, ca, certificate, leaf)
+	return pair, bundle, r.pairs().awaitIssuance(ctx, ca, certificate, leaf)
 }
 
 // isOperators is of a Certificate by which the operator signs, which runs in no Pod.
@@ -437,7 +437,7 @@ func serverStatus(server *v1alpha1.Server, seen running, o *obstacle) *v1alpha1.
 	}
 	c := object.Conditions{List: &next.Conditions, Generation: server.Generation}
 	if o == nil || seen.mounts(layout.TLSSecret(server.Spec.CertificateRef)) {
-		c.Set(v1alpha1.ConditionSSLBootstrapped, true, reasonBootstrapped, "the pair of Certificate "+server.Spec.CertificateRef+" is mounted")
+		c.Set(v1alpha1.ConditionSSLBootstrapped, true, reasonBootstrapped, "Certificate "+server.Spec.CertificateRef+" is mounted with its key")
 	} else {
 		c.Set(v1alpha1.ConditionSSLBootstrapped, false, o.reason, o.message)
 	}

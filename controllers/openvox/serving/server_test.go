@@ -394,7 +394,7 @@ func TestMissingSecret(t *testing.T) {
 	s.become(appsv1.DeploymentStatus{Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 2})
 	require.NoError(t, s.Client.Delete(t.Context(), openvoxtest.MakeSecret("env", nil)))
 	s.change(func(spec *v1alpha1.ServerSpec) { spec.Replicas, spec.JavaArgs = new(int32(1)), "-Xmx600m" })
-	require.Equal(t, "Running False SecretNotFound: spec.envFrom[0].secretRef: there is no Secret env; create it, or set optional: true; 2 of the servers that were made before are ready", s.run())
+	require.Equal(t, "Running False SecretNotFound: spec.envFrom[0].secretRef: there is no Secret env; create it, or set optional: true; 2 of the former servers are ready", s.run())
 	require.EqualValues(t, 1, *s.deployment().Spec.Replicas)
 	container := s.deployment().Spec.Template.Spec.Containers[0]
 	require.Equal(t, "-Xmx600m", container.Env[0].Value)
@@ -549,7 +549,7 @@ func TestServer(t *testing.T) {
 	s.become(appsv1.DeploymentStatus{Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 1})
 	require.Contains(t, s.run(), "Running False RollingOut")
 	s.become(appsv1.DeploymentStatus{Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 2})
-	require.Equal(t, `Running True Running: 2 of 2 servers are ready; spec.poolRefs: there is no Pool puppet, so nobody reaches these servers by it`, s.run())
+	require.Equal(t, `Running True Running: 2 of 2 servers are ready; spec.poolRefs: Pool puppet does not exist, so clients cannot reach these servers by it`, s.run())
 	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeRoutedPool("puppet", "puppet.example.com", 1)))
 	require.Equal(t, "Running True Running: 2 of 2 servers are ready", s.run())
 	require.EqualValues(t, 2, s.server.Status.Ready)
@@ -694,7 +694,7 @@ func TestWhatServersWaitFor(t *testing.T) {
 			continue
 		}
 		reason := strings.SplitN(want, " ", 2)[1]
-		require.Contains(t, got, reason+"; 2 of the servers that were made before are ready")
+		require.Contains(t, got, reason+"; 2 of the former servers are ready")
 		require.Equal(t, before, s.deployment().Spec, want)
 	}
 	s := newServerSite(t, openvoxtest.MakeServer("catalogs"))

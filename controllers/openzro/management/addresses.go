@@ -68,9 +68,9 @@ func reachable(elsewhere bool) func(network, address string, _ syscall.RawConn) 
 		}
 		switch ip := plain(at.Addr()); {
 		case isMetadata(ip) || ip.IsUnspecified() || ip.IsMulticast() || ip == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
-			return fmt.Errorf("%s is no address of a management server; check managementURL", ip)
+			return fmt.Errorf("%s is not a valid address of a management server; check managementURL", ip)
 		case ip.IsLoopback() && elsewhere:
-			return fmt.Errorf("%s is the manager's own machine, where a Secret leads nobody unless --openzro-management-url does; check managementURL", ip)
+			return fmt.Errorf("%s is a loopback address, which a Secret may name only if --openzro-management-url does; check managementURL", ip)
 		}
 		return nil
 	}

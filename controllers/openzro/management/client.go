@@ -91,7 +91,7 @@ func newClient(c Credentials, observe Observe) (*client, error) {
 	}
 	return &client{
 		base: base, key: c.Key, quoted: c.Quoted, observe: observe, timeout: requestTimeout,
-		http: &http.Client{Transport: transport, CheckRedirect: sameServer},
+		http: &http.Client{Transport: transport, CheckRedirect: checkRedirect},
 	}, nil
 }
 
@@ -109,7 +109,7 @@ func IsLocal(address string) bool {
 func baseOf(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return "", fmt.Errorf("managementURL %q is no address such as https://api.openzro.io", text)
+		return "", fmt.Errorf("managementURL %q is not a URL such as https://api.openzro.io", text)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return "", errors.New("managementURL has a user, a query or a fragment; give scheme, host and path alone")
@@ -127,9 +127,9 @@ func SameServer(one, other string) bool {
 	return err == nil && strings.EqualFold(a, b)
 }
 
-// sameServer follows redirects of reads within a server: a key is sent nowhere else, and a
+// checkRedirect follows redirects of reads within a server: a key is sent nowhere else, and a
 // write that is led elsewhere may become a read.
-func sameServer(next *http.Request, via []*http.Request) error {
+func checkRedirect(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	if first.Method != http.MethodGet || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host || len(via) > maxRedirects {
 		return http.ErrUseLastResponse

@@ -277,7 +277,7 @@ func TestSettingsChangeByOneField(t *testing.T) {
 	require.JSONEq(t, `{"admission_exempt_groups":["b","h"],"extra":{},"of_tomorrow":8}`, settings)
 	others = 100
 	_, err = tenant.Exempt(t.Context(), "i", true)
-	require.ErrorContains(t, err, "somebody else keeps writing")
+	require.ErrorContains(t, err, "another client keeps writing")
 	others = 0
 	tenant.Accounts.Forget()
 	_, err = tenant.Exempt(t.Context(), "b", false)
@@ -295,7 +295,7 @@ func TestThisMachineIsNotAsked(t *testing.T) {
 	for _, host := range []string{"127.0.0.1:9", "127.1.2.3:9", "[::1]:9", "[::ffff:127.0.0.1]:9", "localhost:9"} {
 		tenant, err := newTenant(Credentials{URL: "http://" + host, Key: key, Elsewhere: true}, nil, time.Now)
 		require.NoError(t, err)
-		require.ErrorContains(t, tenant.Groups.Load(t.Context()), "is the manager's own machine", host)
+		require.ErrorContains(t, tenant.Groups.Load(t.Context()), "is a loopback address", host)
 		require.True(t, IsLocal("http://"+host), host)
 	}
 	for _, address := range []string{"https://api.openzro.io", "https://10.0.0.1", "https://127.0.0.1.example.com", ""} {
@@ -311,7 +311,7 @@ func TestAddressesThatAreNeverAsked(t *testing.T) {
 	} {
 		tenant, err := newTenant(Credentials{URL: "http://" + host + "/latest", Key: key}, nil, time.Now)
 		require.NoError(t, err)
-		require.ErrorContains(t, tenant.Groups.Load(t.Context()), "is no address of a management server; check managementURL", host)
+		require.ErrorContains(t, tenant.Groups.Load(t.Context()), "is not a valid address of a management server; check managementURL", host)
 	}
 }
 

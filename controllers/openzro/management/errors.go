@@ -91,14 +91,14 @@ const (
 
 // failure converts a response without success to an error. It removes key from the message.
 func failure(asked string, answer *http.Response, body []byte, key string, quoted bool) *Error {
-	message, told := wordsOf(body)
+	message, found := wordsOf(body)
 	e := &Error{Asked: asked, Code: answer.StatusCode}
 	switch code := answer.StatusCode; {
 	case code == http.StatusUnauthorized:
 		e.Cause = Unauthorized
 	case code == http.StatusForbidden:
 		e.Cause = Forbidden
-	case code == http.StatusNotFound && told:
+	case code == http.StatusNotFound && found:
 		e.Cause = NotFound
 	case code == http.StatusNotFound, code == http.StatusMethodNotAllowed, code == http.StatusNotImplemented:
 		e.Cause = NotServed
@@ -106,17 +106,17 @@ func failure(asked string, answer *http.Response, body []byte, key string, quote
 		e.Cause = AlreadyExists
 	case code == http.StatusTooManyRequests:
 		e.Cause, e.RetryAfter = RateLimited, retryAfter(answer.Header.Get("Retry-After"), time.Now())
-	case code == http.StatusInternalServerError && told:
+	case code == http.StatusInternalServerError && found:
 		e.Cause = ServerError
 	case code >= http.StatusInternalServerError:
 		e.Cause, e.RetryAfter, e.Unsure = Unavailable, retryAfter(answer.Header.Get("Retry-After"), time.Now()), true
-	case told:
+	case found:
 		e.Cause = Invalid
 	default:
 		e.Cause = Unavailable
 	}
 	switch {
-	case !told:
+	case !found:
 		message = notJSON(answer, quoted)
 	case !quoted:
 		message = http.StatusText(answer.StatusCode) + "; the message of the server is left out, because it is not the one of --openzro-management-url"
@@ -125,9 +125,9 @@ func failure(asked string, answer *http.Response, body []byte, key string, quote
 	return e
 }
 
-// wordsOf returns the message of a server's error. told reports that the response is from a
+// wordsOf returns the message of a server's error. found reports that the response is from a
 // management server.
-func wordsOf(body []byte) (message string, told bool) {
+func wordsOf(body []byte) (message string, found bool) {
 	var said struct {
 		Message *string `json:"message"`
 	}

@@ -56,9 +56,9 @@ type Tenant struct {
 	// soon is when the tenant is refreshed before its interval is over, if that is not zero.
 	soon time.Time
 	// wrote is when something was last written, as far as is known.
-	wrote  time.Time
-	served map[string]served // by path
-	held   map[place]weight
+	wrote   time.Time
+	served  map[string]served // by path
+	weights map[place]weight
 
 	settings sync.Mutex // over writing those of the account
 
@@ -71,7 +71,7 @@ func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, e
 	if err != nil {
 		return nil, err
 	}
-	t := &Tenant{client: client, name: cmp.Or(c.Name, "default"), now: now, began: now(), resources: map[string]*Collection[Resource]{}, routers: map[string]*Collection[Router]{}, records: map[string]*Collection[Record]{}, served: map[string]served{}, held: map[place]weight{}}
+	t := &Tenant{client: client, name: cmp.Or(c.Name, "default"), now: now, began: now(), resources: map[string]*Collection[Resource]{}, routers: map[string]*Collection[Router]{}, records: map[string]*Collection[Record]{}, served: map[string]served{}, weights: map[place]weight{}}
 	t.Groups = newCollection(t, "/groups", "groups",
 		func(g Group) string { return g.ID }, func(g Group) string { return g.Name },
 		func(g Group) any { return g.Name }) // members change all the time, and are not used here
@@ -401,9 +401,9 @@ func (t *Tenant) sweep() {
 	clear(t.records)
 }
 
-// account is the state of an account that is read and written: all its settings, including
+// accountResponse is the state of an account that is read and written: all its settings, including
 // unknown ones.
-type account struct {
+type accountResponse struct {
 	ID         string                     `json:"id"`
 	Settings   map[string]json.RawMessage `json:"settings"`
 	Onboarding json.RawMessage            `json:"onboarding,omitempty"`
@@ -445,7 +445,7 @@ func (t *Tenant) Exempt(ctx context.Context, group string, exempt bool) (changed
 		if now.Settings[exemptGroups], err = json.Marshal(next); err != nil {
 			return changed, err
 		}
-		request := account{ID: now.ID, Settings: now.Settings}
+		request := accountResponse{ID: now.ID, Settings: now.Settings}
 		if extra := now.Settings[extraSettings]; len(extra) == 0 || string(extra) == "null" {
 			// Without them the server breaks, and no longer responds to any client.
 			now.Settings[extraSettings] = json.RawMessage("{}")
@@ -455,24 +455,24 @@ func (t *Tenant) Exempt(ctx context.Context, group string, exempt bool) (changed
 		}
 		changed = true
 	}
-	return changed, &Error{Cause: ServerError, Asked: "PUT /api/accounts", Message: "somebody else keeps writing the settings of the account: " + exemptGroups + " is not as it was written"}
+	return changed, &Error{Cause: ServerError, Asked: "PUT /api/accounts", Message: "another client keeps writing the settings of the account: " + exemptGroups + " differs from the written value"}
 }
 
 // maxSettings is how often settings are written that others write, too.
 const maxSettings = 3
 
-func (t *Tenant) exempted(ctx context.Context) (account, []string, error) {
-	var all []account
+func (t *Tenant) exempted(ctx context.Context) (accountResponse, []string, error) {
+	var all []accountResponse
 	if err := t.ask(ctx, false, http.MethodGet, "accounts", "/accounts", nil, &all); err != nil {
-		return account{}, nil, err
+		return accountResponse{}, nil, err
 	}
 	if len(all) != 1 || all[0].Settings == nil {
-		return account{}, nil, &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: fmt.Sprintf("there are %d accounts for this key, and not one with settings", len(all))}
+		return accountResponse{}, nil, &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: fmt.Sprintf("there are %d accounts for this key, and not one with settings", len(all))}
 	}
 	groups := []string{}
 	if text, has := all[0].Settings[exemptGroups]; has {
 		if err := json.Unmarshal(text, &groups); err != nil {
-			return account{}, nil, &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: exemptGroups + " is no list of groups"}
+			return accountResponse{}, nil, &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: exemptGroups + " is not a list of groups"}
 		}
 	}
 	return all[0], groups, nil

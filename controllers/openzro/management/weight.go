@@ -33,7 +33,7 @@ func (t *Tenant) remember(at place, w weight) bool {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	all := w
-	for other, has := range t.held {
+	for other, has := range t.weights {
 		if other != at && !(at.id == "" && other.collection == at.collection) {
 			all.bytes, all.values = all.bytes+has.bytes, all.values+has.values
 		}
@@ -44,15 +44,15 @@ func (t *Tenant) remember(at place, w weight) bool {
 	if at.id == "" {
 		t.release(at.collection)
 	}
-	t.held[at] = w
+	t.weights[at] = w
 	return true
 }
 
 // release forgets what a collection weighs. t.mutex is locked.
 func (t *Tenant) release(collection any) {
-	for at := range t.held {
+	for at := range t.weights {
 		if at.collection == collection {
-			delete(t.held, at)
+			delete(t.weights, at)
 		}
 	}
 }

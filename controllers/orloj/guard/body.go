@@ -57,13 +57,13 @@ func readBody(r *http.Request) (namespace, name string, err error) {
 	if namespace, name, err = identity(document, r.Method); err != nil {
 		return "", "", err
 	}
-	var judged bytes.Buffer
-	encoder := json.NewEncoder(&judged)
+	var evaluated bytes.Buffer
+	encoder := json.NewEncoder(&evaluated)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(document); err != nil {
 		return "", "", fmt.Errorf("writing the request: %w", err)
 	}
-	setBody(r, &judged, unread, int64(judged.Len()))
+	setBody(r, &evaluated, unread, int64(evaluated.Len()))
 	r.Header.Set("Content-Type", "application/json")
 	return namespace, name, nil
 }

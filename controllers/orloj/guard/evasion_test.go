@@ -157,8 +157,8 @@ func TestEvasions(t *testing.T) {
 	}
 }
 
-// TestWhatWasJudgedIsSentOn: labels and values may differ by case, and numbers stay.
-func TestWhatWasJudgedIsSentOn(t *testing.T) {
+// TestWhatWasEvaluatedIsSentOn: labels and values may differ by case, and numbers stay.
+func TestWhatWasEvaluatedIsSentOn(t *testing.T) {
 	arrived := make(chan string, 1)
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {

@@ -108,7 +108,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.proxy.ServeHTTP(w, r)
 		return
 	}
-	candidates, unclear := resources(r, collection, name)
+	candidates, unclear := addressedResources(r, collection, name)
 	if unclear != nil && g.policy == Reject {
 		g.refuse(w, r, unclear)
 		return
@@ -180,10 +180,10 @@ func (r resource) inDefault() resource {
 	return r
 }
 
-// resources returns the resources that a request may write. If its URL and its body disagree,
+// addressedResources returns the resources that a request may write. If its URL and its body disagree,
 // orlojd decides which one it writes, so all of them are checked. Together with an error,
 // resources returns those of the URL.
-func resources(r *http.Request, collection, name string) (all []resource, err error) {
+func addressedResources(r *http.Request, collection, name string) (all []resource, err error) {
 	namespaces := r.URL.Query()["namespace"]
 	bodyNamespace, bodyName, err := readBody(r)
 	if err == nil && len(slices.Compact(slices.Clone(namespaces))) > 1 {

@@ -47,7 +47,7 @@ func TestWhatOrlojdKeepsIsCompared(t *testing.T) {
 		"a container of a newer field is": {kind: "Agent", have: `{"model_ref":"m"}`, want: `{"model_ref":"m","execution":{"output_schema":{"type":"object"}}}`, lost: []string{"execution.output_schema"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := compare(table(t, c.kind), readSpec(t, c.have), readSpec(t, c.want))
+			got := compare(tableOf(t, c.kind), readSpec(t, c.have), readSpec(t, c.want))
 			require.Equal(t, c.lost, got.lost)
 			require.Equal(t, c.differs, got.differs)
 		})
@@ -88,7 +88,7 @@ func TestOfTwoClustersTheOlderKeepsARow(t *testing.T) {
 	}
 	upsert(t, s, "Agent", in("c1", "u1"))
 	require.Equal(t, "c1", query(t, s, "SELECT payload->'metadata'->'annotations'->>'lintel.dev/cluster' FROM agents"))
-	taken := problem(t, s, "Agent", in("c2", "u2"))
+	taken := writeProblem(t, s, "Agent", in("c2", "u2"))
 	require.Equal(t, ReasonCluster, taken.Reason)
 	require.True(t, taken.Permanent())
 	require.Equal(t, "the row team-a/summarizer belongs to Agent team-a/summarizer of another cluster (c1; this one is c2), which had it first; delete that one, or give this one another name or target namespace. Of a cluster that is gone, give this one the identity: --orloj-cluster-id", taken.Message)
@@ -98,10 +98,10 @@ func TestOfTwoClustersTheOlderKeepsARow(t *testing.T) {
 	run(t, s, "UPDATE agents SET payload = payload #- '{metadata,annotations}'")
 	patient := in("c2", "u2")
 	patient.LeaveUnowned, patient.LeaveMissing = true, true
-	require.Equal(t, ReasonReleased, problem(t, s, "Agent", patient).Reason)
+	require.Equal(t, ReasonReleased, writeProblem(t, s, "Agent", patient).Reason)
 	require.True(t, upsert(t, s, "Agent", in("c1", "u3")).Adopted, "who had it takes it back")
 	run(t, s, "DELETE FROM agents")
-	released := problem(t, s, "Agent", patient)
+	released := writeProblem(t, s, "Agent", patient)
 	require.Equal(t, ReasonReleased, released.Reason)
 	require.False(t, released.Permanent(), "it is a matter of time")
 	require.True(t, upsert(t, s, "Agent", in("c2", "u2")).Created, "the time is over")
@@ -110,8 +110,8 @@ func TestOfTwoClustersTheOlderKeepsARow(t *testing.T) {
 	// it.
 	run(t, s, "UPDATE agents SET payload = payload #- '{metadata,annotations,lintel.dev/cluster}'")
 	require.True(t, upsert(t, s, "Agent", in("c1", "u1")).Updated)
-	require.Equal(t, ReasonCluster, problem(t, s, "Agent", in("c2", "u2")).Reason)
-	_, err := s.Remove(t.Context(), table(t, "Agent"), Removal{Owner: "u1", Key: "team-a/summarizer", Retain: true})
+	require.Equal(t, ReasonCluster, writeProblem(t, s, "Agent", in("c2", "u2")).Reason)
+	_, err := s.Remove(t.Context(), tableOf(t, "Agent"), Removal{Owner: "u1", Key: "team-a/summarizer", Retain: true})
 	require.NoError(t, err)
 	require.True(t, upsert(t, s, "Agent", in("c2", "u2")).Adopted, "it was let go")
 }

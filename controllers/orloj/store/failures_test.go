@@ -19,7 +19,7 @@ import (
 
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	s := open(t, database(t), "")
-	found := problem(t, s, "Agent", agent("u1"))
+	found := writeProblem(t, s, "Agent", agent("u1"))
 	require.Equal(t, ReasonSchemaMissing, found.Reason)
 	require.False(t, found.Permanent())
 	require.True(t, found.Unavailable())
@@ -30,14 +30,14 @@ func TestANameThatTheTableRefuses(t *testing.T) {
 	s, _ := fresh(t, "")
 	long := agent("u1")
 	long.Name = strings.Repeat("n", 250)
-	found := problem(t, s, "Agent", long)
+	found := writeProblem(t, s, "Agent", long)
 	require.Equal(t, ReasonRefused, found.Reason)
 	require.True(t, found.Permanent())
 	require.Contains(t, found.Message, "lintel_agents_key_length")
 
 	strange := agent("u1")
 	strange.Spec["prompt"] = "a\x00b"
-	require.Equal(t, ReasonRefused, problem(t, s, "Agent", strange).Reason, "jsonb holds no NUL")
+	require.Equal(t, ReasonRefused, writeProblem(t, s, "Agent", strange).Reason, "jsonb holds no NUL")
 }
 
 func TestUnknownColumns(t *testing.T) {
@@ -51,7 +51,7 @@ func TestUnknownColumns(t *testing.T) {
 	require.Equal(t, "kept", query(t, s, "SELECT newer FROM agents"))
 
 	run(t, s, "ALTER TABLE tools ADD COLUMN needed TEXT NOT NULL")
-	found := problem(t, s, "Tool", agent("u1"))
+	found := writeProblem(t, s, "Tool", agent("u1"))
 	require.Equal(t, ReasonRefused, found.Reason)
 	require.Equal(t, "table tools wants a value for its column needed, which this version does not know; upgrade Lintel", found.Message)
 }
@@ -60,7 +60,7 @@ func TestAPayloadThatCannotBeReadIsReplaced(t *testing.T) {
 	s, _ := fresh(t, "")
 	run(t, s, `INSERT INTO agents (name, namespace, payload) VALUES ('team-a/summarizer', 'team-a', '{"metadata":[1],"spec":"x"}'), ('n/a', 'n', '1'), ('n/b', 'n', '["status"]')`)
 	count := 0
-	require.NoError(t, s.Scan(t.Context(), table(t, "Agent"), func(Summary) { count++ }))
+	require.NoError(t, s.Scan(t.Context(), tableOf(t, "Agent"), func(Summary) { count++ }))
 	require.Equal(t, 3, count, "what one row holds keeps nobody from seeing the others")
 	require.True(t, upsert(t, s, "Agent", agent("u1")).Updated)
 	require.Equal(t, "p", query(t, s, "SELECT payload->'spec'->>'prompt' FROM agents WHERE name = 'team-a/summarizer'"))
@@ -75,7 +75,7 @@ func TestALockedRowIsTriedAgain(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), "SELECT 1 FROM agents FOR UPDATE")
 	require.NoError(t, err)
-	found := problem(t, s, "Agent", agent("u1"))
+	found := writeProblem(t, s, "Agent", agent("u1"))
 	require.Equal(t, ReasonRowLocked, found.Reason)
 	require.False(t, found.Permanent())
 	require.False(t, found.Unavailable(), "others can be written")
@@ -178,7 +178,7 @@ func TestAConnectionThatIsCut(t *testing.T) {
 			s, dsn := fresh(t, "")
 			way := newCut(t, server.Address(), c.when)
 			through := open(t, strings.Replace(dsn, server.Address(), way.listener.Addr().String(), 1), "")
-			found := problem(t, through, "Agent", agent("u1"))
+			found := writeProblem(t, through, "Agent", agent("u1"))
 			require.Equal(t, ReasonUnavailable, found.Reason, found.Unwrap())
 			require.Equal(t, rowsAfter, query(t, s, "SELECT count(*)::text FROM agents"))
 			again := upsert(t, through, "Agent", agent("u1"))
@@ -198,14 +198,14 @@ func TestAStoreThatIsDown(t *testing.T) {
 	require.NoError(t, s.Ping(t.Context()))
 	own.Stop()
 	for range 2 { // with connections that break, and with none
-		found := problem(t, s, "Agent", agent("u1"))
+		found := writeProblem(t, s, "Agent", agent("u1"))
 		require.Equal(t, ReasonUnavailable, found.Reason)
 		require.False(t, found.Permanent())
 	}
-	first, second := problem(t, s, "Agent", agent("u1")).Message, problem(t, s, "Agent", agent("u2")).Message
+	first, second := writeProblem(t, s, "Agent", agent("u1")).Message, writeProblem(t, s, "Agent", agent("u2")).Message
 	require.Equal(t, first, second, "a status that tells it is written once")
 	require.Error(t, s.Ping(t.Context()))
-	_, err = s.Remove(t.Context(), table(t, "Agent"), Removal{Owner: "u1", Key: "a/b"})
+	_, err = s.Remove(t.Context(), tableOf(t, "Agent"), Removal{Owner: "u1", Key: "a/b"})
 	require.Error(t, err)
 	require.NoError(t, own.Start(t.Context()))
 	require.NoError(t, s.Ping(t.Context()))
@@ -216,7 +216,7 @@ func TestAContextThatEndsIsNoProblemOfTheStore(t *testing.T) {
 	s, _ := fresh(t, "")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.Upsert(ctx, table(t, "Agent"), agent("u1"))
+	_, err := s.Upsert(ctx, tableOf(t, "Agent"), agent("u1"))
 	require.ErrorIs(t, err, context.Canceled)
 	var found *Problem
 	require.NotErrorAs(t, err, &found)
@@ -234,14 +234,14 @@ func TestTablesOfOrlojdAreLeft(t *testing.T) {
 	run(t, s, "CREATE TABLE schema_migrations (version TEXT PRIMARY KEY); DROP TABLE tools")
 	err := s.CreateTables(t.Context())
 	require.ErrorIs(t, err, ErrMigrated)
-	require.Equal(t, ReasonSchemaMissing, problem(t, s, "Tool", agent("u1")).Reason, "nothing was made")
+	require.Equal(t, ReasonSchemaMissing, writeProblem(t, s, "Tool", agent("u1")).Reason, "nothing was made")
 }
 
 // TestOrlojdCanMigrateLater does what its migrations do to tables that are there.
 func TestOrlojdCanMigrateLater(t *testing.T) {
 	s, _ := fresh(t, "")
 	upsert(t, s, "Agent", agent("u1"))
-	for _, one := range tables {
+	for _, one := range allTables {
 		run(t, s, fmt.Sprintf("ALTER TABLE %[1]s ADD CONSTRAINT chk_%[1]s_name_len CHECK (length(name) <= 253)", one.Name))
 		run(t, s, fmt.Sprintf("ALTER TABLE %s ADD COLUMN IF NOT EXISTS created_at TIMESTAMPTZ", one.Name))
 		run(t, s, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN created_at SET NOT NULL, ALTER COLUMN created_at SET DEFAULT NOW()", one.Name))
@@ -256,14 +256,14 @@ func TestScanSeesEveryRow(t *testing.T) {
 	first := upsert(t, s, "Agent", agent("u1"))
 	run(t, s, `INSERT INTO agents (name, namespace, payload) SELECT 'n/a' || i, 'n', jsonb_build_object('metadata', '{}'::jsonb, 'status', jsonb_build_object('phase', 'Ready')) FROM generate_series(1, 2500) AS i`)
 	seen := map[string]Summary{}
-	require.NoError(t, s.Scan(t.Context(), table(t, "Agent"), func(row Summary) { seen[row.Key] = row }))
+	require.NoError(t, s.Scan(t.Context(), tableOf(t, "Agent"), func(row Summary) { seen[row.Key] = row }))
 	require.Len(t, seen, 2501)
 	require.Equal(t, Summary{Key: "team-a/summarizer", Hash: first.Hash, Version: "1", Owner: "u1", Phase: "Pending"}, seen["team-a/summarizer"])
 	require.Equal(t, "Ready", seen["n/a2500"].Phase)
 
 	// The hash covers Lintel's fields of a row, not orlojd's.
 	hash := func() (hash string) {
-		require.NoError(t, s.Scan(t.Context(), table(t, "Agent"), func(row Summary) {
+		require.NoError(t, s.Scan(t.Context(), tableOf(t, "Agent"), func(row Summary) {
 			if row.Owner == "u1" {
 				hash = row.Hash
 			}
@@ -282,7 +282,7 @@ func TestScanSeesEveryRow(t *testing.T) {
 func TestChangesFollowsWhatIsWritten(t *testing.T) {
 	s, _ := fresh(t, "")
 	run(t, s, `INSERT INTO agents (name, namespace, payload, updated_at) VALUES ('n/old', 'n', '{}', NOW() - INTERVAL '1 hour')`)
-	changes := s.Changes(table(t, "Agent"))
+	changes := s.Changes(tableOf(t, "Agent"))
 	next := func() (keys []string) {
 		require.NoError(t, changes.Next(t.Context(), func(row Summary) { keys = append(keys, row.Key+" "+row.Phase) }))
 		return keys

@@ -72,7 +72,7 @@ func TestAMissingOrWrongKeyWritesNothing(t *testing.T) {
 		} {
 			// Whether the key was checked before, or not.
 			for _, store := range []*Store{other, open(t, dsn, key)} {
-				p := problem(t, store, "Secret", row)
+				p := writeProblem(t, store, "Secret", row)
 				require.Equal(t, reason, p.Reason)
 				require.True(t, p.Permanent())
 			}
@@ -88,7 +88,7 @@ func TestNothingIsDowngradedBetweenTwoChecks(t *testing.T) {
 	plain, dsn := fresh(t, "")
 	upsert(t, plain, "Secret", secret("u1", map[string]any{"token": "aGVsbG8="}))
 	upsert(t, open(t, dsn, keyHex), "Secret", secret("u1", map[string]any{"token": "aGVsbG8="}))
-	require.Equal(t, ReasonKeyMissing, problem(t, plain, "Secret", secret("u1", map[string]any{"token": "bmV3"})).Reason)
+	require.Equal(t, ReasonKeyMissing, writeProblem(t, plain, "Secret", secret("u1", map[string]any{"token": "bmV3"})).Reason)
 	require.True(t, isEncrypted(query(t, plain, "SELECT payload->'spec'->'data'->>'token' FROM secrets")))
 }
 
@@ -98,7 +98,7 @@ func TestARotatedKey(t *testing.T) {
 	// orlojd encrypts all Secrets again.
 	next := open(t, dsn, otherKey)
 	run(t, s, "UPDATE secrets SET payload = jsonb_set(payload, '{spec,data,token}', to_jsonb($1::text)), updated_at = NOW()", next.cipher.encrypt("aGVsbG8="))
-	require.Equal(t, ReasonKeyWrong, problem(t, s, "Secret", secret("u1", map[string]any{"token": "bmV3"})).Reason)
+	require.Equal(t, ReasonKeyWrong, writeProblem(t, s, "Secret", secret("u1", map[string]any{"token": "bmV3"})).Reason)
 	require.Error(t, s.CheckKey(t.Context()))
 	require.NoError(t, next.CheckKey(t.Context()))
 	require.False(t, upsert(t, next, "Secret", secret("u1", map[string]any{"token": "aGVsbG8="})).Written())
@@ -121,6 +121,6 @@ func TestEncryptionCanBeRequired(t *testing.T) {
 	s, err := New(t.Context(), Options{DSN: dsn, RequireEncryption: true})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
-	require.Equal(t, ReasonKeyMissing, problem(t, s, "Secret", secret("u1", map[string]any{"k": "dg=="})).Reason)
+	require.Equal(t, ReasonKeyMissing, writeProblem(t, s, "Secret", secret("u1", map[string]any{"k": "dg=="})).Reason)
 	require.True(t, upsert(t, s, "Secret", secret("u1", nil)).Created, "there is nothing to encrypt")
 }

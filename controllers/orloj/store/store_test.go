@@ -75,7 +75,7 @@ func fresh(t *testing.T, key string) (*Store, string) {
 	return s, dsn
 }
 
-func table(t *testing.T, kind string) Table {
+func tableOf(t *testing.T, kind string) Table {
 	t.Helper()
 	table, known := TableOf(kind)
 	require.True(t, known, kind)
@@ -109,14 +109,14 @@ func run(t *testing.T, s *Store, statement string, values ...any) {
 
 func upsert(t *testing.T, s *Store, kind string, row *Row) Result {
 	t.Helper()
-	result, err := s.Upsert(t.Context(), table(t, kind), row)
+	result, err := s.Upsert(t.Context(), tableOf(t, kind), row)
 	require.NoError(t, err)
 	return result
 }
 
-func problem(t *testing.T, s *Store, kind string, row *Row) *Problem {
+func writeProblem(t *testing.T, s *Store, kind string, row *Row) *Problem {
 	t.Helper()
-	_, err := s.Upsert(t.Context(), table(t, kind), row)
+	_, err := s.Upsert(t.Context(), tableOf(t, kind), row)
 	var found *Problem
 	require.ErrorAs(t, err, &found)
 	return found
@@ -194,11 +194,11 @@ func TestARowHasOneOwner(t *testing.T) {
 	upsert(t, s, "Agent", agent("u1"))
 	other := agent("u2")
 	other.SourceNamespace, other.Spec["prompt"] = "gitops", "mine"
-	taken := problem(t, s, "Agent", other)
+	taken := writeProblem(t, s, "Agent", other)
 	require.Equal(t, ReasonTaken, taken.Reason)
 	require.True(t, taken.Permanent())
 	require.Equal(t, "the row team-a/summarizer belongs to Agent team-a/summarizer (uid u1); delete that one, or give this one another name or target namespace", taken.Message)
-	rows, err := s.Remove(t.Context(), table(t, "Agent"), Removal{Owner: "u2", Key: other.Key(), Unmarked: true})
+	rows, err := s.Remove(t.Context(), tableOf(t, "Agent"), Removal{Owner: "u2", Key: other.Key(), Unmarked: true})
 	require.NoError(t, err)
 	require.Zero(t, rows)
 	require.Equal(t, "p", query(t, s, "SELECT payload->'spec'->>'prompt' FROM agents"))
@@ -217,7 +217,7 @@ func TestOfConcurrentCreatesOneOwns(t *testing.T) {
 			wait.Go(func() {
 				row := agent(fmt.Sprint("u", j))
 				row.Name, row.SourceNamespace = fmt.Sprint("a", i), fmt.Sprint("source", j)
-				_, errs[j] = s.Upsert(t.Context(), table(t, "Agent"), row)
+				_, errs[j] = s.Upsert(t.Context(), tableOf(t, "Agent"), row)
 			})
 		}
 		wait.Wait()
@@ -256,8 +256,8 @@ func TestGeneratedRowsAreLeft(t *testing.T) {
 	s, _ := fresh(t, "")
 	run(t, s, `INSERT INTO tools (name, namespace, payload) VALUES ('team-a/summarizer', 'team-a',
 		'{"kind":"Tool","metadata":{"name":"summarizer","namespace":"team-a","labels":{"orloj.dev/mcp-generated":"true"}},"spec":{}}')`)
-	require.Equal(t, ReasonGenerated, problem(t, s, "Tool", agent("u1")).Reason)
-	rows, err := s.Remove(t.Context(), table(t, "Tool"), Removal{Owner: "u1", Key: "team-a/summarizer", Unmarked: true})
+	require.Equal(t, ReasonGenerated, writeProblem(t, s, "Tool", agent("u1")).Reason)
+	rows, err := s.Remove(t.Context(), tableOf(t, "Tool"), Removal{Owner: "u1", Key: "team-a/summarizer", Unmarked: true})
 	require.NoError(t, err)
 	require.Zero(t, rows)
 }
@@ -266,7 +266,7 @@ func TestGeneratedRowsAreLeft(t *testing.T) {
 func TestRemove(t *testing.T) {
 	s, _ := fresh(t, "")
 	remove := func(r Removal) int64 {
-		rows, err := s.Remove(t.Context(), table(t, "Agent"), r)
+		rows, err := s.Remove(t.Context(), tableOf(t, "Agent"), r)
 		require.NoError(t, err)
 		return rows
 	}

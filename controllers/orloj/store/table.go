@@ -26,8 +26,8 @@ var columnFields = map[string]string{
 	"provider": "provider", "risk_level": "risk_level", "isolation_mode": "runtime.isolation_mode", "apply_mode": "apply_mode",
 }
 
-// tables are the tables of the synced kinds.
-var tables = []Table{
+// allTables are the tables of the synced kinds.
+var allTables = []Table{
 	{Kind: "Agent", Name: "agents", Phase: "Pending", later: []string{"fallback_model_refs", "execution.output_schema"}},
 	{
 		Kind: "AgentPolicy", Name: "agent_policies", Phase: "Ready", columns: []column{{"apply_mode", "scoped"}},
@@ -54,14 +54,14 @@ var tables = []Table{
 	},
 }
 
-// Tables returns the tables of all kinds.
-func Tables() []Table { return slices.Clone(tables) }
+// ListTables returns the tables of all kinds.
+func ListTables() []Table { return slices.Clone(allTables) }
 
 // TableOf returns the table of a kind.
 func TableOf(kind string) (Table, bool) {
-	i := slices.IndexFunc(tables, func(t Table) bool { return t.Kind == kind })
+	i := slices.IndexFunc(allTables, func(t Table) bool { return t.Kind == kind })
 	if i < 0 {
 		return Table{}, false
 	}
-	return tables[i], true
+	return allTables[i], true
 }

@@ -30,7 +30,7 @@ func (s *Store) CreateTables(ctx context.Context) error {
 		if migrated {
 			return &Problem{Reason: ReasonRefused, Message: ErrMigrated.Error(), cause: ErrMigrated}
 		}
-		for _, table := range tables {
+		for _, table := range allTables {
 			var exists bool
 			if err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", table.Name).Scan(&exists); err != nil {
 				return err

@@ -7,11 +7,11 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// OPA's planner repeats itself in two places, without a bound and without a way to stop
-// it. What is called under a `with` that replaces a function or a rule is planned again,
-// with all that it calls: a chain of n rules with two such expressions each is 2^n plans.
-// And what follows `data.a[x]`, where rules stand below data.a, is planned once for each
-// of them: three such references to forty packages are 64,000 plans of the rest.
+// OPA's planner repeats itself in two places, without a bound and without a way to stop it. A
+// call under a `with` that replaces a function or a rule is planned again, with all that it
+// calls: a chain of n rules with two such expressions each is 2^n plans. And the expressions
+// after `data.a[x]`, if there are rules below data.a, are planned once for each of them: three
+// such references to forty packages are 64,000 plans of the rest.
 
 // Growth is what a plan of rules would come to.
 type Growth struct {
@@ -30,10 +30,10 @@ type Growth struct {
 	Uneven *ast.Location
 }
 
-// Estimate counts what Rules would plan, without planning. It never counts too few of what
-// is planned again; it may count more.
+// Estimate counts what Rules would plan, without planning. It never counts too few of the
+// repeated plans; it may count too many.
 func Estimate(compiler *ast.Compiler, rules ...ast.Ref) Growth {
-	g := &growth{compiler: compiler, bodies: map[*ast.Rule]*ruleGrowth{}, below: map[*ast.Expr]int64{}}
+	g := &estimator{compiler: compiler, bodies: map[*ast.Rule]*ruleGrowth{}, below: map[*ast.Expr]int64{}}
 	var start []*ast.Rule
 	for _, ref := range rules {
 		start = append(start, compiler.GetRulesExact(ref)...)
@@ -49,18 +49,18 @@ func Estimate(compiler *ast.Compiler, rules ...ast.Ref) Growth {
 	return g.found
 }
 
-type growth struct {
+type estimator struct {
 	compiler *ast.Compiler
 	found    Growth
 	bodies   map[*ast.Rule]*ruleGrowth
-	below    map[*ast.Expr]int64 // what is planned again for an expression with `with`
+	below    map[*ast.Expr]int64 // the repeated plans of an expression with `with`
 }
 
-// ruleGrowth is what one rule comes to by itself.
+// ruleGrowth is the size of one rule by itself.
 type ruleGrowth struct {
 	written, planned int64
 	calls            []*ast.Rule     // outside of `with`
-	again            []repeatedUnder // expressions that have what they call planned again
+	again            []repeatedUnder // expressions whose calls are planned again
 }
 
 type repeatedUnder struct {
@@ -80,7 +80,7 @@ func times(a, b int64) int64 {
 
 // reachable are the rules that rules call, themselves included; with all those under a
 // `with`, too.
-func (g *growth) reachable(start []*ast.Rule, all bool) []*ast.Rule {
+func (g *estimator) reachable(start []*ast.Rule, all bool) []*ast.Rule {
 	seen := map[*ast.Rule]bool{}
 	var out []*ast.Rule
 	for len(start) > 0 {
@@ -102,8 +102,8 @@ func (g *growth) reachable(start []*ast.Rule, all bool) []*ast.Rule {
 	return out
 }
 
-// planned is what is planned for rules in a generation of their own.
-func (g *growth) planned(start []*ast.Rule) (total int64) {
+// planned is the size of the plan of rules in a generation of their own.
+func (g *estimator) planned(start []*ast.Rule) (total int64) {
 	for _, rule := range g.reachable(start, false) {
 		of := g.of(rule)
 		total = plus(total, of.planned)
@@ -121,7 +121,7 @@ func (g *growth) planned(start []*ast.Rule) (total int64) {
 	return total
 }
 
-func (g *growth) notice(expr *ast.Expr, times int64) {
+func (g *estimator) notice(expr *ast.Expr, times int64) {
 	if times > 1 && (times > g.found.times || times == g.found.times && isBefore(expr.Location, g.found.Where)) {
 		g.found.times, g.found.Where = times, expr.Location
 	}
@@ -129,7 +129,7 @@ func (g *growth) notice(expr *ast.Expr, times int64) {
 
 func isBefore(a, b *ast.Location) bool { return a != nil && a.Compare(b) < 0 }
 
-func (g *growth) of(rule *ast.Rule) *ruleGrowth {
+func (g *estimator) of(rule *ast.Rule) *ruleGrowth {
 	of := g.bodies[rule]
 	if of != nil {
 		return of
@@ -144,7 +144,7 @@ func (g *growth) of(rule *ast.Rule) *ruleGrowth {
 }
 
 // body adds a body that is planned so often, and is how often what follows it is.
-func (g *growth) body(of *ruleGrowth, body ast.Body, often int64) int64 {
+func (g *estimator) body(of *ruleGrowth, body ast.Body, often int64) int64 {
 	for _, expr := range body {
 		often = g.expression(of, expr, often)
 	}
@@ -152,7 +152,7 @@ func (g *growth) body(of *ruleGrowth, body ast.Body, often int64) int64 {
 }
 
 // expression adds an expression, and is how often what follows it is planned.
-func (g *growth) expression(of *ruleGrowth, expr *ast.Expr, often int64) int64 {
+func (g *estimator) expression(of *ruleGrowth, expr *ast.Expr, often int64) int64 {
 	g.notice(expr, often)
 	into := of
 	if g.replaces(expr) {
@@ -185,7 +185,7 @@ func (g *growth) expression(of *ruleGrowth, expr *ast.Expr, often int64) int64 {
 }
 
 // terms adds terms that are planned so often, and is how often what follows them is.
-func (g *growth) terms(of *ruleGrowth, often int64, parts ...any) int64 {
+func (g *estimator) terms(of *ruleGrowth, often int64, parts ...any) int64 {
 	after := often
 	add := func() { of.written, of.planned = plus(of.written, 1), plus(of.planned, after) }
 	closure := func(body ast.Body, heads ...*ast.Term) {
@@ -221,7 +221,7 @@ func (g *growth) terms(of *ruleGrowth, often int64, parts ...any) int64 {
 
 // replaces says whether an expression has a `with` under which all is planned again: of a
 // function, or of a part of data where rules stand.
-func (g *growth) replaces(expr *ast.Expr) bool {
+func (g *estimator) replaces(expr *ast.Expr) bool {
 	for _, with := range expr.With {
 		target, ok := with.Target.Value.(ast.Ref)
 		if !ok || target.HasPrefix(ast.InputRootRef) {
@@ -245,7 +245,7 @@ func (g *growth) replaces(expr *ast.Expr) bool {
 
 // reference notes the rules that a reference may call, and is how often what follows it
 // is planned.
-func (g *growth) reference(of *ruleGrowth, ref ast.Ref) int64 {
+func (g *estimator) reference(of *ruleGrowth, ref ast.Ref) int64 {
 	if !ref.HasPrefix(ast.DefaultRootRef) {
 		return 1
 	}
@@ -271,7 +271,7 @@ func (g *growth) reference(of *ruleGrowth, ref ast.Ref) int64 {
 		}
 		nodes = below[:0]
 		for _, node := range below {
-			if hasRules(node) { // what is below is a part of what the rules give
+			if hasRules(node) { // the values below are part of the values of the rules
 				g.callsAll(of, node)
 				continue
 			}
@@ -294,7 +294,7 @@ func all(nodes []*ast.TreeNode, is func(*ast.TreeNode) bool) bool {
 }
 
 // callsAll notes the rules at a place and below.
-func (g *growth) callsAll(of *ruleGrowth, node *ast.TreeNode) {
+func (g *estimator) callsAll(of *ruleGrowth, node *ast.TreeNode) {
 	node.DepthFirst(func(node *ast.TreeNode) bool {
 		of.calls = append(of.calls, node.Values...)
 		return false

@@ -18,18 +18,18 @@ import (
 // Bundle is a PolicyBundle.
 type Bundle = openclawv1.PolicyBundle
 
-// FullName tells a policy of a bundle from those of all others of its namespace.
+// FullName is the name of a policy of a bundle, unique in its namespace.
 func FullName(b *Bundle, p openclawv1.Policy) string { return b.Name + "/" + p.Name }
 
-// Parser reads and compares policies, and remembers what it found: to judge one bundle,
-// all that may bind the same instances are wanted. It may be used concurrently. Each
-// namespace has one bundle judged at a time, dry runs included.
+// Parser reads and compares policies, and caches the results: the evaluation of one bundle
+// needs all bundles that may bind the same instances. It may be used concurrently. One bundle
+// of each namespace is evaluated at a time, including dry runs.
 type Parser struct {
-	shares shares
+	shares namespaceQueues
 	// reading are the turns to read short texts, and long ones: however many requests there
 	// are, one of each is read at a time, which takes what sidecar.MaxEffort says at most.
 	// Those who write short texts never wait for long ones.
-	reading  [2]turns
+	reading  [2]requestQueue
 	mutex    sync.Mutex // over read
 	read     [classes]memory
 	compared *lru.Cache
@@ -47,7 +47,7 @@ const (
 	classes
 )
 
-// memory is what is remembered of the texts of a class.
+// memory is the cache for the texts of a class.
 type memory struct {
 	policies *lru.Cache // parsedPolicy by key
 	effort   int        // of all of them
@@ -87,12 +87,13 @@ func (c *Parser) analyze(ctx context.Context, child *sidecar.Policy, parents []*
 	return found(ctx, c, "verdict", restriction.Analyze, child, parents)
 }
 
-// warnings are those about a policy beside broader ones.
+// warnings are those about a policy in relation to broader ones.
 func (c *Parser) warnings(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) []string {
 	return found(ctx, c, "warnings", restriction.Warnings, child, parents)
 }
 
-// found is what a comparison of policies gives, once. What was cut short is not remembered.
+// found is the result of a comparison of policies, which runs once. The result of an
+// interrupted comparison is not cached.
 func found[T any](ctx context.Context, c *Parser, what string, compare func(context.Context, *sidecar.Policy, []*sidecar.Policy) T, child *sidecar.Policy, parents []*sidecar.Policy) T {
 	hash := sha256.New()
 	fmt.Fprintln(hash, what)
@@ -158,7 +159,7 @@ func (c *Parser) parse(ctx context.Context, by asker, b *Bundle, p openclawv1.Po
 	return found.policy, found.err
 }
 
-// policyKey tells policies apart.
+// policyKey identifies a policy.
 type policyKey struct {
 	name   string
 	policy openclawv1.Policy
@@ -184,7 +185,8 @@ func (c *Parser) known(key policyKey, is class) (found parsedPolicy, ok bool) {
 	return parsedPolicy{}, false
 }
 
-// bytesPerEffort is how much text takes as much memory as what one unit of effort made.
+// bytesPerEffort is the size of the text that takes as much memory as the results of one unit
+// of effort.
 const bytesPerEffort = 400
 
 // keep remembers what a text is.
@@ -194,9 +196,8 @@ func (c *Parser) keep(key policyKey, found parsedPolicy, is class) {
 	c.add(key, found, is)
 }
 
-// add remembers a policy, and forgets what was asked for longest ago: candidates beyond
-// their part before what is stored, and that of the root namespace last. The caller holds
-// the mutex.
+// add caches a policy, and evicts the least recently used ones: candidates beyond their share
+// before stored ones, and those of the root namespace last. The caller holds the mutex.
 func (c *Parser) add(key policyKey, found parsedPolicy, is class) {
 	c.read[is].policies.Add(key, found)
 	c.read[is].effort += found.effort

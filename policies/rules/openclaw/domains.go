@@ -8,9 +8,9 @@ import (
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
-// Domains are the areas that a PolicyBundle decides about, and the packages in which
+// AllDomains are the areas that a PolicyBundle decides about, and the packages in which
 // its policies stand and gateways ask.
-var Domains = []sidecar.Domain{
+var AllDomains = []sidecar.Domain{
 	{Name: "models", Packages: []string{"openclaw.enterprise.models"}},
 	{Name: "actions", Packages: []string{"openclaw.enterprise.actions"}},
 	{Name: "integrations", Packages: []string{"openclaw.enterprise.integrations"}},
@@ -24,9 +24,9 @@ var Domains = []sidecar.Domain{
 
 // Domain is the domain of a name.
 func Domain(name string) (sidecar.Domain, bool) {
-	i := slices.IndexFunc(Domains, func(d sidecar.Domain) bool { return d.Name == name })
+	i := slices.IndexFunc(AllDomains, func(d sidecar.Domain) bool { return d.Name == name })
 	if i < 0 {
 		return sidecar.Domain{}, false
 	}
-	return Domains[i], true
+	return AllDomains[i], true
 }

@@ -8,9 +8,9 @@ import (
 )
 
 func TestDomains(t *testing.T) {
-	assert.Len(t, Domains, 7)
+	assert.Len(t, AllDomains, 7)
 	seen := map[string]bool{}
-	for _, d := range Domains {
+	for _, d := range AllDomains {
 		assert.Equal(t, "openclaw.enterprise."+strings.ReplaceAll(d.Name, "-", "_"), d.Packages[0])
 		for _, name := range d.Packages {
 			assert.False(t, seen[name], name)

@@ -16,10 +16,10 @@ import (
 // Facts are what Go finds out about a PolicyBundle for the rules, which read it as
 // input.facts.
 type Facts struct {
-	// Changed are the indices of the policies that are new or changed. Nobody is held
-	// up by the others.
+	// Changed are the indices of the policies that are new or changed. The others do not cause a
+	// denial.
 	Changed []int `json:"changed"`
-	// Errors are what is wrong with their texts.
+	// Errors are the errors in their texts.
 	Errors []TextError `json:"errors"`
 	// Comparisons are of each policy that is new or changed with the broader ones of
 	// its domain, and with those of its scope, but for those that are proved.
@@ -44,7 +44,7 @@ type TextError struct {
 // Comparison is what analysis says of a policy and the broader ones.
 type Comparison struct {
 	Verdict restriction.Outcome `json:"verdict"`
-	// Policy is the full name of the narrower policy, and Decision what it is about.
+	// Policy is the full name of the narrower policy, and Decision the compared decision.
 	Policy   string `json:"policy"`
 	Decision string `json:"decision"`
 	// Text is the verdict in words, as `lintel prove` says it.
@@ -53,10 +53,10 @@ type Comparison struct {
 	Conflict bool `json:"conflict"`
 }
 
-// Find gathers the facts about a bundle. old is nil on creation; others are all bundles
-// that there are, this one's own earlier state excepted. ctx bounds reading and comparing:
-// what is not compared in time is unknown, and where what is to be compared is not read
-// in time there are no facts, and an error that says nothing about the bundle.
+// Find gathers the facts about a bundle. old is nil on creation; others are all existing
+// bundles without the earlier state of this one. ctx bounds reading and comparing: comparisons
+// that do not end in time are unknown. If the policies to compare are not read in time, there
+// are no facts, and the error is not about the bundle.
 func (c *Parser) Find(ctx context.Context, bundle, old *Bundle, others []*Bundle, root string) (Facts, error) {
 	leave, err := c.shares.take(ctx, bundle.Namespace)
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *Parser) find(ctx context.Context, bundle, old *Bundle, others []*Bundle
 		families = append(families, found)
 	}
 	for _, f := range families {
-		if !decides(f.child) {
+		if !takesPart(f.child) {
 			facts.Unordered = append(facts.Unordered, fmt.Sprintf("%s has no rule such as allow, deny or a limit: is a name misspelled?", f.child.Name))
 		}
 		facts.compare(ctx, c, f.child, f.parents)
@@ -128,9 +128,9 @@ type family struct {
 	peers   []peer
 }
 
-// family reads what a policy is compared with, and nothing else: how long the texts take
-// that bind nobody of the same instances, or that are of narrower scopes, is their own
-// affair. What cannot be read is no part.
+// family reads the policies that a policy is compared with, and no others: policies for other
+// instances, or of narrower scopes, must not delay it. Policies that cannot be read are
+// omitted.
 func (c *Parser) family(ctx context.Context, by asker, bundle *Bundle, index int, own []parsedPolicy, others []*Bundle) (family, error) {
 	f := family{index: index, child: own[index].policy}
 	p := bundle.Spec.Policies[index]
@@ -163,13 +163,13 @@ func (c *Parser) family(ctx context.Context, by asker, bundle *Bundle, index int
 	return f, nil
 }
 
-// compare keeps what is not proved.
+// compare adds the comparisons that are not proved.
 func (f *Facts) compare(ctx context.Context, c *Parser, child *sidecar.Policy, parents []*sidecar.Policy) {
 	if len(parents) == 0 {
 		return
 	}
 	if verdict := c.analyze(ctx, child, parents); verdict.Outcome != restriction.Proved {
-		f.Comparisons = append(f.Comparisons, comparison(child, verdict))
+		f.Comparisons = append(f.Comparisons, newComparison(child, verdict))
 	}
 	f.Unordered = append(f.Unordered, c.warnings(ctx, child, parents)...)
 }
@@ -180,9 +180,9 @@ type peer struct {
 	bundle *Bundle
 }
 
-// agree keeps what two policies of one scope differ on. It is a warning only where each of
-// them uses the rules in its own, so that nobody need ask for them, and where the conflict
-// was there before: it must not hold up what else is changed.
+// agree adds the decisions on which two policies of one scope differ. A difference is only a
+// warning if each policy uses the rules internally, so that gateways need not query them, and
+// if the conflict existed before: it must not block other changes.
 func (f *Facts) agree(ctx context.Context, p, other *sidecar.Policy, parents []*sidecar.Policy, before func(decision string) bool) {
 	for _, conflict := range restriction.Conflicts(ctx, p, []*sidecar.Policy{other}, parents) {
 		if conflict.Outcome == restriction.Counterexample && (conflict.Helper || before(conflict.Decision)) {
@@ -190,7 +190,7 @@ func (f *Facts) agree(ctx context.Context, p, other *sidecar.Policy, parents []*
 				conflict.Decision, p.Name, other.Name, conflict.InputText()))
 			continue
 		}
-		f.Comparisons = append(f.Comparisons, comparison(p, conflict.Verdict))
+		f.Comparisons = append(f.Comparisons, newComparison(p, conflict.Verdict))
 	}
 }
 
@@ -215,16 +215,16 @@ func (c *Parser) hadConflict(ctx context.Context, by asker, bundle, old *Bundle,
 	}
 }
 
-func comparison(child *sidecar.Policy, verdict restriction.Verdict) Comparison {
+func newComparison(child *sidecar.Policy, verdict restriction.Verdict) Comparison {
 	return Comparison{verdict.Outcome, child.Name, verdict.Decision, verdict.Explain(child), verdict.Conflict}
 }
 
-// tightenedTimeout bounds what is only a warning: the status of the other bundles tells
-// all of it, later.
+// tightenedTimeout bounds a comparison that only causes a warning: the status of the other
+// bundles reports the complete result later.
 const tightenedTimeout = 100 * time.Millisecond
 
-// tightened are the policies of other bundles that expand beyond a bundle, and did not
-// beyond what it was before.
+// tightened are the policies of other bundles that expand beyond a bundle, and did not expand
+// beyond its earlier state.
 func (c *Parser) tightened(ctx context.Context, by asker, bundle *Bundle, own []parsedPolicy, old *Bundle, others []*Bundle) []Comparison {
 	found := []Comparison{}
 	for _, other := range others {
@@ -248,15 +248,15 @@ func (c *Parser) tightened(ctx context.Context, by asker, bundle *Bundle, own []
 				continue
 			}
 			if verdict := c.analyze(ctx, child, parents); verdict.Outcome == restriction.Counterexample {
-				found = append(found, comparison(child, verdict))
+				found = append(found, newComparison(child, verdict))
 			}
 		}
 	}
 	return found
 }
 
-// decides says whether a policy has a rule that takes part in a decision.
-func decides(p *sidecar.Policy) bool {
+// takesPart says whether a policy has a rule that takes part in a decision.
+func takesPart(p *sidecar.Policy) bool {
 	return slices.ContainsFunc(p.Decisions, func(name string) bool { return sidecar.OrderOf(name) != sidecar.Unordered })
 }
 

@@ -35,23 +35,23 @@ func find(t *testing.T, parser *Parser, bundle, old *Bundle, others []*Bundle, r
 // TestFindComparesWhatMayMeet: a policy is compared with the broader ones that may bind
 // an instance which it binds, too.
 func TestFindComparesWhatMayMeet(t *testing.T) {
-	child := func() *Bundle { return bundle("ns", "child", [3]string{"team", "p", loose}) }
+	child := func() *Bundle { return makeBundle("ns", "child", [3]string{"team", "p", loose}) }
 	for name, c := range map[string]struct {
 		bundle, other *Bundle
 		root          string
 		found         bool
 	}{
-		"of the namespace":               {child(), bundle("ns", "b", [3]string{"org", "p", strict}), "", true},
-		"within the bundle":              {bundle("ns", "b", [3]string{"org", "p", strict}, [3]string{"team", "q", loose}), bundle("ns", "c", [3]string{"user", "p", strict}), "", true},
-		"of another namespace":           {child(), bundle("other", "b", [3]string{"enterprise", "p", strict}), "", false},
-		"of the root namespace":          {child(), bundle("root", "b", [3]string{"enterprise", "p", strict}), "root", true},
-		"no enterprise policy of root":   {child(), bundle("root", "b", [3]string{"org", "p", strict}), "root", false},
-		"of the same scope":              {child(), bundle("ns", "b", [3]string{"team", "p", strict}), "", false},
-		"of a narrower scope":            {child(), bundle("ns", "b", [3]string{"user", "p", strict}), "", false},
-		"of other instances":             {selecting(child(), "a"), selecting(bundle("ns", "b", [3]string{"org", "p", strict}), "b"), "", false},
-		"of instances in common":         {selecting(child(), "a"), selecting(bundle("ns", "b", [3]string{"org", "p", strict}), "a"), "", true},
-		"enterprise ignores selectors":   {selecting(child(), "a"), selecting(bundle("ns", "b", [3]string{"enterprise", "p", strict}), "b"), "", true},
-		"what cannot be read is no part": {child(), bundle("ns", "b", [3]string{"org", "p", models + "allow if {"}), "", false},
+		"of the namespace":               {child(), makeBundle("ns", "b", [3]string{"org", "p", strict}), "", true},
+		"within the bundle":              {makeBundle("ns", "b", [3]string{"org", "p", strict}, [3]string{"team", "q", loose}), makeBundle("ns", "c", [3]string{"user", "p", strict}), "", true},
+		"of another namespace":           {child(), makeBundle("other", "b", [3]string{"enterprise", "p", strict}), "", false},
+		"of the root namespace":          {child(), makeBundle("root", "b", [3]string{"enterprise", "p", strict}), "root", true},
+		"no enterprise policy of root":   {child(), makeBundle("root", "b", [3]string{"org", "p", strict}), "root", false},
+		"of the same scope":              {child(), makeBundle("ns", "b", [3]string{"team", "p", strict}), "", false},
+		"of a narrower scope":            {child(), makeBundle("ns", "b", [3]string{"user", "p", strict}), "", false},
+		"of other instances":             {selecting(child(), "a"), selecting(makeBundle("ns", "b", [3]string{"org", "p", strict}), "b"), "", false},
+		"of instances in common":         {selecting(child(), "a"), selecting(makeBundle("ns", "b", [3]string{"org", "p", strict}), "a"), "", true},
+		"enterprise ignores selectors":   {selecting(child(), "a"), selecting(makeBundle("ns", "b", [3]string{"enterprise", "p", strict}), "b"), "", true},
+		"what cannot be read is no part": {child(), makeBundle("ns", "b", [3]string{"org", "p", models + "allow if {"}), "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := find(t, NewParser(), c.bundle, nil, []*Bundle{c.other}, c.root)
@@ -64,11 +64,11 @@ func TestFindComparesWhatMayMeet(t *testing.T) {
 	}
 }
 
-// TestFindLeavesTheUnchangedAlone: nobody is held up by what is there already.
+// TestFindLeavesTheUnchangedAlone: existing policies do not block a change.
 func TestFindLeavesTheUnchangedAlone(t *testing.T) {
-	parent := bundle("ns", "parent", [3]string{"enterprise", "p", strict})
-	before := bundle("ns", "child", [3]string{"team", "p", loose})
-	after := bundle("ns", "child", [3]string{"team", "p", loose}, [3]string{"team", "q", strict})
+	parent := makeBundle("ns", "parent", [3]string{"enterprise", "p", strict})
+	before := makeBundle("ns", "child", [3]string{"team", "p", loose})
+	after := makeBundle("ns", "child", [3]string{"team", "p", loose}, [3]string{"team", "q", strict})
 	parser := NewParser()
 	require.Empty(t, find(t, parser, after, before, []*Bundle{parent}, "").Comparisons)
 	require.Len(t, find(t, parser, selecting(after, "a"), before, []*Bundle{parent}, "").Comparisons, 1, "it binds other instances now")
@@ -77,9 +77,9 @@ func TestFindLeavesTheUnchangedAlone(t *testing.T) {
 
 // TestFindTellsOfThoseThatExpandNow: the broader scope is tightened all the same.
 func TestFindTellsOfThoseThatExpandNow(t *testing.T) {
-	child := bundle("ns", "child", [3]string{"team", "p", loose})
-	before := bundle("ns", "parent", [3]string{"enterprise", "p", loose})
-	after := bundle("ns", "parent", [3]string{"enterprise", "p", strict})
+	child := makeBundle("ns", "child", [3]string{"team", "p", loose})
+	before := makeBundle("ns", "parent", [3]string{"enterprise", "p", loose})
+	after := makeBundle("ns", "parent", [3]string{"enterprise", "p", strict})
 	parser := NewParser()
 	facts := find(t, parser, after, before, []*Bundle{child}, "")
 	require.Empty(t, facts.Comparisons)
@@ -89,20 +89,20 @@ func TestFindTellsOfThoseThatExpandNow(t *testing.T) {
 
 }
 
-// TestFindTellsOfMisspelledRules: what nobody asks for restricts nothing.
+// TestFindTellsOfMisspelledRules: a rule that no gateway queries restricts nothing.
 func TestFindTellsOfMisspelledRules(t *testing.T) {
-	b := bundle("ns", "b", [3]string{"team", "p", models + "import rego.v1\nallwo if input.a\n"}, [3]string{"team", "q", strict})
+	b := makeBundle("ns", "b", [3]string{"team", "p", models + "import rego.v1\nallwo if input.a\n"}, [3]string{"team", "q", strict})
 	require.Equal(t, []string{"b/p has no rule such as allow, deny or a limit: is a name misspelled?"}, find(t, NewParser(), b, nil, nil, "").Unordered)
-	broken := bundle("ns", "b", [3]string{"team", "p", models + "allow if {"})
+	broken := makeBundle("ns", "b", [3]string{"team", "p", models + "allow if {"})
 	require.Len(t, find(t, NewParser(), broken, nil, nil, "").Errors, 1)
 	require.Empty(t, find(t, NewParser(), broken, broken, nil, "").Errors, "a label on it may change")
 }
 
-// TestFindComparesPeersWithoutAnOrder: of two policies of one scope neither counts for
-// more, so that the later one is refused where gateways would be told nothing.
+// TestFindComparesPeersWithoutAnOrder: of two policies of one scope neither counts for more, so
+// that the later one is refused if gateways would get no answer.
 func TestFindComparesPeersWithoutAnOrder(t *testing.T) {
 	says := func(name, value, condition string) *Bundle {
-		return bundle("ns", name, [3]string{"team", "p", models + "import rego.v1\npreferred := \"" + value + "\" if input." + condition})
+		return makeBundle("ns", name, [3]string{"team", "p", models + "import rego.v1\npreferred := \"" + value + "\" if input." + condition})
 	}
 	parser := NewParser()
 	facts := find(t, parser, says("b", "large", "b"), nil, []*Bundle{says("a", "small", "a")}, "")
@@ -111,7 +111,7 @@ func TestFindComparesPeersWithoutAnOrder(t *testing.T) {
 	require.Contains(t, facts.Comparisons[0].Text, "two policies of the team scope contradict each other")
 	require.NotEmpty(t, words(decide(t, "PolicyBundle", says("b", "large", "b"), facts).Denials))
 	require.Empty(t, find(t, parser, says("b", "small", "b"), nil, []*Bundle{says("a", "small", "a")}, "").Comparisons, "they say the same")
-	broader := bundle("ns", "c", [3]string{"org", "p", models + "import rego.v1\npreferred := \"none\""})
+	broader := makeBundle("ns", "c", [3]string{"org", "p", models + "import rego.v1\npreferred := \"none\""})
 	require.Empty(t, find(t, parser, says("b", "large", "b"), nil, []*Bundle{says("a", "small", "a"), broader}, "").Comparisons, "a broader scope says it")
 
 	// A conflict that is there already holds up neither an edit nor the older of the two.
@@ -124,16 +124,16 @@ func TestFindComparesPeersWithoutAnOrder(t *testing.T) {
 	require.Len(t, find(t, parser, newer, nil, []*Bundle{older}, "").Comparisons, 1)
 }
 
-// TestFindReadsWhatItCompares and nothing else: how long other texts take holds up nobody.
+// TestFindReadsWhatItCompares and nothing else: other texts do not cause a delay.
 func TestFindReadsWhatItCompares(t *testing.T) {
 	parser := NewParser()
-	team := bundle("ns", "b", [3]string{"team", "p", strict})
+	team := makeBundle("ns", "b", [3]string{"team", "p", strict})
 	find(t, parser, team, team, []*Bundle{
-		bundle("ns", "narrower", [3]string{"user", "p", strict}),
-		bundle("elsewhere", "c", [3]string{"enterprise", "p", strict}),
+		makeBundle("ns", "narrower", [3]string{"user", "p", strict}),
+		makeBundle("elsewhere", "c", [3]string{"enterprise", "p", strict}),
 	}, "")
 	require.Equal(t, 1, parser.remembered())
-	find(t, parser, team, nil, []*Bundle{bundle("ns", "broader", [3]string{"org", "p", strict}), bundle("elsewhere", "c", [3]string{"org", "p", strict})}, "")
+	find(t, parser, team, nil, []*Bundle{makeBundle("ns", "broader", [3]string{"org", "p", strict}), makeBundle("elsewhere", "c", [3]string{"org", "p", strict})}, "")
 	require.Equal(t, 2, parser.remembered())
 }
 
@@ -145,7 +145,7 @@ func (c *Parser) remembered() (count int) {
 	return count
 }
 
-// TestAParserForgets what was asked for longest ago: each text takes memory.
+// TestAParserForgets the least recently used policies: each text takes memory.
 func TestAParserForgets(t *testing.T) {
 	parser := NewParser()
 	text := models + "import rego.v1\n"
@@ -154,7 +154,7 @@ func TestAParserForgets(t *testing.T) {
 	}
 	var first *sidecar.Policy
 	for i := range 12 {
-		b := bundle("ns", fmt.Sprint("b", i), [3]string{"team", "p", text})
+		b := makeBundle("ns", fmt.Sprint("b", i), [3]string{"team", "p", text})
 		p, err := parser.parse(t.Context(), asker{}, b, b.Spec.Policies[0], candidate)
 		require.NoError(t, err)
 		if i == 0 {
@@ -167,21 +167,21 @@ func TestAParserForgets(t *testing.T) {
 	}
 	require.Greater(t, 12*first.Effort, parserEffort)
 	require.Less(t, parser.remembered(), 12)
-	broken := bundle("ns", "b", [3]string{"team", "p", strings.Repeat("x", 1<<20)})
+	broken := makeBundle("ns", "b", [3]string{"team", "p", strings.Repeat("x", 1<<20)})
 	_, err := parser.parse(t.Context(), asker{}, broken, broken.Spec.Policies[0], candidate)
 	require.Error(t, err)
 	require.LessOrEqual(t, parser.effort(), parserEffort, "what cannot be read takes the memory of its text")
 }
 
-// TestOneTextIsReadAtATime: whoever waits has no verdict when the time is over.
+// TestOneTextIsReadAtATime: a request that waits too long has no verdict.
 func TestOneTextIsReadAtATime(t *testing.T) {
 	parser := NewParser()
-	leave, err := parser.reading[0].take(t.Context(), false) // by somebody else
+	leave, err := parser.reading[0].take(t.Context(), false) // by another request
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := make(chan error, 1)
 	go func() {
-		_, err := parser.Find(ctx, bundle("ns", "b", [3]string{"team", "p", strict}), nil, nil, "")
+		_, err := parser.Find(ctx, makeBundle("ns", "b", [3]string{"team", "p", strict}), nil, nil, "")
 		waiting <- err
 	}()
 	cancel()
@@ -189,7 +189,7 @@ func TestOneTextIsReadAtATime(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, err, admission.ErrBusy)
 	leave()
-	require.Empty(t, find(t, parser, bundle("ns", "b", [3]string{"team", "p", strict}), nil, nil, "").Errors)
+	require.Empty(t, find(t, parser, makeBundle("ns", "b", [3]string{"team", "p", strict}), nil, nil, "").Errors)
 }
 
 // TestNobodyWaitsForTheRequestsOfAnotherNamespace: a namespace has one turn, and long texts
@@ -200,17 +200,17 @@ func TestNobodyWaitsForTheRequestsOfAnotherNamespace(t *testing.T) {
 	require.NoError(t, err)
 	leave, err := parser.reading[1].take(t.Context(), false)
 	require.NoError(t, err)
-	require.Empty(t, find(t, parser, bundle("ns", "b", [3]string{"team", "p", strict}), nil, nil, "").Errors)
+	require.Empty(t, find(t, parser, makeBundle("ns", "b", [3]string{"team", "p", strict}), nil, nil, "").Errors)
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	_, err = parser.Find(ctx, bundle("flood", "b", [3]string{"team", "p", strict}), nil, nil, "")
+	_, err = parser.Find(ctx, makeBundle("flood", "b", [3]string{"team", "p", strict}), nil, nil, "")
 	require.ErrorIs(t, err, admission.ErrBusy, "its own namespace has a request")
-	_, err = parser.FindStored(t.Context(), bundle("flood", "b", [3]string{"team", "p", strict}), nil, "")
+	_, err = parser.FindStored(t.Context(), makeBundle("flood", "b", [3]string{"team", "p", strict}), nil, "")
 	require.NoError(t, err, "the controller waits for no request")
 	end()
 	require.Empty(t, parser.shares.of, "namespaces without requests take no memory")
-	long := bundle("ns", "long", [3]string{"team", "p", strict + strings.Repeat("# comment\n", shortText/10)})
+	long := makeBundle("ns", "long", [3]string{"team", "p", strict + strings.Repeat("# comment\n", shortText/10)})
 	ctx, cancel = context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	_, err = parser.Find(ctx, long, nil, nil, "")
@@ -220,7 +220,7 @@ func TestNobodyWaitsForTheRequestsOfAnotherNamespace(t *testing.T) {
 }
 
 func TestTurns(t *testing.T) {
-	var all turns
+	var all requestQueue
 	leave, err := all.take(t.Context(), false)
 	require.NoError(t, err)
 	order := make(chan string)
@@ -257,13 +257,13 @@ func TestTurns(t *testing.T) {
 	leave()
 }
 
-// TestStoredTextsAreRemembered: whoever dry-runs many long texts makes a Parser forget none
-// that is stored, and whoever stores many none of the root namespace.
+// TestStoredTextsAreRemembered: dry runs of many long texts do not evict stored ones from the
+// cache, and many stored ones do not evict those of the root namespace.
 func TestStoredTextsAreRemembered(t *testing.T) {
 	parser := NewParser()
 	text := models + "import rego.v1\n" + strings.Repeat("allow if input.a\n", 4_000)
 	read := func(namespace, name string, is class) *sidecar.Policy {
-		b := bundle(namespace, name, [3]string{"team", "p", text})
+		b := makeBundle(namespace, name, [3]string{"team", "p", text})
 		policy, err := parser.parse(t.Context(), asker{root: "root"}, b, b.Spec.Policies[0], is)
 		require.NoError(t, err)
 		return policy
@@ -284,11 +284,11 @@ func TestStoredTextsAreRemembered(t *testing.T) {
 	require.Same(t, policy, read("ns", "new", stored), "a text is read once")
 }
 
-// TestABundleIsReadAsAWhole: what is too much is told once, of the policy from which on,
-// and only to who changes a policy.
+// TestABundleIsReadAsAWhole: an excess is reported once, for the first policy beyond the limit,
+// and only if a policy changes.
 func TestABundleIsReadAsAWhole(t *testing.T) {
 	half := models + "import rego.v1\n" + strings.Repeat("allow if input.a\n", 4_000)
-	b := bundle("ns", "b", [3]string{"team", "p", half}, [3]string{"org", "q", half}, [3]string{"user", "r", "nonsense"})
+	b := makeBundle("ns", "b", [3]string{"team", "p", half}, [3]string{"org", "q", half}, [3]string{"user", "r", "nonsense"})
 	facts := find(t, NewParser(), b, nil, nil, "")
 	require.Len(t, facts.Errors, 1)
 	require.Equal(t, 1, facts.Errors[0].Index)
@@ -300,8 +300,8 @@ func TestABundleIsReadAsAWhole(t *testing.T) {
 // TestFindTellsWhoIsTheFirstToSetALimit: nothing is exceeded, but gateways may have done
 // with less before.
 func TestFindTellsWhoIsTheFirstToSetALimit(t *testing.T) {
-	parent := bundle("ns", "base", [3]string{"enterprise", "p", strict + "max_tokens := 9 if input.a\n"})
-	child := bundle("ns", "b", [3]string{"team", "p", models + "import rego.v1\nmax_tokens := 5\nallowed_models := {\"m\"} if input.a\n"})
+	parent := makeBundle("ns", "base", [3]string{"enterprise", "p", strict + "max_tokens := 9 if input.a\n"})
+	child := makeBundle("ns", "b", [3]string{"team", "p", models + "import rego.v1\nmax_tokens := 5\nallowed_models := {\"m\"} if input.a\n"})
 	parser := NewParser()
 	facts := find(t, parser, child, nil, []*Bundle{parent}, "")
 	require.Empty(t, facts.Comparisons)

@@ -1,8 +1,8 @@
 # METADATA
-# title: PolicyBundles hold together
+# title: PolicyBundles are consistent
 # description: |
-#   input.facts has what was found out about the texts: errors, and comparisons with the
-#   policies of broader scopes.
+#   input.facts has the results of the analysis of the texts: errors, and comparisons with
+#   the policies of broader scopes.
 # custom:
 #   match:
 #     kinds: [{group: openclaw.enterprise.io, version: v1, kind: PolicyBundle}]

@@ -1,5 +1,5 @@
-// Package openclaw has the rules for OpenClaw's kinds, and what they need to know about
-// the policies in a PolicyBundle.
+// Package openclaw has the rules for OpenClaw's kinds, and the facts that they need about the
+// policies in a PolicyBundle.
 package openclaw
 
 import (

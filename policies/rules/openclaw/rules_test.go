@@ -17,8 +17,8 @@ import (
 
 const models = "package openclaw.enterprise.models\n"
 
-// bundle makes a bundle of policies given as scope, name and text.
-func bundle(namespace, name string, policies ...[3]string) *Bundle {
+// makeBundle makes a bundle of policies given as scope, name and text.
+func makeBundle(namespace, name string, policies ...[3]string) *Bundle {
 	b := &Bundle{}
 	b.Namespace, b.Name = namespace, name
 	for _, p := range policies {
@@ -27,7 +27,7 @@ func bundle(namespace, name string, policies ...[3]string) *Bundle {
 	return b
 }
 
-// decide asks the rules about an object, as the webhook does.
+// decide evaluates the rules for an object, as the webhook does.
 func decide(t *testing.T, kind string, object, facts any) *engine.Decision {
 	t.Helper()
 	snapshot, err := New()
@@ -48,7 +48,7 @@ func words(findings []engine.Finding) []string {
 
 func TestPolicyBundle(t *testing.T) {
 	good := models + "default allow := false\nallow if input.a == \"x\"\n"
-	base := bundle("ns", "base", [3]string{"enterprise", "p", good})
+	base := makeBundle("ns", "base", [3]string{"enterprise", "p", good})
 	for name, c := range map[string]struct {
 		bundle *Bundle
 		others []*Bundle
@@ -56,14 +56,14 @@ func TestPolicyBundle(t *testing.T) {
 		denied []string
 	}{
 		"good":            {bundle: base, denied: []string{}},
-		"no policies":     {bundle: bundle("ns", "b"), denied: []string{"policies list must not be empty"}},
-		"empty":           {bundle: bundle("ns", "b", [3]string{"enterprise", "", ""}), denied: []string{"policy[0]: content is required", "policy[0]: name is required"}},
-		"unknown scope":   {bundle: bundle("ns", "b", [3]string{"galaxy", "p", good}), denied: []string{`policy[0] "p": unknown scope "galaxy"`, `policy[0]: invalid scope "galaxy"`}},
-		"does not parse":  {bundle: bundle("ns", "b", [3]string{"enterprise", "p", models + "allow if {"}), denied: []string{`policy[0] "p", line 2, column`}},
-		"another package": {bundle: bundle("ns", "b", [3]string{"enterprise", "p", "package x\n"}), denied: []string{`policy[0] "p", line 1, column 1: it is in package x; a policy of domain "models" must be in package openclaw.enterprise.models`}},
-		"removed by v1":   {bundle: bundle("ns", "b", [3]string{"enterprise", "p", models + "allow { any([true]) }"}), denied: []string{"any is not in Rego v1 any more; use true in <collection>"}},
-		"reads another":   {bundle: bundle("ns", "b", [3]string{"team", "p", models + "allow := data.openclaw.enterprise.data.allow"}), denied: []string{"data.openclaw.enterprise.data.allow belongs to another policy"}},
-		"one file twice":  {bundle: bundle("ns", "b", [3]string{"enterprise", "a b", good}, [3]string{"enterprise", "A/B", good}), denied: []string{`policy[1]: "A/B" gives the file name that policy[0] "a b" gives; rename one`}},
+		"no policies":     {bundle: makeBundle("ns", "b"), denied: []string{"policies list must not be empty"}},
+		"empty":           {bundle: makeBundle("ns", "b", [3]string{"enterprise", "", ""}), denied: []string{"policy[0]: content is required", "policy[0]: name is required"}},
+		"unknown scope":   {bundle: makeBundle("ns", "b", [3]string{"galaxy", "p", good}), denied: []string{`policy[0] "p": unknown scope "galaxy"`, `policy[0]: invalid scope "galaxy"`}},
+		"does not parse":  {bundle: makeBundle("ns", "b", [3]string{"enterprise", "p", models + "allow if {"}), denied: []string{`policy[0] "p", line 2, column`}},
+		"another package": {bundle: makeBundle("ns", "b", [3]string{"enterprise", "p", "package x\n"}), denied: []string{`policy[0] "p", line 1, column 1: it is in package x; a policy of domain "models" must be in package openclaw.enterprise.models`}},
+		"removed by v1":   {bundle: makeBundle("ns", "b", [3]string{"enterprise", "p", models + "allow { any([true]) }"}), denied: []string{"any is not part of Rego v1; use true in <collection>"}},
+		"reads another":   {bundle: makeBundle("ns", "b", [3]string{"team", "p", models + "allow := data.openclaw.enterprise.data.allow"}), denied: []string{"data.openclaw.enterprise.data.allow belongs to another policy"}},
+		"one file twice":  {bundle: makeBundle("ns", "b", [3]string{"enterprise", "a b", good}, [3]string{"enterprise", "A/B", good}), denied: []string{`policy[1]: "A/B" gives the file name that policy[0] "a b" gives; rename one`}},
 		"outside of root": {bundle: base, root: "root", denied: []string{`enterprise policies (p) are admitted in namespace "root" only`}},
 		"within root":     {bundle: base, root: "ns", denied: []string{}},
 	} {
@@ -88,7 +88,7 @@ func TestExpansion(t *testing.T) {
 		Tightened: []Comparison{{restriction.Counterexample, "u/p", "allow", "…", false}},
 		Unordered: []string{"reason has no effect"},
 	}
-	b := bundle("ns", "b", [3]string{"team", "p", models})
+	b := makeBundle("ns", "b", [3]string{"team", "p", models})
 	decision := decide(t, "PolicyBundle", b, facts)
 	require.Equal(t, []string{"domain \"models\": team scope cannot expand beyond enterprise scope\n  input: {}"}, words(decision.Denials))
 	require.Equal(t, []string{

@@ -20,8 +20,8 @@ deny contains {"msg": msg, "field": "spec.certname"} if {
 	msg := sprintf("spec.certname: %q is not a certname; it has at most 253 of a-z, 0-9, dot, hyphen and underscore", [certname])
 }
 
-# Who has this certificate administers the CA. A plain name in a CA's auth.conf also lets in
-# whoever has a name below it, or above it, and looks at subjectAltName, too.
+# The holder of this certificate administers the CA. A plain name in a CA's auth.conf also
+# permits names below and above it, in subjectAltName as well.
 operator := sprintf("%s-operator", [spec.authorityRef])
 
 deny contains {"msg": msg, "field": "spec.certname"} if {
@@ -43,7 +43,7 @@ administers(name) if lower(name) == sprintf("%s-setup", [spec.authorityRef]) # w
 
 administers(name) if endswith(concat("", [".", operator]), concat("", [".", lower(name)]))
 
-# Their pairs are mounted by no Pod that is made here, whichever CA they are of.
+# Lintel creates no Pod that mounts their key pairs, of any CA.
 deny contains {"msg": msg, "field": "metadata.name"} if {
 	some suffix, below in {"-operator-signing": "", "-operator-standby": "standby."}
 	endswith(input.name, suffix)
@@ -95,7 +95,7 @@ names_bytes(of) := sum([bytes |
 	bytes := count(name) + 3
 ])
 
-# What is stored can still be edited, or deleted.
+# A stored object can still be edited, or deleted.
 unchanged if {
 	before := input.request.oldObject.spec
 	before.authorityRef == spec.authorityRef
@@ -125,7 +125,7 @@ requestable(name) if {
 	not name in {"pp_cli_auth", "pp_role", "pp_environment"}
 }
 
-# Rights are given by SigningPolicies, and not by whoever may make Certificates.
+# SigningPolicies grant rights, and users who may create Certificates do not.
 deny contains {"msg": msg, "field": field} if {
 	some name, _ in spec.csrExtensions.customExtensions
 	startswith(input.facts.oids[name], "1.3.6.1.4.1.34380.1.3.")

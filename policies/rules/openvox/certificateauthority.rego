@@ -25,7 +25,8 @@ deny contains {"msg": msg, "field": "spec.external"} if {
 	msg := "spec.external: a CA that runs here does not become an external one, or the reverse; make another CertificateAuthority"
 }
 
-# A server does not start with a longer one, and by 0 certificates end when they are made.
+# A server does not start with a longer one, and with 0 certificates expire when they are
+# issued.
 deny contains {"msg": msg, "field": field} if {
 	some name in ["ttl", "autoRenewalCertTTL"]
 	regex.match(`^[0-9]+[smhdy]?$`, spec[name])

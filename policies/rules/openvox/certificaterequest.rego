@@ -33,7 +33,7 @@ deny contains msg if {
 
 deny contains "spec.isCA: the CA issues no CA certificates" if spec.isCA
 
-# Which signing.refusals has, and whom this tells what to do.
+# signing.refusals has these as well; this message adds the next step.
 deny contains msg if {
 	spec
 	some extension in input.csr.extensions

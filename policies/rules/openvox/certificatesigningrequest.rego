@@ -1,7 +1,7 @@
 # METADATA
 # title: CertificateSigningRequests to a CertificateAuthority match its signing policies
 # description: |
-#   Judged when they are made, and when they are approved: policies may have changed.
+#   Evaluated on creation and on approval, because policies may have changed.
 # custom:
 #   match:
 #     kinds: [{group: certificates.k8s.io, version: v1, kind: CertificateSigningRequest}]

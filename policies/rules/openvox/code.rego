@@ -9,7 +9,7 @@ root := "/etc/puppetlabs/code"
 
 keys := {"claimName", "environment", "image", "imagePullPolicy", "imagePullSecret", "mountPath"}
 
-# What is wrong with spec.code. environments is the folder of environments: "" if it is not known.
+# The errors in spec.code. environments is the folder of environments: "" if it is not known.
 problems(spec, environments) := ((({{"msg": msg, "field": "spec.code"} |
 	code := spec.code
 	not type_name(code) in {"array", "object", "null"}
@@ -137,7 +137,7 @@ text(_, value) if {
 
 text(key, "") if key in optional
 
-# What is stored can still be edited.
+# A stored object can still be edited.
 unchanged if input.request.oldObject.spec.code == input.request.object.spec.code
 
 below(folder) if {

@@ -20,7 +20,7 @@ extra := object.get(puppet, "extraConfig", {})
 
 rules := object.get(spec, ["puppetserver", "authorizationRules"], [])
 
-# Who gets a certificate is decided by SigningPolicies alone.
+# Only SigningPolicies decide which nodes get a certificate.
 deciding := {"autosign", "ca_ttl", "allow_duplicate_certs", "certname"}
 
 # Where files are, and whose, goes with the image: all settings of Puppet that are paths, but
@@ -42,7 +42,7 @@ paths := {
 
 owned := deciding | paths
 
-# What has a field of its own in spec.puppet.
+# Settings that have a field of their own in spec.puppet.
 fields := {
 	"environmentpath": "environmentPath", "hiera_config": "hieraConfig", "environment_timeout": "environmentTimeout",
 	"storeconfigs": "storeconfigs", "storeconfigs_backend": "storeBackend", "reports": "reports",
@@ -93,7 +93,7 @@ deny contains {"msg": msg, "field": "spec.puppet.autosignCommand"} if {
 	msg := sprintf("spec.puppet.autosignCommand: CertificateAuthority %q has SigningPolicies (%s), which the command would replace; delete them, or leave the field out", [spec.authorityRef, concat(", ", policies)])
 }
 
-# What is stored can still be edited.
+# A stored object can still be edited.
 autosigned_before if {
 	before := input.request.oldObject.spec
 	before.puppet.autosignCommand != ""

@@ -53,7 +53,7 @@ deny contains {"msg": msg, "field": "spec.postgres.caSecretRef"} if {
 	msg := "spec.postgres.caSecretRef: sslMode disable verifies no certificate; set it to verify-full, or leave the field out"
 }
 
-# What is given is not looked at, which is not what somebody expects who gives it.
+# The field is ignored, which a user who sets it does not expect.
 warn contains msg if {
 	postgres.caSecretRef
 	ssl_mode in {"allow", "prefer"}

@@ -31,7 +31,7 @@ auths(spec) := array.concat(
 	[{"msg": msg, "field": "spec.auth"} |
 		given := methods(spec)
 		count(given) > 1
-		msg := sprintf("spec.auth: %s are given; give at most one", [concat(", ", given)])
+		msg := sprintf("spec.auth: %s are set; set at most one", [concat(", ", given)])
 	],
 	[{"msg": msg, "field": "spec.auth.token.header"} |
 		name := spec.auth.token.header
@@ -49,7 +49,7 @@ header_problem(name) := sprintf("%q is not a name of a header", [name]) if not h
 
 header_problem(name) := sprintf("the header %s is not to be set: each request has its own", [name]) if lower(name) in owned
 
-# Who listens in between learns them.
+# A third party on the network can read them.
 plain_credentials(spec) if {
 	startswith(spec.url, "http://")
 	some name in ["basic", "bearer", "token"]

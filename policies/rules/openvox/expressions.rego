@@ -1,10 +1,11 @@
 # METADATA
 # title: Regular expressions that Java reads as they are checked here
 # description: |
-#   A Puppet server does not start with one that Java cannot read. What both read, and
-#   read alike, is less than either takes: \p{Greek} is none to Java, nor are a{,3} and
-#   a(?i)*. What is left matches the same certnames and paths: only with line ends (. and $),
-#   vertical tabs (\s), and letters outside ASCII (\b and (?i)) do the two differ.
+#   A Puppet server does not start with an expression that Java cannot parse. The syntax
+#   that both engines parse in the same way is smaller than that of either: Java accepts
+#   neither \p{Greek}, nor a{,3}, nor a(?i)*. An expression of this syntax matches the same
+#   certnames and paths in both, except for line ends (. and $), vertical tabs (\s), and
+#   letters outside ASCII (\b and (?i)).
 package openvox.expressions
 
 import rego.v1
@@ -20,7 +21,7 @@ flags := `\(\?[ims]{1,3}\)`
 
 special_group := sprintf(`%s|\(\?(?:[ims]{0,3}:|<[A-Za-z][A-Za-z0-9]*>)`, [flags])
 
-# Letters that mean the same after a backslash, and all that is no letter.
+# Letters that mean the same after a backslash, and all characters that are not letters.
 escape := `\\(?:[dDwWsSnrtf]|[^A-Za-z0-9\s])`
 
 # Without another class, or an intersection, in it.

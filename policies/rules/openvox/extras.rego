@@ -5,7 +5,7 @@ package openvox.extras
 
 import rego.v1
 
-# What is wrong with the fields of a Server.
+# The errors in the fields of a Server.
 problems(spec, facts) := ((((env_problems(spec) | mount_problems(spec)) | secret_problems(spec, facts)) | volume_problems(spec, facts)) | access_problems(spec, facts)) | security_problems(spec)
 
 security_problems(spec) := {{"msg": msg, "field": "spec.securityContext.runAsUser"} |

@@ -96,7 +96,7 @@ func AutosignConfigs(ca string, configs []v1alpha1.Config, servers []v1alpha1.Se
 }
 
 // KnownNames are the same facts for all.
-func KnownNames() PolicyFacts { return PolicyFacts{OIDs: csr.OIDs()} }
+func KnownNames() PolicyFacts { return PolicyFacts{OIDs: csr.OIDsByName()} }
 
 // CertificateFacts are what the rules read as input.facts about a Certificate.
 type CertificateFacts struct {
@@ -124,8 +124,8 @@ type AuthorityFacts struct {
 	IntermediateFor *string `json:"intermediateFor,omitempty"`
 }
 
-// IntermediateAnnotation marks a Secret for the CertificateAuthority that it names. Whoever
-// may write a CertificateAuthority need not be permitted to read the Secret.
+// IntermediateAnnotation marks a Secret for the CertificateAuthority that it names. A user who
+// may write a CertificateAuthority need not have permission to read the Secret.
 const IntermediateAnnotation = v1alpha1.GroupName + "/intermediate-ca"
 
 // Claims are the facts about a Certificate that is to be stored, among all of its
@@ -155,8 +155,8 @@ func namesBytes(certificate *v1alpha1.Certificate) (n int) {
 	return n
 }
 
-// OlderClaims are the facts about a Certificate that is stored: of two that were made at
-// once, the one that is older keeps the certname.
+// OlderClaims are the facts about a stored Certificate: of two that were created at the same
+// time, the older one keeps the certname.
 func OlderClaims(certificate *v1alpha1.Certificate, all []v1alpha1.Certificate) CertificateFacts {
 	var before []v1alpha1.Certificate
 	for i := range all {
@@ -169,8 +169,8 @@ func OlderClaims(certificate *v1alpha1.Certificate, all []v1alpha1.Certificate) 
 
 // ServerFacts are what the rules read as input.facts about a Server.
 type ServerFacts struct {
-	// OtherCAServers are other Servers of the CertificateAuthority that are the CA's: of one
-	// that is no CA's there are none.
+	// OtherCAServers are other Servers of the CertificateAuthority with the role of its CA: empty
+	// for a Server without that role.
 	OtherCAServers []string `json:"otherCAServers"`
 	// ProtectedSecrets are the Secrets that it names and that no Server may have: what each is,
 	// as the predicate of a sentence. One that may be had has no entry.
@@ -198,7 +198,7 @@ func CAServers(server *v1alpha1.Server, servers []v1alpha1.Server, configs []v1a
 	return facts
 }
 
-// Older orders objects by when they were made, and else by their names.
+// Older orders objects by their creation time, and then by their names.
 func Older[T metav1.Object](a, b T) bool {
 	at, its := a.GetCreationTimestamp(), b.GetCreationTimestamp()
 	return at.Before(&its) || at.Equal(&its) && a.GetName() < b.GetName()

@@ -3,7 +3,7 @@ package openvox.image
 
 import rego.v1
 
-# What is wrong with the parts of an image: their names and messages that begin with them.
+# The errors in the parts of an image: their names and messages that begin with them.
 problems(image) := repository(image) | tag(image)
 
 repository(image) := {{"field": "repository", "msg": msg} |

@@ -38,7 +38,7 @@ deny contains {"msg": msg, "field": "spec.request.body"} if {
 	msg := "spec.request.body: nothing is sent with method GET; use POST"
 }
 
-# A server would write there what is of use to others.
+# In other folders, a server could write files that other programs use.
 deny contains {"msg": msg, "field": "spec.cache.directory"} if {
 	directory := spec.cache.directory
 	not regex.match(`^(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)+/?$`, directory)

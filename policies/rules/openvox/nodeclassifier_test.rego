@@ -46,7 +46,7 @@ test_requests if {
 }
 
 test_credentials if {
-	nodeclassifier.deny == {{"field": "spec.auth", "msg": "spec.auth: bearer, mtls are given; give at most one"}} with input as created(object.union(foreman, {"auth": {"mtls": true, "bearer": {}}}))
+	nodeclassifier.deny == {{"field": "spec.auth", "msg": "spec.auth: bearer, mtls are set; set at most one"}} with input as created(object.union(foreman, {"auth": {"mtls": true, "bearer": {}}}))
 	every header in ["a b", "", "a\r\nb", "Host", "content-length"] {
 		fields(nodeclassifier.deny) == {"spec.auth.token.header"} with input as created(object.union(enterprise, {"auth": {"token": {"header": header}}}))
 	}

@@ -102,5 +102,5 @@ deny contains {"msg": msg, "field": "spec.route.hostname"} if {
 	msg := sprintf("spec.route.hostname: Pool %q has %q already; take another name, or delete that one", [other, route.hostname])
 }
 
-# What is stored can still be edited, or deleted.
+# A stored object can still be edited, or deleted.
 unchanged if lower(input.request.oldObject.spec.route.hostname) == lower(route.hostname)

@@ -9,13 +9,13 @@ import (
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
 )
 
-// SecretValue reads a key of a Secret in the namespace of the policies. The error says,
-// in words, what is missing.
+// SecretValue reads a key of a Secret in the namespace of the policies. The error names the
+// missing Secret or key.
 type SecretValue func(name, key string) (string, error)
 
-// What is rendered is in one Secret of 1 MiB. Names of Certificates have one part of it, and
-// policies another, so that neither keeps the other from being in force: what is beyond is left
-// out, the youngest first. The rule of Certificates has the same number.
+// The rendered data is in one Secret of 1 MiB. Names of Certificates have one part of it, and
+// policies another, so that neither keeps the other out of force: entries beyond the limit are
+// omitted, the newest first. The rule of Certificates has the same number.
 const (
 	namesRoom    = 256 << 10
 	policiesRoom = 640 << 10
@@ -38,7 +38,7 @@ func Render(ca *v1alpha1.CertificateAuthority, policies []v1alpha1.SigningPolicy
 	return rendered
 }
 
-// bound has policies sign nothing that do not fit into their room next to older ones.
+// bound disables policies that do not fit into their part next to older ones.
 func bound(policies []*v1alpha1.SigningPolicy, rendered []signing.Policy) {
 	order := make([]int, len(policies))
 	for i := range order {
@@ -130,8 +130,8 @@ func valueOf(attribute v1alpha1.CSRAttribute, secret SecretValue) (string, error
 // OperatorCertname is by what the operator signs at a CA.
 func OperatorCertname(ca string) string { return ca + "-operator" }
 
-// StandbyCertname is by what the operator signs at a CA where it cannot by OperatorCertname. It
-// is below that, and so are the names that nobody else gets.
+// StandbyCertname is the certname with which the operator signs at a CA if it cannot use
+// OperatorCertname. It is below that name, where all names are reserved.
 func StandbyCertname(ca string) string { return "standby." + OperatorCertname(ca) }
 
 // SetupCertname is by what the operator signs where its own certificates are lost.
@@ -151,8 +151,8 @@ func ServerCertificate(ca *v1alpha1.CertificateAuthority) string {
 	return OwnServerCertificate(ca.Name)
 }
 
-// OwnServerCertificate is the name of the Certificate that is made for the server of a CA in the
-// cluster where nothing names one, by the CA's name.
+// OwnServerCertificate is the name of the Certificate that is created for the server of a CA in
+// the cluster if no object names one, derived from the CA's name.
 func OwnServerCertificate(ca string) string { return ca + "-server" }
 
 // reserved are the names that no request from elsewhere gets: a CA trusts some of them

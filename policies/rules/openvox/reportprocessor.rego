@@ -24,7 +24,7 @@ deny contains {"msg": msg, "field": "spec.url"} if {
 deny contains {"msg": msg, "field": "spec.url"} if {
 	spec.processor == "puppetdb"
 	contains(spec.url, "?")
-	msg := "spec.url: it has a query, and of a PuppetDB the server alone is given"
+	msg := "spec.url: must not have a query: the URL of a PuppetDB has only a scheme, a host and a port"
 }
 
 deny contains {"msg": msg, "field": field} if {

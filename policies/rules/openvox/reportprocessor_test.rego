@@ -21,7 +21,7 @@ test_urls if {
 	every url in ["https://a?b c", "https://a?b#c", "https://ann:pw@a?b", "?a", "https://a?b\nc"] {
 		fields(reportprocessor.deny) == {"spec.url"} with input as created({"url": url})
 	}
-	reportprocessor.deny == {{"field": "spec.url", "msg": "spec.url: it has a query, and of a PuppetDB the server alone is given"}} with input as created({"processor": "puppetdb", "url": "https://a?b"})
+	reportprocessor.deny == {{"field": "spec.url", "msg": "spec.url: must not have a query: the URL of a PuppetDB has only a scheme, a host and a port"}} with input as created({"processor": "puppetdb", "url": "https://a?b"})
 }
 
 test_bad if {

@@ -139,8 +139,8 @@ func TestRenderedWithinItsSecret(t *testing.T) {
 	require.Empty(t, rendered.Policies[7].Error)
 }
 
-// TestClaims: at admission a Certificate yields to whoever has its certname; of two that
-// are stored, the younger does.
+// TestClaims: at admission, a Certificate is refused if another object has its certname; of two
+// stored ones, the newer is.
 func TestClaims(t *testing.T) {
 	certificate := func(name, ca, certname string, age int64) v1alpha1.Certificate {
 		return *certificates.MakeCertificate(name, certname).Of(ca).Created(1000 - age).Obj()

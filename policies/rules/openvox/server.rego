@@ -59,7 +59,7 @@ deny contains {"msg": msg, "field": "spec.ca"} if {
 	msg := sprintf("spec.ca: Server %q is the CA's already, and its data is for one at a time; leave the field out, or delete that one", [other])
 }
 
-# What is stored can still be edited, or deleted.
+# A stored object can still be edited, or deleted.
 same_ca if {
 	before := input.request.oldObject.spec
 	before.ca
@@ -107,7 +107,7 @@ deny contains problem if some problem in workload.amounts(spec)
 
 warn contains msg if some msg in workload.blocking(spec, fewest)
 
-# The load is measured by what is requested.
+# The load is measured in relation to the request.
 warn contains "spec.autoscaling: without spec.resources.requests.cpu nothing is scaled, for the load is a share of it" if {
 	autoscaled
 	not spec.resources.requests.cpu

@@ -1,5 +1,5 @@
 # METADATA
-# title: SigningPolicies say what they mean
+# title: SigningPolicies are unambiguous
 # custom:
 #   match:
 #     kinds: [{group: openvox.voxpupuli.org, version: v1alpha1, kind: SigningPolicy}]
@@ -79,7 +79,7 @@ warn contains msg if {
 	msg := sprintf("spec.any matches every request: %s make no difference", [concat(", ", others)])
 }
 
-# Where policies are rendered they have this room. What is beyond signs nothing.
+# Rendered policies may take up this many bytes. Policies beyond the limit sign nothing.
 room := 640 * 1024
 
 deny contains {"msg": msg, "field": "spec"} if {
@@ -97,7 +97,7 @@ deny contains {"msg": msg, "field": "spec.certificateAuthorityRef"} if {
 	msg := sprintf("spec.certificateAuthorityRef: Config %q has spec.puppet.autosignCommand, which decides about requests to CertificateAuthority %q in place of SigningPolicies; remove that field first", [config, spec.certificateAuthorityRef])
 }
 
-# What is stored can still be edited.
+# A stored object can still be edited.
 at_same_authority if input.request.oldObject.spec.certificateAuthorityRef == spec.certificateAuthorityRef
 
 warn contains "metadata.annotations: openvox.voxpupuli.org/paused has no effect on SigningPolicies: they stay in force, and so do changes to them" if {

@@ -1,6 +1,6 @@
 # METADATA
-# title: What is told of Pods with a JVM
-# description: What Servers and Databases have in common.
+# title: Pods with a JVM
+# description: Rules that Servers and Databases have in common.
 package openvox.workload
 
 import rego.v1
@@ -51,7 +51,7 @@ quantity(text) := units.parse_bytes(text) if is_string(text)
 
 quantity(number) := number if is_number(number)
 
-# What openvox-operator fills in where nobody says anything is no wish.
+# The default of openvox-operator does not count as a user's choice.
 asked(spec) if spec.javaArgs != "-Xms512m -Xmx1024m"
 
 # Why spec.pdb keeps nodes from being drained where as few as fewest Pods run.
@@ -96,7 +96,7 @@ has(pdb, name) if name in object.keys(pdb)
 
 percent(text) := to_number(trim_suffix(text, "%"))
 
-# What is wrong with the values of spec.pdb.
+# The errors in the values of spec.pdb.
 amounts(spec) := [{"msg": msg, "field": sprintf("spec.pdb.%s", [name])} |
 	some name in ["minAvailable", "maxUnavailable"]
 	value := spec.pdb[name]

@@ -46,7 +46,7 @@ func TestManifestsOfTheOriginalOperator(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(arrived, empty))
 		empty.(v1.Object).SetUID("u")
-		verdict, err := Judge(t.Context(), snapshot, empty.(v1.Object), Facts{})
+		verdict, err := Evaluate(t.Context(), snapshot, empty.(v1.Object), Facts{})
 		require.NoError(t, err)
 		require.Empty(t, verdict.Message(), document)
 		seen = append(seen, kind.Kind)

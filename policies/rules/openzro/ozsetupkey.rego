@@ -36,7 +36,7 @@ deny contains {"field": field, "msg": msg} if {
 	not values.blank(value)
 	not regex.match(pattern, value)
 	field := sprintf("spec.secretKeyRef.%s", [part])
-	msg := sprintf("%s: %q is no %s of a Secret", [field, value, part])
+	msg := sprintf("%s: %q is not a valid %s of a Secret", [field, value, part])
 }
 
 deny contains {"field": "spec.managementURL", "msg": msg} if {

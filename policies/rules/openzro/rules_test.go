@@ -22,8 +22,8 @@ import (
 	"github.com/lintel-policy/lintel/test/reviews"
 )
 
-// TestStoredObjectsAreJudgedAsNewOnes: each kind by its own rules, with defaults or without.
-func TestStoredObjectsAreJudgedAsNewOnes(t *testing.T) {
+// TestStoredObjectsAreEvaluatedAsNewOnes: each kind by its own rules, with defaults or without.
+func TestStoredObjectsAreEvaluatedAsNewOnes(t *testing.T) {
 	snapshot, err := New()
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
@@ -54,15 +54,15 @@ func TestStoredObjectsAreJudgedAsNewOnes(t *testing.T) {
 			c.object.SetName("x")
 			c.object.SetNamespace("shop")
 			c.object.SetUID("u")
-			verdict, err := Judge(t.Context(), snapshot, c.object, Facts{})
+			verdict, err := Evaluate(t.Context(), snapshot, c.object, Facts{})
 			require.NoError(t, err)
 			require.Equal(t, c.says, verdict.Message())
 		})
 	}
 }
 
-// TestLongListsAreJudged: within the steps that a rule may take.
-func TestLongListsAreJudged(t *testing.T) {
+// TestLongListsAreEvaluated: within the steps that a rule may take.
+func TestLongListsAreEvaluated(t *testing.T) {
 	snapshot, err := New()
 	require.NoError(t, err)
 	const many = 1000
@@ -81,7 +81,7 @@ func TestLongListsAreJudged(t *testing.T) {
 		object.SetName("x")
 		object.SetNamespace("shop")
 		object.SetUID("u")
-		verdict, err := Judge(t.Context(), snapshot, object, Facts{})
+		verdict, err := Evaluate(t.Context(), snapshot, object, Facts{})
 		require.NoError(t, err, "%T", object)
 		require.Empty(t, verdict.Message(), "%T", object)
 	}
@@ -91,7 +91,7 @@ func TestTheNameIsAnothersAlready(t *testing.T) {
 	snapshot, err := New()
 	require.NoError(t, err)
 	group := &v1.OZGroup{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "shop", UID: "u"}, Spec: v1.OZGroupSpec{Name: "Devs"}}
-	verdict, err := Judge(t.Context(), snapshot, group, Facts{Taken: &Reference{Kind: "OZGroup", Name: "devs"}})
+	verdict, err := Evaluate(t.Context(), snapshot, group, Facts{Taken: &Reference{Kind: "OZGroup", Name: "devs"}})
 	require.NoError(t, err)
 	require.Equal(t, `spec.name: OZGroup devs of this namespace has the name "Devs" at the server; give this one another name, or delete that one`, verdict.Message())
 }

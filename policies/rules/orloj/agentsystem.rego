@@ -75,7 +75,7 @@ deny contains {"field": path, "msg": sprintf("%s: %q is not a regular expression
 	path := sprintf("%s.output_matches", [field])
 }
 
-deny contains values.needed(sprintf("%s.output_json_path", [field]), sprintf(": %s compares what it finds", [concat(", ", sort(keys))])) if {
+deny contains values.needed(sprintf("%s.output_json_path", [field]), sprintf(": %s compares the value at this path", [concat(", ", sort(keys))])) if {
 	some field, condition in conditions
 	keys := compared(condition)
 	count(keys) > 0

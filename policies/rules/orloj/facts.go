@@ -112,7 +112,7 @@ var kinds = map[string]string{
 // Resources are the resources of the kinds, in order.
 func Resources() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// ResourceOf is the resource of a kind; empty where it is none of Orloj's.
+// ResourceOf is the resource of a kind; empty if the kind is not one of Orloj.
 func ResourceOf(kind string) string {
 	for resource, known := range kinds {
 		if known == kind {

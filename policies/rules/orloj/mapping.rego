@@ -30,7 +30,7 @@ default annotation := ""
 
 annotation := input.namespace.metadata.annotations["orloj.dev/allowed-target-namespaces"]
 
-# What is no name or glob is left out: the command below is run by an administrator.
+# Entries that are not names or globs are omitted: an administrator runs the command below.
 patterns := [pattern |
 	some text in split(annotation, ",")
 	pattern := trim_space(text)

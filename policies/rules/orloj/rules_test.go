@@ -33,8 +33,8 @@ var goodSpecs = map[string]string{
 	"Tool":          `{}`,
 }
 
-// object is a good one, changed.
-func object(t *testing.T, kind string, c change) map[string]any {
+// makeObject is a valid object with a change.
+func makeObject(t *testing.T, kind string, c change) map[string]any {
 	t.Helper()
 	text := fmt.Sprintf(`{"apiVersion":"orloj.dev/v1","kind":%q,"metadata":{"name":"o","namespace":"own"},"spec":%s}`, kind, goodSpecs[kind])
 	var o map[string]any
@@ -108,7 +108,7 @@ func newRules(t *testing.T) *Rules {
 func TestGoodObjectsAreAdmitted(t *testing.T) {
 	rules := newRules(t)
 	for kind := range goodSpecs {
-		require.Empty(t, denials(t, rules, object(t, kind, nil), Facts{Mapping: Restricted}, nil), kind)
+		require.Empty(t, denials(t, rules, makeObject(t, kind, nil), Facts{Mapping: Restricted}, nil), kind)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestEachRuleOfAFieldIsEnforced(t *testing.T) {
 				`spec.graph.a.review.checkpoint_id: "c" is at spec.completion_review.checkpoint_id already; each has one of its own`},
 			{condition(map[string]any{"output_matches": "("}), `spec.graph.a.edges[0].condition.output_matches: "(" is not a regular expression`},
 			{condition(map[string]any{"output_matches": strings.Repeat("x", 513)}), "spec.graph.a.edges[0].condition.output_matches: the pattern is longer than 512 characters"},
-			{condition(map[string]any{"equals": "x"}), "spec.graph.a.edges[0].condition.output_json_path: a value is needed: equals compares what it finds"},
+			{condition(map[string]any{"equals": "x"}), "spec.graph.a.edges[0].condition.output_json_path: a value is needed: equals compares the value at this path"},
 			{condition(map[string]any{"equals": "x", "output_json_path": "route"}), `spec.graph.a.edges[0].condition.output_json_path: "route" does not start with $.`},
 			{condition(map[string]any{"output_json_path": "$.route"}), "spec.graph.a.edges[0].condition: output_json_path finds a value, and none of contains, equals, greater_than, less_than, not_equals compares it"},
 			{condition(map[string]any{"output_json_path": "$.n", "greater_than": "many"}), `spec.graph.a.edges[0].condition.greater_than: "many" is not a number`},
@@ -226,7 +226,7 @@ func TestEachRuleOfAFieldIsEnforced(t *testing.T) {
 		},
 	} {
 		for _, c := range cases {
-			require.Contains(t, denials(t, rules, object(t, kind, c.change), Facts{Mapping: Restricted}, nil), c.denied, "%s %v", kind, c.change)
+			require.Contains(t, denials(t, rules, makeObject(t, kind, c.change), Facts{Mapping: Restricted}, nil), c.denied, "%s %v", kind, c.change)
 		}
 	}
 }
@@ -261,7 +261,7 @@ func TestDefaults(t *testing.T) {
 		"secrets are as are": {"Secret", nil, `{"data":{"k":"aGVsbG8="}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := object(t, c.kind, c.change)
+			o := makeObject(t, c.kind, c.change)
 			mutation := rules.Snapshot.Mutate(t.Context(), review(t, o), options(t, o, Facts{Mapping: Restricted}, nil))
 			require.Empty(t, mutation.Denials)
 			text, err := mutation.Review.Object()
@@ -273,7 +273,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Defect O9: whoever may create an object anywhere may write into any Orloj namespace.
+// Defect O9: a user who may create an object in any namespace may write into all Orloj
+// namespaces.
 func TestMapping(t *testing.T) {
 	rules := newRules(t)
 	allowed := func(list string) map[string]string {
@@ -299,7 +300,7 @@ func TestMapping(t *testing.T) {
 		"open":                   {target: "production", mapping: Open},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := object(t, "Agent", change{"metadata>annotations>orloj.dev/target-namespace": c.target})
+			o := makeObject(t, "Agent", change{"metadata>annotations>orloj.dev/target-namespace": c.target})
 			got := denials(t, rules, o, Facts{Mapping: c.mapping}, c.annotations)
 			if c.denied == "" {
 				require.Empty(t, got)
@@ -313,16 +314,16 @@ func TestMapping(t *testing.T) {
 func TestTheOwnerOfAKeyIsNamed(t *testing.T) {
 	facts := Facts{Mapping: Restricted, Taken: &Reference{"Agent", "gitops", "o"}}
 	require.Equal(t, []string{"metadata.name: the store key own/o belongs to Agent gitops/o; give this object another name or orloj.dev/target-namespace, or delete that one"},
-		denials(t, newRules(t), object(t, "Agent", nil), facts, nil))
+		denials(t, newRules(t), makeObject(t, "Agent", nil), facts, nil))
 }
 
 func TestPlaintextIsForbidden(t *testing.T) {
 	forbid := map[string]string{"orloj.dev/plaintext-secrets": "forbidden"}
 	rules := newRules(t)
 	require.Equal(t, []string{`spec.data: namespace "own" forbids values in manifests (orloj.dev/plaintext-secrets); keep them in a Secret of Kubernetes, and name it in secretRef`},
-		denials(t, rules, object(t, "Secret", nil), Facts{Mapping: Restricted}, forbid))
-	require.Empty(t, denials(t, rules, object(t, "Secret", change{"spec": map[string]any{}}), Facts{Mapping: Restricted}, forbid))
-	require.Empty(t, denials(t, rules, object(t, "Secret", nil), Facts{Mapping: Restricted}, map[string]string{"orloj.dev/plaintext-secrets": "allowed"}))
+		denials(t, rules, makeObject(t, "Secret", nil), Facts{Mapping: Restricted}, forbid))
+	require.Empty(t, denials(t, rules, makeObject(t, "Secret", change{"spec": map[string]any{}}), Facts{Mapping: Restricted}, forbid))
+	require.Empty(t, denials(t, rules, makeObject(t, "Secret", nil), Facts{Mapping: Restricted}, map[string]string{"orloj.dev/plaintext-secrets": "allowed"}))
 }
 
 // TestOfflineTheNamespaceIsAskedForWhereItMatters: without it, most objects are decided.
@@ -342,24 +343,24 @@ func TestOfflineTheNamespaceIsAskedForWhereItMatters(t *testing.T) {
 		if kind == "Secret" {
 			want = 1
 		}
-		require.Equal(t, want, undecided(object(t, kind, nil)), kind)
+		require.Equal(t, want, undecided(makeObject(t, kind, nil)), kind)
 	}
-	require.Equal(t, 1, undecided(object(t, "Agent", change{"metadata>annotations>orloj.dev/target-namespace": "x"})))
+	require.Equal(t, 1, undecided(makeObject(t, "Agent", change{"metadata>annotations>orloj.dev/target-namespace": "x"})))
 }
 
-// TestJudge: rules.Ask has the tests of errors.
-func TestJudge(t *testing.T) {
+// TestEvaluate: rules.Ask has the tests of errors.
+func TestEvaluate(t *testing.T) {
 	rules := newRules(t)
-	text, err := json.Marshal(object(t, "Agent", nil))
+	text, err := json.Marshal(makeObject(t, "Agent", nil))
 	require.NoError(t, err)
 	agent := &v1.Agent{}
 	require.NoError(t, json.Unmarshal(text, agent))
 	agent.SetUID("u")
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = rules.Judge(late, agent, []byte(`{}`), Restricted)
+	_, err = rules.Evaluate(late, agent, []byte(`{}`), Restricted)
 	require.ErrorIs(t, err, context.Canceled)
-	verdict, err := rules.Judge(t.Context(), agent, []byte(`{}`), Restricted)
+	verdict, err := rules.Evaluate(t.Context(), agent, []byte(`{}`), Restricted)
 	require.NoError(t, err)
 	require.False(t, verdict.Denied())
 }

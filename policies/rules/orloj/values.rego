@@ -65,7 +65,7 @@ digits(whole) := trimmed if {
 	trimmed != ""
 }
 
-# What is given at the paths, and is none of the values that may be.
+# Values at the paths that are not among the allowed ones.
 unknown(spec, enums) := {problem |
 	some path, allowed in enums
 	value := given(spec, path)
@@ -74,7 +74,7 @@ unknown(spec, enums) := {problem |
 	problem := {"field": field, "msg": sprintf("%s: %q is not one of %s", [field, value, concat(", ", sort(allowed))])}
 }
 
-# What is given at the paths, and is no duration.
+# Values at the paths that are not durations.
 durations(spec, paths) := {problem |
 	some path in paths
 	value := given(spec, path)

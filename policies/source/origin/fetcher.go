@@ -14,7 +14,8 @@ const (
 	// FetchArgument is the argument with which a Fetcher starts its program: the program
 	// calls FetchChild and does nothing else.
 	FetchArgument = "fetch-source"
-	// answerBytes bounds what is read from a child: JSON takes at most six bytes for one.
+	// answerBytes bounds the output of a child per byte of content: JSON needs at most six bytes
+	// for one.
 	answerBytes = 6
 )
 

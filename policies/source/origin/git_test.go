@@ -387,7 +387,7 @@ func TestCertificates(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestHostileServers holds a fetch to its limits, whatever the server does.
+// TestHostileServers holds a fetch to its limits, for any behavior of the server.
 func TestHostileServers(t *testing.T) {
 	t.Run("one that never answers", func(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() }))

@@ -83,7 +83,7 @@ func readKeys(entries map[string][]byte) (*trustedKeys, error) {
 			trusted.pgp = append(trusted.pgp, keys...)
 			continue
 		}
-		keys, err := readAllowedSigners(name, text)
+		keys, err := readSignersFile(name, text)
 		if err != nil {
 			return nil, err
 		}
@@ -95,9 +95,9 @@ func readKeys(entries map[string][]byte) (*trustedKeys, error) {
 	return trusted, nil
 }
 
-// readAllowedSigners reads lines as ssh-keygen(1) describes them under ALLOWED
+// readSignersFile reads lines as ssh-keygen(1) describes them under ALLOWED
 // SIGNERS; a public key alone is one, too.
-func readAllowedSigners(entry string, text []byte) ([]sshKey, error) {
+func readSignersFile(entry string, text []byte) ([]sshKey, error) {
 	var keys []sshKey
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for number := 1; lines.Scan(); number++ {

@@ -29,7 +29,7 @@ func sshKeyFile(t *testing.T, name string) (file, public string) {
 	return file, string(text)
 }
 
-// signWith has git sign with an SSH key.
+// signWith configures git to sign with an SSH key.
 func (r *repository) signWith(file string) {
 	r.t.Helper()
 	r.git("config", "gpg.format", "ssh")
@@ -87,7 +87,7 @@ func TestSSHSignatures(t *testing.T) {
 	}
 }
 
-// TestChangedCommits moves a good signature to what was not signed.
+// TestChangedCommits moves a valid signature to content that was not signed.
 func TestChangedCommits(t *testing.T) {
 	file, public := sshKeyFile(t, "ada")
 	r := newRepository(t, nil)

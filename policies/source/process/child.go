@@ -37,7 +37,7 @@ type Child struct {
 	Timeout           time.Duration
 	// MemoryBytes bounds the heap.
 	MemoryBytes int64
-	// OutputBytes bounds what is read from the child.
+	// OutputBytes bounds the output that is read from the child.
 	OutputBytes int64
 	// MinCPU is the CPU time below which a timeout is attributed to a busy machine instead of
 	// the work. 0 is for work that waits for a network.

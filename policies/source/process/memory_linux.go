@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// limitMemory sets RLIMIT_DATA far above the limit of the heap, because memory may grow
+// setMemoryLimit sets RLIMIT_DATA far above the limit of the heap, because memory may grow
 // faster than exitAbove looks. An error is ignored: exitAbove remains.
-func limitMemory(bytes int64) {
+func setMemoryLimit(bytes int64) {
 	// If the machine runs out of memory, this process is ended first.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	// The heap doubles as it grows, and the runtime reserves more than it uses.

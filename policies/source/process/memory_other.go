@@ -2,5 +2,5 @@
 
 package process
 
-// limitMemory does nothing: the system has no suitable limit.
-func limitMemory(int64) {}
+// setMemoryLimit does nothing: the system has no suitable limit.
+func setMemoryLimit(int64) {}

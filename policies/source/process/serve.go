@@ -33,7 +33,7 @@ func Serve[Request any](stdin io.Reader, stdout, stderr io.Writer, work func(Req
 func ServeConversation(stdin io.Reader, stdout, stderr io.Writer, answer func(requests *json.Decoder, answers *json.Encoder) error) int {
 	memory := debug.SetMemoryLimit(-1) // the value of GOMEMLIMIT
 	lowerPriority()
-	limitMemory(memory)
+	setMemoryLimit(memory)
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(400) // a short-lived process rarely needs to collect garbage
 	debug.SetMaxStack(int(memory))

@@ -76,7 +76,7 @@ func ReadDefinition(document []byte) (*Definition, error) {
 		}
 		definition.Versions[version.Name] = OfOpenAPI(version.Schema.OpenAPI)
 		if in.Spec.PreserveUnknown {
-			definition.Versions[version.Name] = anything
+			definition.Versions[version.Name] = anySchema
 		}
 	}
 	return definition, nil

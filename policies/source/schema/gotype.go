@@ -21,9 +21,9 @@ type types map[reflect.Type]*Schema
 
 func newTypes() types {
 	return types{
-		reflect.TypeFor[metav1.Time]():      text,
-		reflect.TypeFor[metav1.MicroTime](): text,
-		reflect.TypeFor[metav1.Duration]():  text,
+		reflect.TypeFor[metav1.Time]():      textSchema,
+		reflect.TypeFor[metav1.MicroTime](): textSchema,
+		reflect.TypeFor[metav1.Duration]():  textSchema,
 	}
 }
 
@@ -37,9 +37,9 @@ func (k types) of(t reflect.Type) *Schema {
 		return k.of(t.Elem())
 	}
 	if t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler) {
-		return anything
+		return anySchema
 	}
-	k[t] = anything
+	k[t] = anySchema
 	k[t] = k.make(t)
 	return k[t]
 }
@@ -49,16 +49,16 @@ func (k types) make(t reflect.Type) *Schema {
 	case reflect.Struct:
 		fields := map[string]*Schema{}
 		if !k.addFields(fields, t) {
-			return anything
+			return anySchema
 		}
 		return Of(fields)
 	case reflect.Slice, reflect.Array:
 		if t.Elem().Kind() == reflect.Uint8 {
-			return text
+			return textSchema
 		}
 		return &Schema{Type: List, Items: k.of(t.Elem())}
 	case reflect.String:
-		return text
+		return textSchema
 	case reflect.Bool:
 		return &Schema{Type: Boolean}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
@@ -66,7 +66,7 @@ func (k types) make(t reflect.Type) *Schema {
 		reflect.Float32, reflect.Float64:
 		return &Schema{Type: Number}
 	default: // maps, interfaces
-		return anything
+		return anySchema
 	}
 }
 
@@ -89,7 +89,7 @@ func (k types) addFields(fields map[string]*Schema, t reflect.Type) bool {
 				}
 			}
 		case strings.Contains(options, "string"):
-			fields[name] = text
+			fields[name] = textSchema
 		default:
 			if name == "" {
 				name = field.Name

@@ -6,13 +6,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-var text = &Schema{Type: Text}
+var textSchema = &Schema{Type: Text}
 
-// envelope are the fields that the objects of every kind have, whatever their schema of
+// envelope are the fields that the objects of every kind have, independent of their schema of
 // metadata: the API server sets them.
 var envelope = map[string]*Schema{
-	"apiVersion": text,
-	"kind":       text,
+	"apiVersion": textSchema,
+	"kind":       textSchema,
 	"metadata":   OfType(reflect.TypeFor[metav1.ObjectMeta]()),
 }
 

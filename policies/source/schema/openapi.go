@@ -65,7 +65,7 @@ func (c *converter) component(name string) *Schema {
 	if known, ok := c.made[name]; ok {
 		return known
 	}
-	c.made[name] = anything
+	c.made[name] = anySchema
 	c.made[name] = c.schema(c.components[name])
 	return c.made[name]
 }
@@ -73,11 +73,11 @@ func (c *converter) component(name string) *Schema {
 func (c *converter) schema(in *OpenAPI) *Schema {
 	switch {
 	case in == nil, in.IntOrString, in.PreserveUnknown, in.Embedded, in.Format == "int-or-string":
-		return anything
+		return anySchema
 	case in.Ref != "":
 		name, local := strings.CutPrefix(in.Ref, componentPrefix)
 		if !local {
-			return anything
+			return anySchema
 		}
 		return c.component(name)
 	case in.Type == "" && len(in.AllOf) == 1: // a reference with a default
@@ -89,13 +89,13 @@ func (c *converter) schema(in *OpenAPI) *Schema {
 	case "array":
 		return &Schema{Type: List, Items: c.schema(in.Items)}
 	case "string":
-		return text
+		return textSchema
 	case "integer", "number":
 		return &Schema{Type: Number}
 	case "boolean":
 		return &Schema{Type: Boolean}
 	default:
-		return anything
+		return anySchema
 	}
 }
 
@@ -103,7 +103,7 @@ func (c *converter) schema(in *OpenAPI) *Schema {
 func (c *converter) object(in *OpenAPI) *Schema {
 	open := len(in.AdditionalProperties) > 0 && string(in.AdditionalProperties) != "false"
 	if len(in.Properties) == 0 || open || len(in.AllOf) > 0 {
-		return anything
+		return anySchema
 	}
 	fields := make(map[string]*Schema, len(in.Properties))
 	for name, property := range in.Properties {

@@ -38,10 +38,10 @@ const (
 	Boolean
 )
 
-var anything = &Schema{Type: Any}
+var anySchema = &Schema{Type: Any}
 
 // Anything is the schema that says nothing.
-func Anything() *Schema { return anything }
+func Anything() *Schema { return anySchema }
 
 // Of makes an Object.
 func Of(fields map[string]*Schema) *Schema { return &Schema{Type: Object, Fields: fields} }
@@ -50,7 +50,7 @@ func Of(fields map[string]*Schema) *Schema { return &Schema{Type: Object, Fields
 // them has. Of none, it is Any.
 func Union(schemas ...*Schema) *Schema {
 	if len(schemas) == 0 {
-		return anything
+		return anySchema
 	}
 	m := merger{}
 	out := schemas[0]
@@ -68,7 +68,7 @@ func (m merger) union(a, b *Schema) *Schema {
 	case a == b:
 		return a
 	case a.Type != b.Type || a.Type == Any:
-		return anything
+		return anySchema
 	case a.Type != Object && a.Type != List:
 		return a
 	}

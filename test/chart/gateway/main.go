@@ -1,6 +1,6 @@
-// Program gateway stands in for the gateway of OpenClaw in the tests: it is ready as soon
-// as it runs, and hands every question on to the OPA beside it, which nobody else reaches.
-// With the path of a file, it writes 300 MiB there instead.
+// Program gateway replaces the gateway of OpenClaw in the tests: it is ready as soon as it
+// runs, and forwards every query to its OPA sidecar, which no other client reaches. With the
+// path of a file, it writes 300 MiB there instead.
 package main
 
 import (

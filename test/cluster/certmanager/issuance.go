@@ -10,8 +10,7 @@ import (
 	"github.com/cert-manager/cert-manager/pkg/controller"
 	"golang.org/x/sync/errgroup"
 
-	// The controllers register themselves when imported; what is not imported
-	// (ACME, Vault, Venafi) does not run.
+	// The controllers register themselves when imported; others (ACME, Vault, Venafi) do not run.
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/approver"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/ca"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/selfsigned"

@@ -1,9 +1,9 @@
-// Program certmanager runs cert-manager's controllers and its CA injector in
-// one process outside the cluster, for the kubeconfig it is given.
+// Program certmanager runs cert-manager's controllers and its CA injector in one process
+// outside the cluster, for the given kubeconfig.
 //
-// It reports ready on /readyz only when every informer has synced, so that a
-// Certificate created afterwards is acted on at once. The CRDs must be there
-// before it starts; cert-manager's own webhook is not part of it.
+// It reports ready on /readyz only when every informer has synced, so that a Certificate
+// created afterwards is processed immediately. The CRDs must be there before it starts;
+// cert-manager's own webhook is not part of it.
 package main
 
 import (

@@ -36,7 +36,7 @@ func writeImages(folder string, images []string) error {
 		if err != nil {
 			return fmt.Errorf("making an image of %s: %w", program, err)
 		}
-		// The annotation that tells containerd the whole name.
+		// The annotation from which containerd reads the whole name.
 		named := layout.WithAnnotations(map[string]string{"io.containerd.image.name": name})
 		if err := path.AppendImage(made, named); err != nil {
 			return fmt.Errorf("writing the image %s: %w", name, err)

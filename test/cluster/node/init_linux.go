@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The node's network: a bridge whose address is the node's, with its Pods on it,
-// and no way out. Services have addresses that only kube-proxy's rules know; the
-// node needs a route for these rules to see what it sends there.
+// The node's network: a bridge whose address is the node's, with its Pods on it, and no way
+// out. Services have addresses that only kube-proxy's rules know; the node needs a route for
+// these rules to apply to its own packets.
 const (
 	bridge       = "lintel0"
 	nodeAddress  = "10.77.0.1/24"
@@ -50,8 +50,8 @@ func becomeNode(dir string, out io.Writer) error {
 	return reap()
 }
 
-// mountAll lets mounts of Pods be seen by all that runs on the node and by nobody
-// else, and puts aside the places that programs write to whatever they are told.
+// mountAll makes mounts of Pods visible to all processes on the node and to no others, and
+// hides the folders that programs write to regardless of their configuration.
 func mountAll(dir string) error {
 	steps := []struct {
 		source, target, kind string
@@ -105,7 +105,7 @@ func mount(source, target, kind string, flags uintptr, data string) error {
 	return nil
 }
 
-// overlay keeps in memory what is written below target.
+// overlay keeps writes below target in memory.
 func overlay(target string) error {
 	aside := filepath.Join("/run/aside", target)
 	upper, work := filepath.Join(aside, "upper"), filepath.Join(aside, "work")

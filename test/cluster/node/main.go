@@ -1,6 +1,6 @@
-// Program node is what a cluster with real nodes needs beside Kubernetes'
-// own programs: the first process of the node's namespaces, a registry, and a
-// way to make an image of a program without a container engine.
+// Program node has the parts that a cluster with real nodes needs in addition to Kubernetes'
+// own programs: the first process of the node's namespaces, a registry, and a way to make an
+// image of a program without a container engine.
 package main
 
 import (

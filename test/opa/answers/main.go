@@ -26,15 +26,15 @@ type Question struct {
 	Inputs       []string
 }
 
-// Answer has the value for each input, "" where it is undefined, and an error in its place
-// where the evaluation ends with one. Failure says why there are none at all.
+// Answer has the value for each input, "" where it is undefined, and an error instead if the
+// evaluation fails. Failure says why there are none at all.
 type Answer struct {
 	Version        string
 	Values, Errors []string
 	Failure        string
 }
 
-// maxRemembered bounds the compiled modules and the parsed inputs that are kept.
+// maxRemembered bounds the cache of compiled modules and parsed inputs.
 const (
 	maxModules = 16
 	maxInputs  = 50_000

@@ -40,8 +40,8 @@ func TestTheRecordingIsCurrent(t *testing.T) {
 	require.Contains(t, strings.Join(lines, " "), "admission webhook")
 }
 
-// TestTheREADMEShowsTheTranscript: the README's commands of kubectl print what they printed
-// in the stored transcript, and lintel check prints the same message as the webhook.
+// TestTheREADMEShowsTheTranscript: the README's commands of kubectl have the same output as in
+// the stored transcript, and lintel check prints the same message as the webhook.
 func TestTheREADMEShowsTheTranscript(t *testing.T) {
 	t.Parallel()
 	transcript := read(t, "testdata/transcript.txt")

@@ -2,8 +2,8 @@
 # title: Default resource requests
 # description: >-
 #   A container that requests nothing is scheduled anywhere and evicted first.
-#   Parameters: requests, an object with cpu and memory; what it leaves out is
-#   not defaulted.
+#   Parameters: requests, an object with cpu and memory; a missing entry has no
+#   default.
 # custom:
 #   match:
 #     kinds: [{group: "", kind: Pod}]

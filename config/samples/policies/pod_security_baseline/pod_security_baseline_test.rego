@@ -4,7 +4,7 @@ import rego.v1
 
 import data.samples.pod_security_baseline
 
-# Each is a Pod's spec that one rule denies, with what it says and where.
+# Each is a Pod's spec that one rule denies, with the message and the field.
 denied := [
 	{
 		"spec": {"securityContext": {"windowsOptions": {"hostProcess": true}}},

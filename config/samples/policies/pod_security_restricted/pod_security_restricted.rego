@@ -83,7 +83,7 @@ deny contains violation if {
 }
 
 # METADATA
-# title: Nobody asks to run as root
+# title: No security context permits root
 deny contains violation if {
 	some path, context in pods.contexts
 	context.runAsNonRoot == false
@@ -96,7 +96,7 @@ deny contains violation if {
 }
 
 # METADATA
-# title: Every container is kept from running as root
+# title: Every container must run as another user than root
 deny contains violation if {
 	not pods.spec.securityContext.runAsNonRoot == true
 	some path, container in pods.containers
@@ -113,7 +113,7 @@ deny contains violation if {
 }
 
 # METADATA
-# title: Nobody is user 0
+# title: No security context sets user 0
 deny contains violation if {
 	some path, context in pods.contexts
 	context.runAsUser == 0

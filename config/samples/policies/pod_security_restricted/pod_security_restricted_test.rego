@@ -4,7 +4,7 @@ import rego.v1
 
 import data.samples.pod_security_restricted
 
-# Each is a change to a Pod that is admitted, with what it makes one rule say.
+# Each is a change to an admitted Pod, with the resulting message of one rule.
 denied := [
 	{
 		"change": {"hostPID": true},

@@ -8,7 +8,7 @@ package samples.pods
 import rego.v1
 
 # METADATA
-# title: The spec to judge
+# title: The spec to review
 # description: >-
 #   Undefined for an UPDATE that leaves the spec as it was: a Pod that is older
 #   than the policy must still get its labels, and lose its finalizers.
@@ -33,7 +33,7 @@ contexts[path] := container.securityContext if {
 }
 
 # METADATA
-# title: Who may have a security context
+# title: The Pod and its containers, which may have a security context
 # description: >-
 #   The Pod and its containers, each with the words by which a message calls it,
 #   the path of its security context, and that context, empty where there is none.
@@ -79,12 +79,12 @@ setting(owner, path) := object.get(security_context(owner), path, null)
 
 # METADATA
 # title: Pods for Windows
-# description: They cannot have what only Linux knows, so nobody may ask it of them.
+# description: Windows does not support settings of Linux, so rules must not require them.
 is_windows if spec.os.name == "windows"
 
 # METADATA
 # title: Pods in a user namespace of their own
-# description: Their root is nobody on the node.
+# description: Their user root has no privileges on the node.
 has_user_namespace if spec.hostUsers == false
 
 is_unchanged if {

@@ -2,7 +2,7 @@
 # title: Privileged containers
 # description: >-
 #   A privileged container has every capability and all devices of its node, so
-#   whoever runs one owns the node.
+#   a user who runs one controls the node.
 # custom:
 #   match:
 #     kinds: [{group: "", kind: Pod}]

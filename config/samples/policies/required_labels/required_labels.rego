@@ -30,5 +30,5 @@ default required := ["team"]
 
 required := input.parameters.requiredLabels
 
-# An empty value names no one.
+# An empty value does not name an owner.
 has_label(label) if input.request.object.metadata.labels[label] != ""

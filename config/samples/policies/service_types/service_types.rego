@@ -6,7 +6,7 @@
 #   namespaces that are named. What a Service had before the policy came stays, so
 #   that its controllers can go on.
 #   Parameters: serviceTypes, an object from LoadBalancer, NodePort, externalIPs and
-#   ExternalName to lists of namespace globs; nowhere for what it leaves out.
+#   ExternalName to lists of namespace globs; a missing entry permits no namespace.
 # custom:
 #   match:
 #     kinds: [{group: "", kind: Service}]

@@ -10,7 +10,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/csr"
 )
 
-// TestAllocations: to read a request and to judge it takes little memory, whatever it holds.
+// TestAllocations: reading and evaluating any request takes little memory.
 func TestAllocations(t *testing.T) {
 	requests := hostile(t)
 	requests["ordinary"] = ordinary(t)

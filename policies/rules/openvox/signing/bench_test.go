@@ -31,7 +31,7 @@ func BenchmarkRules(b *testing.B) {
 			input := ast.NewTerm(ast.MustInterfaceToValue(q))
 			b.ReportAllocs()
 			for b.Loop() {
-				refusals, _, err := judge(b.Context(), input)
+				refusals, _, err := evaluate(b.Context(), input)
 				require.NoError(b, err)
 				require.Equal(b, want, refusals.Len())
 			}
@@ -45,8 +45,8 @@ const certname = "n49a.example.com"
 // ending is that of names which nested policies permit.
 const ending = "aaaaaaaaaaaaaa.internal.example.com"
 
-// hostile are requests that cost most: as much of one thing as fits into csr.MaxBytes, as
-// much as is read, and as much as is judged; and of all things together.
+// hostile are requests that cost most: as much of one thing as fits into csr.MaxBytes, as much
+// as is read, and as much as is evaluated; and of all things together.
 func hostile(t testing.TB) map[string][]byte {
 	type add func(tpl *csrtest.Template, i int)
 	oid := func(i int) asn1.ObjectIdentifier { return asn1.ObjectIdentifier{1, 2, i} }
@@ -187,13 +187,12 @@ func BenchmarkHostile(b *testing.B) {
 	}
 }
 
-// TestWork: no request takes much more to judge than another, nor has a long answer,
-// whatever it holds.
+// TestWork: no request takes much longer to evaluate than another, or has a long answer.
 func TestWork(t *testing.T) {
 	for kind, policies := range attacked() {
 		for title, text := range hostile(t) {
 			q := Question{certname, csr.Parse(text), Rendered{policies, []string{"main-operator", ".main-operator"}}}
-			refusals, report, err := judge(t.Context(), ast.NewTerm(ast.MustInterfaceToValue(q)))
+			refusals, report, err := evaluate(t.Context(), ast.NewTerm(ast.MustInterfaceToValue(q)))
 			require.NoError(t, err, title)
 			require.Less(t, report.Steps, int64(150_000), "%s: %s", kind, title)
 			require.LessOrEqual(t, refusals.Len(), 13, title)

@@ -11,8 +11,8 @@ import (
 // Rendered is what the autosign hook goes by.
 type Rendered struct {
 	Policies []Policy `json:"policies"`
-	// Reserved are names for which nothing is signed, whatever the policies say: after a
-	// dot, also for the names below and above.
+	// Reserved are names for which nothing is signed, independent of the policies: after a dot,
+	// also for the names below and above.
 	Reserved []string `json:"reserved"`
 }
 
@@ -21,8 +21,8 @@ const (
 	fileKind    = "SigningPolicies"
 )
 
-// file is Rendered as a file. The program of another operator, which stands in its image
-// and checks far less, looks for policies elsewhere in it: it finds none, and signs nothing.
+// file is Rendered as a file. The program in the image of another operator, which checks far
+// less, reads policies from other fields of the file: it finds none, and signs nothing.
 type file struct {
 	APIVersion      string   `json:"apiVersion"`
 	Kind            string   `json:"kind"`

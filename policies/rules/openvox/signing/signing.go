@@ -1,6 +1,5 @@
-// Package signing decides who gets a certificate from a Puppet CA. It holds no more
-// than the rules and what they need to run, because a Puppet server starts a program
-// with it for every request.
+// Package signing decides which nodes get a certificate from a Puppet CA. It contains only the
+// rules and their runtime, because a Puppet server starts a program with it for every request.
 package signing
 
 import (
@@ -31,7 +30,7 @@ type Question struct {
 	Rendered
 }
 
-// Refusals asks the rules: a request is signed only where there are none.
+// Refusals evaluates the rules: a request is signed only where there are none.
 func Refusals(ctx context.Context, q Question) ([]string, error) {
 	q.Policies, q.Reserved = orEmpty(q.Policies), orEmpty(q.Reserved)
 	text, err := json.Marshal(q)
@@ -42,7 +41,7 @@ func Refusals(ctx context.Context, q Question) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the question: %w", err)
 	}
-	refusals, _, err := judge(ctx, ast.NewTerm(value))
+	refusals, _, err := evaluate(ctx, ast.NewTerm(value))
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +54,8 @@ func Refusals(ctx context.Context, q Question) ([]string, error) {
 	return words, nil
 }
 
-// judge has the rules answer a Question.
-func judge(ctx context.Context, question *ast.Term) (refusals ast.Set, report eval.Report, err error) {
+// evaluate evaluates the rules for a Question.
+func evaluate(ctx context.Context, question *ast.Term) (refusals ast.Set, report eval.Report, err error) {
 	program, err := program()
 	if err != nil {
 		return nil, report, fmt.Errorf("reading the plan of the signing rules: %w", err)
@@ -76,7 +75,7 @@ func judge(ctx context.Context, question *ast.Term) (refusals ast.Set, report ev
 
 var answer = ast.MustParseRef("data.openvox.signing.refusals")
 
-// program is made once a process, of the plan that make generate has written.
+// program is decoded once per process, from the plan that make generate writes.
 var program = sync.OnceValues(func() (*eval.Program, error) {
 	return eval.Compile(planned, eval.StandardFunctions, eval.CompileOptions{})
 })

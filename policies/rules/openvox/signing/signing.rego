@@ -1,14 +1,14 @@
 # METADATA
-# title: Who gets a certificate
+# title: Nodes that get a certificate
 # description: |
 #   input has certname, csr (the parsed request), policies (as rendered for the autosign
-#   hook) and reserved (names that nobody may ask for). The answer is refusals: nothing
-#   is signed unless that is empty.
+#   hook) and reserved (names that no request may contain). The answer is refusals:
+#   nothing is signed unless they are empty.
 package openvox.signing
 
 import rego.v1
 
-# Nothing else of a request that cannot be read, or is too large, is judged.
+# No other part of a request that cannot be read, or is too large, is evaluated.
 csr := input.csr if {
 	object.get(input.csr, "error", "") == ""
 	count(excess) == 0
@@ -102,7 +102,7 @@ far := other_names if not matching
 
 far := set() if matching
 
-# Of policies that are given by their places, those with the first names: no more are told.
+# Of the policies with these indices, those with the first names: only these are reported.
 first(chosen) := [pair[1] | some pair in array.slice(sort([[input.policies[i].name, i] | some i in chosen]), 0, most_reasons)]
 
 matching if {
@@ -256,7 +256,7 @@ taken(name) if fold(name) in taken_names
 
 fold(name) := trim_suffix(lower(name), ".")
 
-# A plain name in a CA's auth.conf lets in whoever has a name below it, or above it.
+# A plain name in a CA's auth.conf also permits names below and above it.
 taken_names := (asked & reserved) | {name |
 	relatives
 	some name in asked
@@ -292,8 +292,8 @@ objections contains msg if {
 	msg := sprintf("DNS name %q in subjectAltName is reserved: the CA, its operator or a Certificate has it", [brief(name)])
 }
 
-# Policies, by their place. There may be many for other names than this one, and so what
-# is not about the certname is asked of the rest only.
+# Policies, by their index. There may be many for other names than this one, so rules that are
+# not about the certname are evaluated for the rest only.
 
 places := {i | input.policies[i]}
 
@@ -418,7 +418,7 @@ misses[i] contains sprintf("%s is %s", [wanted.name, how]) if {
 	some i, policy in bound
 	some wanted in policy.csrAttributes
 	unmet(wanted)
-	how := {true: "not what it asks for", false: "missing"}[wanted.name in object.keys(offered)]
+	how := {true: "not the required value", false: "missing"}[wanted.name in object.keys(offered)]
 }
 
 misses[i] contains msg if {

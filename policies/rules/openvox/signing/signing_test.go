@@ -89,8 +89,8 @@ func TestRefusals(t *testing.T) {
 		"SAN outside":            {csrtest.Template{CommonName: name, DNSNames: []string{"db.example.com"}}, "", []Policy{web}, []string{`signing policy "web": subjectAltName has DNS names (db.example.com)`}},
 		"SAN, unasked":           {csrtest.Template{CommonName: name, DNSNames: []string{"db"}, Extensions: extension("pp_preshared_key", "s3cret")}, "", []Policy{shared}, []string{"has no dnsAltNames"}},
 		"name outside":           {csrtest.Template{CommonName: "db.example.com"}, "db.example.com", []Policy{web, shared}, []string{`signing policy "shared": pp_preshared_key is missing`, `signing policy "web": certname "db.example.com" matches none of its patterns (web*.example.com)`}},
-		"wrong secret":           {csrtest.Template{CommonName: name, Extensions: extension("pp_preshared_key", "guess")}, "", []Policy{shared}, []string{`signing policy "shared": pp_preshared_key is not what it asks for`}},
-		"attribute over another": {csrtest.Template{CommonName: name, Extensions: extension("pp_preshared_key", "guess"), Attributes: []csrtest.Text{{OID: oid(t, "pp_preshared_key"), Value: "s3cret"}}}, "", []Policy{shared}, []string{"pp_preshared_key is not what it asks for"}},
+		"wrong secret":           {csrtest.Template{CommonName: name, Extensions: extension("pp_preshared_key", "guess")}, "", []Policy{shared}, []string{`signing policy "shared": pp_preshared_key is not the required value`}},
+		"attribute over another": {csrtest.Template{CommonName: name, Extensions: extension("pp_preshared_key", "guess"), Attributes: []csrtest.Text{{OID: oid(t, "pp_preshared_key"), Value: "s3cret"}}}, "", []Policy{shared}, []string{"pp_preshared_key is not the required value"}},
 		"pp_authorization":       {csrtest.Template{CommonName: name, Extensions: extension("pp_authorization", "true")}, "", []Policy{anyone}, []string{"pp_authorization gives rights"}},
 		"pp_auth_token":          {csrtest.Template{CommonName: name, Extensions: extension("pp_auth_token", "true")}, "", []Policy{anyone}, []string{"pp_auth_token gives rights"}},
 		"pp_cli_auth":            {csrtest.Template{CommonName: name, Extensions: extension("pp_cli_auth", "true")}, "", []Policy{anyone}, []string{"extension pp_cli_auth makes"}},
@@ -179,8 +179,8 @@ func TestGlobs(t *testing.T) {
 	require.Greater(t, len(matched), len(cases)/100)
 }
 
-// TestNamesTogether: of many names, those are left that no glob of many matches, as
-// filepath.Match says, whatever way the globs are looked for.
+// TestNamesTogether: of many names, those that no glob of many matches are left, as with
+// filepath.Match, for every way in which globs are matched.
 func TestNamesTogether(t *testing.T) {
 	t.Parallel()
 	random := mathrand.New(mathrand.NewPCG(properties.Seed(5), 6))
@@ -261,9 +261,9 @@ func TestPolicyFile(t *testing.T) {
 	}
 }
 
-// TestPolicyFileOfOthers: the program that stands in another operator's image reads the
-// list policies of a file, and leaves out of account what it does not know. It must not
-// find what is ours, nor ours what is its own.
+// TestPolicyFileOfOthers: the program in another operator's image reads the list policies of a
+// file, and ignores unknown fields. It must not find our policies, and ours must not find those
+// of the other operator.
 func TestPolicyFileOfOthers(t *testing.T) {
 	text, err := Rendered{[]Policy{{Name: "a", Any: true}}, []string{"main-operator"}}.Write()
 	require.NoError(t, err)

@@ -144,7 +144,7 @@ test_other_names if {
 	}
 }
 
-# What no policy permits is said once, and beside what each of them says.
+# A name that no policy permits is reported once, in addition to the reasons of each policy.
 test_said_once if {
 	address := {"ipAddresses": ["10.0.0.1"]}
 	said := "IP address 10.0.0.1 in subjectAltName is asked for, and signing policies permit DNS names only"
@@ -181,7 +181,7 @@ test_conditions if {
 test_attributes if {
 	policy := {"name": "a", "csrAttributes": [{"name": "pp_role", "value": "web"}]}
 	missing := {`signing policy "a": pp_role is missing`}
-	wrong := {`signing policy "a": pp_role is not what it asks for`}
+	wrong := {`signing policy "a": pp_role is not the required value`}
 	refusals(ask({}, [policy])) == missing
 	refusals(ask({"extensions": [role]}, [policy])) == set()
 	refusals(ask({"attributes": [role]}, [policy])) == set()
@@ -248,7 +248,7 @@ test_bounds if {
 	refusals({"certname": long, "csr": object.union(good, {"subject": {"names": [{"name": "CN", "value": long}]}}), "policies": [any], "reserved": []}) == set()
 }
 
-# However many reasons there are, those that help most are told, and none is long.
+# For any number of reasons, the most helpful ones are reported, and none is long.
 test_told if {
 	far := [{"name": name, "pattern": {"allow": numbered(200, "db")}} | some name in numbered(40, "far")]
 	near := {"name": "near", "pattern": {"allow": ["web*"]}}

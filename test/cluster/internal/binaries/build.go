@@ -33,7 +33,7 @@ var (
 // them never waits for a build.
 var manifests = flavour{name: "manifests"}
 
-// task is what has to be built of a module.
+// task has the programs of a module to build.
 type task struct {
 	module
 	flavour
@@ -43,11 +43,11 @@ type task struct {
 	packages int // that have to be compiled
 }
 
-// build adds what is built before, and builds the rest.
+// build adds programs that are built already, and builds the rest.
 func (r *resolver) build(ctx context.Context) error {
 	var tasks []task
 	err := r.Progress.Watch("looking for what is compiled already", nil, func() error {
-		for _, m := range modules {
+		for _, m := range allModules {
 			more, err := r.plan(ctx, m)
 			if err != nil {
 				return err
@@ -69,8 +69,8 @@ func (r *resolver) build(ctx context.Context) error {
 	return e.record()
 }
 
-// plan returns what is missing of a module and has to be built, and takes the rest from
-// the cache.
+// plan returns the programs of a module that have to be built, and adds the rest from the
+// cache.
 func (r *resolver) plan(ctx context.Context, m module) ([]task, error) {
 	missing := slices.DeleteFunc(r.missing(), func(name string) bool { return !slices.Contains(m.outputs(), name) })
 	if len(missing) == 0 {
@@ -138,8 +138,8 @@ func (r *resolver) choose(ctx context.Context, t task) (flavour, int, error) {
 	return optimized, packages, nil
 }
 
-// uncompiled counts the packages of a task that Go's cache does not have. A build that
-// cannot be planned has none: building it says why.
+// uncompiled counts the packages of a task that Go's cache does not have. A build that cannot
+// be planned has none: the build reports the error.
 func (r *resolver) uncompiled(ctx context.Context, t task, f flavour) (int, error) {
 	args := buildArgs(t, f, "-n")
 	for _, p := range t.programs {
@@ -156,7 +156,7 @@ func (r *resolver) uncompiled(ctx context.Context, t task, f flavour) (int, erro
 	return strings.Count(plan.String(), "/compile "), nil
 }
 
-// cacheFolders are the folders that a module's programs are kept in, by flavour.
+// cacheFolders are the folders for a module's programs, by flavour.
 func (r *resolver) cacheFolders(ctx context.Context, m module) (map[flavour]string, error) {
 	if m.checkout {
 		dir := filepath.Join(r.Root, "..", "..", ".cluster", "bin")
@@ -199,7 +199,7 @@ func (r *resolver) announce(tasks []task, e *estimate) {
 	}
 }
 
-// carryOut builds what is still missing once the lock is held.
+// carryOut builds the programs that are still missing under the lock.
 func (r *resolver) carryOut(ctx context.Context, t task, e *estimate) error {
 	return r.Progress.locked(ctx, t.dir, t.module.name, func() error {
 		for _, p := range t.programs {

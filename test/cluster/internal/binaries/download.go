@@ -151,7 +151,7 @@ func (r *resolver) download(ctx context.Context) error {
 	return nil
 }
 
-// reuse takes what was downloaded or built before: it needs no network.
+// reuse adds downloads and builds of earlier runs: it needs no network.
 func (r *resolver) reuse(ctx context.Context, releases map[string]release) error {
 	platform := runtime.GOOS + "-" + runtime.GOARCH
 	for _, name := range r.missing() {
@@ -162,7 +162,7 @@ func (r *resolver) reuse(ctx context.Context, releases map[string]release) error
 	if !slices.Contains(r.From, Build) {
 		return nil
 	}
-	for _, m := range modules {
+	for _, m := range allModules {
 		for _, name := range r.missing() {
 			if _, ok := releases[name]; !ok || !slices.Contains(m.outputs(), name) {
 				continue

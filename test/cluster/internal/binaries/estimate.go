@@ -14,7 +14,7 @@ import (
 )
 
 // Until this machine has compiled much, its speed is guessed: packages that a processor
-// compiles in a second, in the fast flavour, on the machine that the guess was made on.
+// compiles in a second, in the fast flavour, on the machine of the estimate.
 const (
 	guessedRate = 6.0
 	// most processors wait at the end of a program, for its last packages and its linking
@@ -36,7 +36,7 @@ type estimate struct {
 	started time.Time
 }
 
-// speed is what is kept of earlier builds.
+// speed is the record of earlier builds.
 type speed struct {
 	Rate float64 `json:"packagesPerSecond"`
 }

@@ -85,9 +85,9 @@ type module struct {
 	tags     string // build tags
 	programs []program
 	copies   []folder
-	sources  bool // its own Go files are part of what is built
-	// checkout says that the programs are built from many sources of this checkout. They
-	// are kept there and not in the cache, and built again each time: Go knows what changed.
+	sources  bool // its own Go files are part of the build
+	// checkout says that the programs are built from many sources of this checkout. They are
+	// stored there and not in the cache, and built again each time: Go knows what changed.
 	checkout bool
 }
 
@@ -101,7 +101,7 @@ type folder struct {
 	globs        []string
 }
 
-var modules = []module{
+var allModules = []module{
 	{
 		name: "kubernetes", dir: ".",
 		programs: []program{

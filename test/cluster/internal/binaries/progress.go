@@ -26,7 +26,7 @@ type Progress struct {
 	shown bool // a line that is updated is on the screen
 }
 
-// NewProgress prints to out. Where that is no terminal, the running step is repeated each
+// NewProgress prints to out. If out is not a terminal, the running step is repeated each
 // interval.
 func NewProgress(out io.Writer, every time.Duration) *Progress {
 	p := &Progress{out: out, every: every}
@@ -52,8 +52,8 @@ func (p *Progress) Printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.out, format+"\n", args...)
 }
 
-// Watch calls do, and shows meanwhile what is being done, for how long, and the status,
-// if there is one. What is done quickly leaves no line.
+// Watch calls do, and meanwhile shows the step, its duration, and the status, if there is one.
+// A quick step leaves no line.
 func (p *Progress) Watch(what string, status func() string, do func() error) error {
 	start := time.Now()
 	tick := time.NewTicker(p.every)

@@ -32,7 +32,7 @@ func TestProgressIsWholeLinesWithoutATerminal(t *testing.T) {
 	})
 }
 
-// screen is what a terminal shows of what is written, given that no line is wrapped.
+// screen is the content of a terminal after text is written, without wrapped lines.
 func screen(text string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {

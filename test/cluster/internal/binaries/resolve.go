@@ -28,8 +28,8 @@ const (
 	Build Way = "build"
 )
 
-// Ways are all of them.
-var Ways = []Way{Assets, Path, Download, Build}
+// AllWays are all of them.
+var AllWays = []Way{Assets, Path, Download, Build}
 
 // Options say where programs come from.
 type Options struct {
@@ -45,7 +45,7 @@ type Options struct {
 	Releases string
 	// Fast prefers a short build to a fast program.
 	Fast bool
-	// Cache is the folder that keeps what was downloaded and built.
+	// Cache is the folder of downloads and builds.
 	Cache string
 	// Progress receives a line for everything that takes time.
 	Progress *Progress
@@ -79,7 +79,7 @@ func Resolve(ctx context.Context, opts Options, wanted ...string) (Set, error) {
 	return r.found, nil
 }
 
-// resolver looks for what is wanted, way by way.
+// resolver looks for the wanted programs, with one method after the other.
 type resolver struct {
 	Options
 	wanted    []string
@@ -158,18 +158,18 @@ func (r *resolver) summarize() {
 func ParseWays(names []string) ([]Way, error) {
 	var ways []Way
 	for _, name := range names {
-		if !slices.Contains(Ways, Way(name)) {
-			return nil, fmt.Errorf("%q is not a way to get programs; use %v", name, Ways)
+		if !slices.Contains(AllWays, Way(name)) {
+			return nil, fmt.Errorf("%q is not a way to get programs; use %v", name, AllWays)
 		}
 		ways = append(ways, Way(name))
 	}
 	// Their order is fixed.
-	return slices.DeleteFunc(slices.Clone(Ways), func(w Way) bool { return !slices.Contains(ways, w) }), nil
+	return slices.DeleteFunc(slices.Clone(AllWays), func(w Way) bool { return !slices.Contains(ways, w) }), nil
 }
 
 func known() []string {
 	var names []string
-	for _, m := range modules {
+	for _, m := range allModules {
 		names = append(names, m.outputs()...)
 	}
 	return names

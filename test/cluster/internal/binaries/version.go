@@ -24,7 +24,7 @@ var supported = map[string]supportedVersions{
 	Etcd:      {version.MajorMinor(3, 4), version.MajorMinor(3, 7)},
 }
 
-// own is the version of what is built and downloaded here.
+// own is the version of the programs that are built and downloaded here.
 var own = version.MustParseGeneric(KubernetesVersion)
 
 // check returns why the version is not supported.

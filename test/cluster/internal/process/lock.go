@@ -54,8 +54,8 @@ func WaitLock(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	}
 }
 
-// Lost says whether the file at path is no longer the one that is locked:
-// somebody deleted it, and nobody can see the lock any more.
+// Lost says whether the file at path is no longer the one that is locked: it was deleted, and
+// other processes no longer see the lock.
 func (l *Lock) Lost(path string) bool {
 	held, err := l.file.Stat()
 	if err != nil {

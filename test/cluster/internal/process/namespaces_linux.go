@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Isolate has cmd start as the first process of new network, mount and process
-// namespaces. What is in them ends with it.
+// Isolate configures cmd as the first process of new network, mount and process namespaces. All
+// other processes in them end with it.
 func Isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID,
@@ -42,7 +42,7 @@ func (i Identity) OpenNamespaces() (*Namespaces, error) {
 	return &n, nil
 }
 
-// Close lets go of the namespaces; launchers keep what they have entered.
+// Close releases the namespaces; launchers keep those that they have entered.
 func (n *Namespaces) Close() {
 	for _, file := range []*os.File{n.net, n.mnt, n.pid} {
 		if file != nil {

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 )
 
-// Isolate has no equivalent here; whoever wants it asks for Linux first.
+// Isolate has no equivalent here; callers require Linux first.
 func Isolate(*exec.Cmd) {}
 
 // Namespaces exist on Linux only.

@@ -1,8 +1,8 @@
-// Package process starts programs that cannot outlive their parent and tells
-// processes apart by more than their id.
+// Package process starts programs that cannot outlive their parent and identifies processes by
+// more than their id.
 //
-// The invariant: nothing is ever signalled unless both its id and its start
-// time match what was recorded, so a reused id is never hit.
+// The invariant: nothing is ever signalled unless both its id and its start time match the
+// recorded ones, so a reused id is never hit.
 package process
 
 import (
@@ -57,7 +57,7 @@ func GoCommand() (Identity, bool) {
 	return id, err == nil
 }
 
-// Signal sends sig to exactly this process; one that is gone is no error.
+// Signal sends sig to exactly this process; it is not an error if the process has ended.
 func (i Identity) Signal(sig syscall.Signal) error {
 	if !i.Alive() {
 		return nil
@@ -115,16 +115,16 @@ func newLauncher(prepare func() error) (*Launcher, error) {
 	return &Launcher{queue: queue}, <-ready
 }
 
-// Here starts programs beside this one.
+// Here starts programs in the namespaces of this one.
 var Here = sync.OnceValue(func() *Launcher {
 	launcher, _ := newLauncher(func() error { return nil })
 	return launcher
 })
 
-// Start starts cmd beside this program; see Launcher.
+// Start starts cmd in the namespaces of this program; see Launcher.
 func Start(cmd *exec.Cmd) error { return Here().Start(cmd) }
 
-// RunGroup runs cmd beside this program; see Launcher.
+// RunGroup runs cmd in the namespaces of this program; see Launcher.
 func RunGroup(ctx context.Context, cmd *exec.Cmd) error { return Here().RunGroup(ctx, cmd) }
 
 // Start starts cmd.

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// dieWithParent has no equivalent here: after a crash the next command on the
-// state directory ends what was left, by recorded identity.
+// dieWithParent has no equivalent here: after a crash the next command on the state directory
+// ends remaining processes, by recorded identity.
 func dieWithParent(*syscall.SysProcAttr) {}
 
 func startTime(pid int) (string, error) {

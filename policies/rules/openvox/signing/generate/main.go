@@ -53,7 +53,7 @@ func generate(rules string) ([]byte, error) {
 	return format.Source(source.Bytes())
 }
 
-// write writes a value as Go, without what is zero and without what only coverage reads.
+// write writes a value as Go, without zero values and without fields that only coverage reads.
 func write(out *bytes.Buffer, value reflect.Value) {
 	switch value.Kind() {
 	case reflect.Interface:

@@ -81,7 +81,7 @@ bound[i] := policy if {
 	not policy.any == true
 }
 
-misses[i] contains sprintf("%s is not what it asks for", [wanted.name]) if {
+misses[i] contains sprintf("%s is not the required value", [wanted.name]) if {
 	some i, policy in bound
 	some wanted in policy.csrAttributes
 	some value in values_of(wanted.name)

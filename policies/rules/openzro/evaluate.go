@@ -11,8 +11,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
-// Judge evaluates the rules for a stored object; the Go type has the name of the kind.
-func Judge(ctx context.Context, snapshot *engine.Snapshot, object rules.Object, facts Facts) (rules.Verdict, error) {
+// Evaluate evaluates the rules for a stored object; the Go type has the name of the kind.
+func Evaluate(ctx context.Context, snapshot *engine.Snapshot, object rules.Object, facts Facts) (rules.Verdict, error) {
 	kind := reflect.TypeOf(object).Elem().Name()
 	version := v1.SchemeGroupVersion
 	return rules.Ask(ctx, snapshot, rules.Question{

@@ -12,9 +12,9 @@ import (
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
-// Judge asks the rules about a stored object, whose type is named as its kind. namespace is
-// its Namespace in JSON.
-func (r *Rules) Judge(ctx context.Context, object rules.Object, namespace json.RawMessage, mapping Mapping) (rules.Verdict, error) {
+// Evaluate evaluates the rules for a stored object, whose type is named as its kind. namespace
+// is its Namespace in JSON.
+func (r *Rules) Evaluate(ctx context.Context, object rules.Object, namespace json.RawMessage, mapping Mapping) (rules.Verdict, error) {
 	kind := reflect.TypeOf(object).Elem().Name()
 	text, err := json.Marshal(object)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // load runs reviews of tenants, one after the other in each of the given loops, and returns
 // how long the policies of each tenant ran within a time. A review evaluates a policy that
 // looks at the clock each step, and ends after so many steps.
-func load(t *testing.T, p *pacing, during time.Duration, loops map[string]int, step time.Duration, steps int) (ran map[string]time.Duration) {
+func load(t *testing.T, p *throttle, during time.Duration, loops map[string]int, step time.Duration, steps int) (ran map[string]time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), during)
 	defer cancel()
@@ -52,9 +52,8 @@ func load(t *testing.T, p *pacing, during time.Duration, loops map[string]int, s
 	return ran
 }
 
-// TestTenantsHaveTheSameTime, and together no more than the turns and what is allowed without
-// them, whatever the number of their reviews is and however long a function runs that is not
-// interrupted.
+// TestTenantsHaveTheSameTime, and together no more than the slots and the allowance without
+// slots, for any number of reviews, and even if a function that is not interrupted runs long.
 func TestTenantsHaveTheSameTime(t *testing.T) {
 	const during = 20 * time.Second
 	for name, c := range map[string]struct {
@@ -67,7 +66,7 @@ func TestTenantsHaveTheSameTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPacing(2)
+				p := newThrottle(2)
 				ran := load(t, p, during, map[string]int{"a": 6, "b": 2, "c": 2}, c.step, c.steps)
 				total := time.Duration(0)
 				for _, tenant := range []string{"a", "b", "c"} {
@@ -94,17 +93,17 @@ func TestManyTenantsHaveOneAllowance(t *testing.T) {
 			loops[fmt.Sprint("user ", i)] = 1
 		}
 		total := time.Duration(0)
-		for _, one := range load(t, newPacing(2), during, loops, time.Millisecond, 1) {
+		for _, one := range load(t, newThrottle(2), during, loops, time.Millisecond, 1) {
 			total += one
 		}
 		require.Less(t, total, time.Duration(float64(2*during)*(1+tenantsAllowance))+2*time.Second)
 	})
 }
 
-// TestTenantsAreForgotten once none has reviews, except what they have used of their allowance.
+// TestTenantsAreForgotten once none has reviews, except the used part of their allowance.
 func TestTenantsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPacing(1)
+		p := newThrottle(1)
 		load(t, p, time.Second, map[string]int{"a": 1}, 100*time.Millisecond, 1)
 		require.Len(t, p.tenants, 1)
 		time.Sleep(time.Minute)
@@ -113,39 +112,39 @@ func TestTenantsAreForgotten(t *testing.T) {
 	})
 }
 
-// TestFastReviewsNeedNoTurn, and what is waited for is reported.
+// TestFastReviewsNeedNoTurn, and the wait for a slot is reported.
 func TestFastReviewsNeedNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPacing(1)
+		p := newThrottle(1)
 		slow := p.review("slow")
 		slow.Wait(t.Context(), time.Now())
-		time.Sleep(paceAfter)
+		time.Sleep(unthrottledTime)
 		require.Zero(t, slow.Wait(t.Context(), time.Now()))
 		require.True(t, slow.holds)
-		time.Sleep(10 * turnLength)
+		time.Sleep(10 * slotLength)
 		require.Zero(t, slow.Wait(t.Context(), time.Now()), "no other review waits")
 
 		fast := p.review("fast")
 		fast.Wait(t.Context(), time.Now())
-		time.Sleep(paceAfter / 2)
+		time.Sleep(unthrottledTime / 2)
 		require.Zero(t, fast.Wait(t.Context(), time.Now()))
 		fast.end()
 		require.True(t, slow.holds)
 
 		other := p.review("slow")
 		other.Wait(t.Context(), time.Now())
-		time.Sleep(paceAfter)
+		time.Sleep(unthrottledTime)
 		go func() {
-			time.Sleep(3 * turnLength)
+			time.Sleep(3 * slotLength)
 			slow.end()
 		}()
-		require.Equal(t, 3*turnLength, other.Wait(t.Context(), time.Now()))
+		require.Equal(t, 3*slotLength, other.Wait(t.Context(), time.Now()))
 		require.NoError(t, other.err(t.Context()))
-		ctx, cancel := context.WithTimeout(t.Context(), turnLength)
+		ctx, cancel := context.WithTimeout(t.Context(), slotLength)
 		defer cancel()
 		late := p.review("slow")
 		late.Wait(ctx, time.Now())
-		time.Sleep(paceAfter)
+		time.Sleep(unthrottledTime)
 		late.Wait(ctx, time.Now())
 		require.False(t, late.holds, "its request has ended")
 		require.ErrorIs(t, late.err(ctx), admission.ErrBusy)
@@ -161,7 +160,7 @@ type tenantOf struct{ decisions }
 
 func (tenantOf) Tenant(*admission.Review) string { return "team shop" }
 
-// TestMissedTurnsAreNoDenials: a policy without a turn before the request's deadline is not a
+// TestMissedTurnsAreNoDenials: a policy without a slot before the request's deadline is not a
 // denial, nor is the error of a policy that the deadline ended.
 func TestMissedTurnsAreNoDenials(t *testing.T) {
 	t.Parallel()
@@ -169,7 +168,7 @@ func TestMissedTurnsAreNoDenials(t *testing.T) {
 	var denied []engine.Finding
 	waits := func(ctx context.Context, options engine.Options) {
 		if options.Pacer.Wait(ctx, time.Now()); ctx.Err() == nil {
-			time.Sleep(paceAfter)
+			time.Sleep(unthrottledTime)
 			options.Pacer.Wait(ctx, time.Now())
 		}
 		options.Pacer.Pause(time.Now())
@@ -186,7 +185,7 @@ func TestMissedTurnsAreNoDenials(t *testing.T) {
 			return &engine.Mutation{}
 		},
 	}}, nil)
-	f.pacing.free = 0 // other reviews have all turns
+	f.throttle.free = 0 // other reviews have all slots
 	t.Run("no verdict", func(t *testing.T) {
 		for _, path := range []string{"/validate/fail", "/validate/ignore", "/mutate/fail"} {
 			t.Run(path, func(t *testing.T) {

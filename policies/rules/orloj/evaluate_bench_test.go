@@ -7,8 +7,8 @@ import (
 	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
 )
 
-// BenchmarkJudge is what a controller asks about one Agent.
-func BenchmarkJudge(b *testing.B) {
+// BenchmarkEvaluate is what a controller asks about one Agent.
+func BenchmarkEvaluate(b *testing.B) {
 	rules, err := New()
 	if err != nil {
 		b.Fatal(err)
@@ -19,7 +19,7 @@ func BenchmarkJudge(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		verdict, err := rules.Judge(b.Context(), agent, []byte(`{"metadata":{"name":"own"}}`), Restricted)
+		verdict, err := rules.Evaluate(b.Context(), agent, []byte(`{"metadata":{"name":"own"}}`), Restricted)
 		if err != nil || verdict.Denied() {
 			b.Fatal(err, verdict.Message())
 		}

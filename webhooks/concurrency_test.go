@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// enterTwice has two reviews of a tenant judged, until they leave.
-func enterTwice(t *testing.T, j *judging, tenant string) (leave []func()) {
+// enterTwice admits two reviews of a tenant, which are in progress until they leave.
+func enterTwice(t *testing.T, l *reviewLimiter, tenant string) (leave []func()) {
 	t.Helper()
 	for range 2 {
-		out, err := j.enter(t.Context(), tenant)
+		out, err := l.enter(t.Context(), tenant)
 		require.NoError(t, err)
 		leave = append(leave, out)
 	}
@@ -22,14 +22,14 @@ func enterTwice(t *testing.T, j *judging, tenant string) (leave []func()) {
 }
 
 func TestATenantHoldsHalfOfTheRoom(t *testing.T) {
-	j := newJudging(4)
-	leave := enterTwice(t, j, "team a")
+	l := newReviewLimiter(4)
+	leave := enterTwice(t, l, "team a")
 	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	_, err := j.enter(short, "team a")
+	_, err := l.enter(short, "team a")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	for _, tenant := range []string{"team b", ""} {
-		out, err := j.enter(t.Context(), tenant)
+		out, err := l.enter(t.Context(), tenant)
 		require.NoError(t, err, "others have room")
 		leave = append(leave, out)
 	}
@@ -37,42 +37,42 @@ func TestATenantHoldsHalfOfTheRoom(t *testing.T) {
 		out()
 	}
 	for range 4 {
-		_, err = j.enter(t.Context(), "")
+		_, err = l.enter(t.Context(), "")
 		require.NoError(t, err, "what was given back is there")
 	}
 }
 
 // TestManyTenantsLeaveRoom, such as those of a team with a scope for each of its namespaces.
 func TestManyTenantsLeaveRoom(t *testing.T) {
-	j := newJudging(8)
+	l := newReviewLimiter(8)
 	var leave []func()
 	for i := range 6 {
-		out, err := j.enter(t.Context(), fmt.Sprint("user ", i))
+		out, err := l.enter(t.Context(), fmt.Sprint("user ", i))
 		require.NoError(t, err)
 		leave = append(leave, out)
 	}
 	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	_, err := j.enter(short, "user 6")
+	_, err := l.enter(short, "user 6")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	for range 2 {
-		_, err := j.enter(t.Context(), "")
+		_, err := l.enter(t.Context(), "")
 		require.NoError(t, err)
 	}
 	leave[0]()
-	_, err = j.enter(t.Context(), "user 6")
+	_, err = l.enter(t.Context(), "user 6")
 	require.NoError(t, err)
 }
 
-// TestTenantsTogetherLeaveRoom: while tenants have slow policies, there is room for reviews that
-// are no tenant's.
+// TestTenantsTogetherLeaveRoom: while tenants have slow policies, there is capacity for reviews
+// of no tenant.
 func TestTenantsTogetherLeaveRoom(t *testing.T) {
-	j := newJudging(8)
+	l := newReviewLimiter(8)
 	slow := map[string]int{}
 	for range 8 {
 		for _, tenant := range []string{"team a", "team b"} {
 			short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			if _, err := j.enter(short, tenant); err == nil {
+			if _, err := l.enter(short, tenant); err == nil {
 				slow[tenant]++
 			}
 			cancel()
@@ -80,30 +80,30 @@ func TestTenantsTogetherLeaveRoom(t *testing.T) {
 	}
 	require.Equal(t, map[string]int{"team a": 3, "team b": 3}, slow)
 	for range 2 {
-		_, err := j.enter(t.Context(), "")
+		_, err := l.enter(t.Context(), "")
 		require.NoError(t, err)
 	}
-	require.Empty(t, j.waiting)
+	require.Empty(t, l.waiting)
 }
 
 // TestWhoWaitsLongestEntersFirst where there is room for it.
 func TestWhoWaitsLongestEntersFirst(t *testing.T) {
-	j := newJudging(2)
-	leave, err := j.enter(t.Context(), "team a")
+	l := newReviewLimiter(2)
+	leave, err := l.enter(t.Context(), "team a")
 	require.NoError(t, err)
 	entered := make(chan string)
 	for i, tenant := range []string{"team a", "team a", "team b"} {
 		go func() {
-			out, err := j.enter(t.Context(), tenant)
+			out, err := l.enter(t.Context(), tenant)
 			assert.NoError(t, err)
 			entered <- tenant
 			out()
 		}()
 		if i < 2 {
 			require.Eventually(t, func() bool {
-				j.mutex.Lock()
-				defer j.mutex.Unlock()
-				return len(j.waiting) == i+1
+				l.mutex.Lock()
+				defer l.mutex.Unlock()
+				return len(l.waiting) == i+1
 			}, time.Minute, time.Millisecond)
 		}
 	}
@@ -114,17 +114,17 @@ func TestWhoWaitsLongestEntersFirst(t *testing.T) {
 
 // TestWhoWaitsInVainHoldsNoRoom of the tenant.
 func TestWhoWaitsInVainHoldsNoRoom(t *testing.T) {
-	j := newJudging(2)
-	leave := enterTwice(t, j, "")
+	l := newReviewLimiter(2)
+	leave := enterTwice(t, l, "")
 	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	_, err := j.enter(short, "team a")
+	_, err := l.enter(short, "team a")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	for _, out := range leave {
 		out()
 	}
 	long, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	_, err = j.enter(long, "team a")
+	_, err = l.enter(long, "team a")
 	require.NoError(t, err)
 }

@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// turns lets one request at a time work: those of the root namespace first, the others in
-// the order in which they came.
-type turns struct {
+// requestQueue lets one request at a time work: those of the root namespace first, the others in the
+// order of their arrival.
+type requestQueue struct {
 	mutex         sync.Mutex
 	taken         bool
 	root, waiting []chan struct{}
 }
 
 // take waits for a turn, which ends with leave.
-func (t *turns) take(ctx context.Context, root bool) (leave func(), err error) {
+func (t *requestQueue) take(ctx context.Context, root bool) (leave func(), err error) {
 	mine := make(chan struct{})
 	queue := &t.waiting
 	if root {
@@ -47,7 +47,7 @@ func (t *turns) take(ctx context.Context, root bool) (leave func(), err error) {
 }
 
 // next ends a turn.
-func (t *turns) next() {
+func (t *requestQueue) next() {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	for _, queue := range []*[]chan struct{}{&t.root, &t.waiting} {
@@ -60,26 +60,26 @@ func (t *turns) next() {
 	t.taken = false
 }
 
-// shares give each namespace one request at a time.
-type shares struct {
+// namespaceQueues give each namespace one request at a time.
+type namespaceQueues struct {
 	mutex sync.Mutex
-	of    map[string]*share // of namespaces with requests
+	of    map[string]*namespaceQueue // of namespaces with requests
 }
 
-type share struct {
-	turns
+type namespaceQueue struct {
+	requestQueue
 	requests int // that wait or work
 }
 
 // take waits for the turn of a request of a namespace, which ends with leave.
-func (s *shares) take(ctx context.Context, namespace string) (leave func(), err error) {
+func (s *namespaceQueues) take(ctx context.Context, namespace string) (leave func(), err error) {
 	s.mutex.Lock()
 	if s.of == nil {
-		s.of = map[string]*share{}
+		s.of = map[string]*namespaceQueue{}
 	}
 	own := s.of[namespace]
 	if own == nil {
-		own = &share{}
+		own = &namespaceQueue{}
 		s.of[namespace] = own
 	}
 	own.requests++
