@@ -22,6 +22,9 @@ type translation struct {
 	errors     []formula
 	wantErrors bool
 	iterations int // how often a value was gone through so far
+	// firstOnly counts the negations and every expressions around the current expression. OPA
+	// stops there at the first result, so a release may or may not meet a conflict.
+	firstOnly int
 	// notUnderstood is the first construct that is not.
 	notUnderstood *unsupported
 
@@ -239,6 +242,9 @@ func (t *translation) made(c collection, node *ast.Term, env *environment, read 
 		}
 	}
 	inside = or(inside, conflict)
+	if t.firstOnly > 0 && inside != false {
+		inside = and(inside, atom{kind: isOpaque, left: opaque{"first result of " + t.text(node, env) + read.text}})
+	}
 	if t.wantErrors && inside != false {
 		t.errors = append(t.errors, inside)
 	}
@@ -481,19 +487,26 @@ func (t *translation) expression(expr *ast.Expr, env *environment, then withBind
 	if expr.Negated {
 		positive := *expr
 		positive.Negated = false
-		return and(not(t.expression(&positive, env, always)), then(env))
+		return and(not(t.firstResult(func() formula { return t.expression(&positive, env, always) })), then(env))
 	}
 	switch terms := expr.Terms.(type) {
 	case *ast.SomeDecl:
 		return then(env)
 	case *ast.Every:
-		return and(t.every(terms, env), then(env))
+		return and(t.firstResult(func() formula { return t.every(terms, env) }), then(env))
 	case *ast.Term:
 		return t.term(terms, env, func(value term, env *environment) formula { return and(truthy(value), then(env)) })
 	case []*ast.Term:
 		return t.call(expr, env, then)
 	}
 	panic(unsupported{"an expression", expr.Location})
+}
+
+// firstResult translates an expression of which OPA needs one result only.
+func (t *translation) firstResult(translate func() formula) formula {
+	t.firstOnly++
+	defer func() { t.firstOnly-- }()
+	return translate()
 }
 
 func (t *translation) every(every *ast.Every, env *environment) formula {
