@@ -71,7 +71,7 @@ func (s *Set) Source() definition.Source { return s.source.Source }
 // CompiledFrom says whether compiling a source would give this set again: the same
 // files at the same revision under the same settings.
 func (s *Set) CompiledFrom(source definition.Source) bool {
-	return s.Identity() == source.Identity()
+	return s.Identity() == source.Identity() && s.source.Created.Equal(source.Created)
 }
 
 // Identity is that of the source.

@@ -253,7 +253,7 @@ func (a *authority) obtain(ctx context.Context, certname string, public any, req
 			return nil, err
 		}
 	}
-	return nil, failure(reasonForeign, "the CA has signed somebody else's key under certname %s (serial %s), which is not stored", certname, serial(certificate))
+	return nil, failure(reasonForeign, "the CA has signed another key under certname %s (serial %s), and the certificate is not stored; %s", certname, serial(certificate), a.byHand(cleanStep, certname, true))
 }
 
 // sign has the request of a key wait at the CA, and signs it.
@@ -276,26 +276,44 @@ func (a *authority) sign(ctx context.Context, certname string, public any, reque
 		return err
 	}
 	if !samePublic(waiting.PublicKey, public) {
-		return failure(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed; %s", certname, a.byHand("withdraw", certname))
+		return failure(reasonForeign, "a request with another key waits at the CA under certname %s, and is not signed; %s", certname, a.byHand(withdrawStep, certname, true))
 	}
 	if a.admin == nil {
 		return &problem{phase: v1alpha1.CertificateWaitingForSigning, reason: reasonWaiting, err: fmt.Errorf(
-			"the request waits at the CA, and there is no certificate to sign it with; %s", a.byHand("sign", certname))}
+			"the request waits at the CA, and there is no certificate to sign it with; %s", a.byHand(signStep, certname, true))}
 	}
 	return a.admin.Sign(ctx, certname)
 }
 
-// byHand returns the manual step for a certname: sign, revoke or withdraw. Images of in-cluster
-// CAs do not contain the command, and a condition already reports the signer.
-func (a *authority) byHand(verb, certname string) string {
-	const api = "https://<the CA>/puppet-ca/v1/"
+// manualStep is what a user does at a CA.
+type manualStep string
+
+const (
+	// signStep signs the waiting request, cleanStep revokes the certificate and removes its file,
+	// and withdrawStep removes the waiting request.
+	signStep     manualStep = "sign"
+	cleanStep    manualStep = "clean"
+	withdrawStep manualStep = "withdraw"
+)
+
+// byHand describes a manual step for a certname. `lintel openvox ca` administers the CA with the
+// certificate that Lintel signs with. Images of CAs in the cluster do not contain puppetserver ca.
+// protected reports whether a Certificate has the certname.
+func (a *authority) byHand(step manualStep, certname string, protected bool) string {
 	switch {
-	case !a.internal:
-		return fmt.Sprintf("%s it there (puppetserver ca %s --certname %s)", verb, map[string]string{"sign": "sign", "revoke": "clean", "withdraw": "clean"}[verb], certname)
-	case verb == "sign" || a.admin == nil:
-		return "the condition " + v1alpha1.ConditionOperatorSigningReady + " of the CertificateAuthority says what to do"
-	case verb == "withdraw":
-		return fmt.Sprintf("withdraw it with a pair that administers the CA (DELETE %scertificate_status/%s)", api, certname)
+	case a.internal && a.admin == nil:
+		return "the condition " + v1alpha1.ConditionOperatorSigningReady + " of the CertificateAuthority describes what to do"
+	case a.admin == nil && step == signStep:
+		return fmt.Sprintf("sign it at the CA: puppetserver ca sign --certname %s", certname)
+	case a.admin == nil:
+		return fmt.Sprintf("remove it at the CA: puppetserver ca clean --certname %s", certname)
 	}
-	return fmt.Sprintf("revoke it with a pair that administers the CA (PUT %sclean of {\"certnames\": [%q]})", api, certname)
+	command := fmt.Sprintf("lintel openvox ca clean %s -n %s --ca %s", certname, a.ca.Namespace, a.ca.Name)
+	if step == withdrawStep {
+		return "remove it: " + command
+	}
+	if protected { // the command does not revoke the certificate of a Certificate otherwise
+		command += " --force"
+	}
+	return "if no client uses that certificate any longer, revoke it: " + command
 }

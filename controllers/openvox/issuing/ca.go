@@ -60,6 +60,8 @@ type AuthorityReconciler struct {
 	checks map[types.NamespacedName]revocationCheck
 	// lost are entries that an answer has lacked, and the one before had.
 	lost map[types.NamespacedName]lostEntries
+	// uids are the UIDs of the CertificateAuthorities that all these are about.
+	uids map[types.NamespacedName]types.UID
 	// refused are the requests that were reported last.
 	refused map[types.NamespacedName]refusedRequests
 	// revoker revokes certificates that are missing from a CRL.
@@ -71,7 +73,7 @@ func newAuthorityReconciler(c client.Client, s secrets, recorder events.EventRec
 		client: c, secrets: s, events: recorder, refreshes: attempt.NewRunner[refreshed](now), metrics: m, now: now,
 		known: map[types.NamespacedName]knownCRL{}, changes: map[types.NamespacedName]int{}, checked: map[types.NamespacedName]int{},
 		checks: map[types.NamespacedName]revocationCheck{}, lost: map[types.NamespacedName]lostEntries{},
-		refused: map[types.NamespacedName]refusedRequests{},
+		refused: map[types.NamespacedName]refusedRequests{}, uids: map[types.NamespacedName]types.UID{},
 	}
 	r.revoker = newRevoker(s, now, r.changed)
 	return r
@@ -96,6 +98,9 @@ func (r *AuthorityReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certifi
 	if ca.Spec.External == nil && !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
 		return authorityReport{}, nil // its status will say, and begin this again
 	}
+	if err := r.begin(ctx, key, ca.UID); err != nil {
+		return authorityReport{}, err
+	}
 	interval, err := layout.Duration(ca.Spec.CRLRefreshInterval, defaultRefresh)
 	if err != nil {
 		return authorityReport{}, reconcile.TerminalError(err)
@@ -106,7 +111,7 @@ func (r *AuthorityReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certifi
 	} else if stopped {
 		interval = min(interval, longestRetry)
 	}
-	if out, ended := r.refreshes.Outcome(key, ca.Generation); ended {
+	if out, ended := r.refreshes.Outcome(key, versionOf(ca)); ended {
 		if err := r.reporter().Write(ctx, ca, r.report(ca, out)); err != nil {
 			return authorityReport{}, err
 		}
@@ -117,7 +122,7 @@ func (r *AuthorityReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certifi
 		return r.requeue(ca, wait), nil
 	}
 	copied := ca.DeepCopy()
-	r.refreshes.Begin(key, key, ca.Generation, func(ctx context.Context) refreshed { return r.refresh(ctx, copied) })
+	r.refreshes.Begin(key, key, versionOf(ca), func(ctx context.Context) refreshed { return r.refresh(ctx, copied) })
 	return authorityReport{}, nil
 }
 
@@ -149,7 +154,7 @@ func (r *AuthorityReconciler) due(ca *v1alpha1.CertificateAuthority, interval ti
 	if known, _ := r.lastRead(key); known == nil && !r.refreshes.Failing(key) {
 		return time.Time{}
 	}
-	if due := r.refreshes.Due(key, ca.Generation); !due.IsZero() {
+	if due := r.refreshes.Due(key, versionOf(ca)); !due.IsZero() {
 		return due
 	}
 	if ca.Status.ObservedGeneration != ca.Generation || !hasAnswered(ca) || !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionCAReady) {
@@ -167,7 +172,7 @@ func (r *AuthorityReconciler) plan(ca *v1alpha1.CertificateAuthority, interval t
 		if ca.Spec.External == nil && !hasAnswered(ca) {
 			longest = longestStart
 		}
-		r.refreshes.Failed(key, ca.Generation, attempt.Backoff{First: firstRetry, Longest: longest, Jitter: retryJitter})
+		r.refreshes.Failed(key, versionOf(ca), attempt.Backoff{First: firstRetry, Longest: longest, Jitter: retryJitter})
 		return
 	}
 	r.mutex.Lock()
@@ -178,7 +183,7 @@ func (r *AuthorityReconciler) plan(ca *v1alpha1.CertificateAuthority, interval t
 		delete(r.known, key)
 		interval = min(interval, out.check.wait(r.now()))
 	}
-	r.refreshes.Succeeded(key, ca.Generation, interval)
+	r.refreshes.Succeeded(key, versionOf(ca), interval)
 }
 
 // lastRead is the CRL that a CA need not send again: nil where something was revoked from here
@@ -208,6 +213,33 @@ func (r *AuthorityReconciler) hurry(key types.NamespacedName) {
 	}
 }
 
+// authorityVersion is what a refresh is about.
+type authorityVersion struct {
+	uid        types.UID
+	generation int64
+}
+
+func versionOf(ca *v1alpha1.CertificateAuthority) authorityVersion {
+	return authorityVersion{ca.UID, ca.Generation}
+}
+
+// begin forgets an earlier CertificateAuthority of the name: its deletion and the creation of the next
+// one may be one event.
+func (r *AuthorityReconciler) begin(ctx context.Context, key types.NamespacedName, uid types.UID) error {
+	r.mutex.Lock()
+	before, known := r.uids[key]
+	r.mutex.Unlock()
+	if known && before != uid {
+		if err := r.forget(ctx, key); err != nil {
+			return err
+		}
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.uids[key] = uid
+	return nil
+}
+
 func (r *AuthorityReconciler) forget(_ context.Context, key types.NamespacedName) error {
 	r.refreshes.Forget(key)
 	r.metrics.forget(key)
@@ -220,6 +252,7 @@ func (r *AuthorityReconciler) forget(_ context.Context, key types.NamespacedName
 	delete(r.checks, key)
 	delete(r.lost, key)
 	delete(r.refused, key)
+	delete(r.uids, key)
 	r.revoker.forget(key)
 	return nil
 }

@@ -86,10 +86,7 @@ func (s secrets) policyValues(ctx context.Context, namespace string) rules.Secre
 		if err != nil {
 			return "", err
 		}
-		if secret == nil {
-			return "", fmt.Errorf("there is no Secret %s; make it, with the key %q", name, key)
-		}
-		value, problem, err := layout.PolicyValue(ctx, s.client, secret, key)
+		value, problem, err := layout.PolicyValue(ctx, s.client, name, secret, key)
 		return value, errors.Join(problem, err)
 	}
 }

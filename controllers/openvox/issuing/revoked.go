@@ -106,7 +106,7 @@ func (r *AuthorityReconciler) check(ctx context.Context, ca *v1alpha1.Certificat
 	r.mutex.Lock()
 	before := r.checks[key]
 	r.mutex.Unlock()
-	record, err := r.secrets.readRevocations(ctx, ca)
+	record, err := r.readOrDiscard(ctx, ca, out)
 	if err != nil {
 		out.check.err = err
 		return

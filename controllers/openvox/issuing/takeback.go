@@ -96,12 +96,12 @@ func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error 
 		return err
 	}
 	if !ours {
-		return failure(reasonTaken, "the CA has a certificate for %s that this object has not asked for (serial %s); %s, or take another certname",
-			certname, serial(has), i.authority.byHand("revoke", certname))
+		return failure(reasonTaken, "the CA has a certificate for %s that this object has not asked for (serial %s); %s, or change spec.certname",
+			certname, serial(has), i.authority.byHand(cleanStep, certname, true))
 	}
 	if i.authority.admin == nil {
 		return &problem{phase: v1alpha1.CertificateWaitingForSigning, reason: reasonWaiting, err: fmt.Errorf(
-			"the CA has the certificate that is to be replaced, and there is no certificate to revoke it with; %s", i.authority.byHand("revoke", certname))}
+			"the CA has the certificate that is to be replaced, and there is no certificate to revoke it with; %s", i.authority.byHand(cleanStep, certname, true))}
 	}
 	listed, err := i.authority.revoke(ctx, certname, has, true)
 	switch {
