@@ -14,8 +14,8 @@ import (
 // legacyManager is the field manager of the original operator.
 const legacyManager = "zopp-operator"
 
-// held is the actual state of a Secret before a write.
-type held struct {
+// actualSecret is the actual state of a Secret before a write.
+type actualSecret struct {
 	// ours are the keys that were written for zopp, with their values.
 	ours map[string][]byte
 	// others are how many bytes the values of other keys have, by key.
@@ -28,9 +28,9 @@ type held struct {
 	legacy bool
 }
 
-// holding reads the actual state of a Secret. Keys of the given field manager are ours.
-func holding(secret *corev1.Secret, manager string) held {
-	h := held{
+// actualOf reads the actual state of a Secret. Keys of the given field manager are ours.
+func actualOf(secret *corev1.Secret, manager string) actualSecret {
+	actual := actualSecret{
 		ours: map[string][]byte{}, others: map[string]int{}, record: readRecord(secret.Annotations),
 		immutable: ptr.Deref(secret.Immutable, false),
 	}
@@ -41,22 +41,22 @@ func holding(secret *corev1.Secret, manager string) held {
 		case entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "":
 			owned = dataKeys(entry)
 		case entry.Operation == metav1.ManagedFieldsOperationUpdate && (entry.Manager == legacyManager || entry.Manager == manager):
-			h.legacy = true
+			actual.legacy = true
 		}
 	}
 	for key, value := range secret.Data {
 		if owned[key] {
-			h.ours[key] = value
+			actual.ours[key] = value
 		} else {
-			h.others[key] = len(value)
+			actual.others[key] = len(value)
 		}
 	}
-	return h
+	return actual
 }
 
 // isOf reports whether our keys are those of a request, as far as known.
-func (h held) isOf(request rules.Request) bool {
-	return h.record.Request == "" || h.record.Request == digestOf(request)
+func (actual actualSecret) isOf(request rules.Request) bool {
+	return actual.record.Request == "" || actual.record.Request == digestOf(request)
 }
 
 // dataKeys are the keys of a Secret that an entry of managedFields owns.

@@ -19,8 +19,8 @@ import (
 // staleDelay is the delay before sources that could not be read again are retried.
 const staleDelay = time.Second
 
-// filler fills Secrets for both controllers.
-type filler struct {
+// applier fills Secrets for both controllers.
+type applier struct {
 	*writer
 	live    client.Reader
 	hub     *hub
@@ -28,9 +28,9 @@ type filler struct {
 	events  events.EventRecorder
 }
 
-// found is the desired state of a Secret according to the known snapshots.
-type found struct {
-	built
+// resolution is the desired state of a Secret according to the known snapshots.
+type resolution struct {
+	desiredSecret
 	// noticed is when the latest event came that led to it: zero where none did.
 	noticed time.Time
 	// ready is false where the state is not known yet, and again is the delay before the next
@@ -39,30 +39,30 @@ type found struct {
 	again time.Duration
 }
 
-// look builds the desired state of a Secret from its actual state and the snapshots.
-func (f *filler) look(ctx context.Context, u user, interval time.Duration, request rules.Request, have held) (is found, err error) {
+// resolve builds the desired state of a Secret from its actual state and the snapshots.
+func (f *applier) resolve(ctx context.Context, u user, interval time.Duration, request rules.Request, actual actualSecret) (state resolution, err error) {
 	snapshots, err := f.hub.Use(ctx, u, interval, environmentsOf(request)...)
 	if err != nil || slices.Contains(snapshots, nil) {
-		return is, err
+		return state, err
 	}
-	if have.record.isAhead(request, snapshots) {
-		is.again = staleDelay
+	if actual.record.isAhead(request, snapshots) {
+		state.again = staleDelay
 		if snapshots = f.fresh(ctx, request); slices.Contains(snapshots, nil) {
-			return is, nil
+			return state, nil
 		}
 	}
 	for _, s := range snapshots {
-		if s.noticed.After(is.noticed) {
-			is.noticed = s.noticed
+		if s.noticed.After(state.noticed) {
+			state.noticed = s.noticed
 		}
 	}
-	is.built, is.ready = build(request, snapshots, have), true
-	return is, nil
+	state.desiredSecret, state.ready = desiredOf(request, snapshots, actual), true
+	return state, nil
 }
 
 // fresh reads the sources of a request again, where the Secret may contain newer values than the
 // snapshots. A source that cannot be read now has only an error in its snapshot.
-func (f *filler) fresh(ctx context.Context, request rules.Request) []*snapshot {
+func (f *applier) fresh(ctx context.Context, request rules.Request) []*snapshot {
 	asked := time.Now()
 	snapshots := make([]*snapshot, len(request.Sources))
 	for i, environment := range environmentsOf(request) {
@@ -89,19 +89,19 @@ type effect struct {
 	again time.Duration
 }
 
-// write applies the built contents to a Secret if they differ. A concurrent write by another
+// write applies the desired contents to a Secret if they differ. A concurrent write by another
 // client is a conflict. If the API server rejects the write, the values stay as they are.
-func (f *filler) write(ctx context.Context, secret *corev1.Secret, have held, b built, more extras, noticed time.Time) (effect, error) {
-	e := effect{outcome: b.outcome}
-	changed, err := f.send(ctx, secret, have, b, more, noticed)
-	if err == nil || b.kept || !isRefused(err) {
+func (f *applier) write(ctx context.Context, secret *corev1.Secret, actual actualSecret, desired desiredSecret, more extras, noticed time.Time) (effect, error) {
+	e := effect{outcome: desired.outcome}
+	changed, err := f.writeDiff(ctx, secret, actual, desired, more, noticed)
+	if err == nil || desired.kept || !isRefused(err) {
 		e.changed = changed
 		return e, err
 	}
-	b = built{data: maps.Clone(have.ours), record: have.record, kept: true, outcome: refusedOutcome(err)}
-	b.outcome.keys = len(b.data)
-	e.outcome, e.again = b.outcome, refusedDelay
-	if _, another := f.send(ctx, secret, have, b, more, noticed); another != nil {
+	desired = desiredSecret{data: maps.Clone(actual.ours), record: actual.record, kept: true, outcome: refusedOutcome(err)}
+	desired.outcome.keys = len(desired.data)
+	e.outcome, e.again = desired.outcome, refusedDelay
+	if _, another := f.writeDiff(ctx, secret, actual, desired, more, noticed); another != nil {
 		return e, err
 	}
 	return e, nil
@@ -122,50 +122,50 @@ func refusedOutcome(err error) outcome {
 	return outcome{status: v1alpha1.StatusFailed, reason: reasonRefused, message: "the API server does not take the Secret: " + err.Error()}
 }
 
-// send writes the differences.
-func (f *filler) send(ctx context.Context, secret *corev1.Secret, have held, b built, more extras, noticed time.Time) (changed bool, err error) {
-	p, isNew := f.plan(secret, have, b, more, noticed)
+// writeDiff writes the differences.
+func (f *applier) writeDiff(ctx context.Context, secret *corev1.Secret, actual actualSecret, desired desiredSecret, more extras, noticed time.Time) (changed bool, err error) {
+	diff, isNew := f.diff(secret, actual, desired, more, noticed)
 	if !isNew {
-		f.know(secret, p)
-		f.reloads.filled(ctx, client.ObjectKeyFromObject(secret), p.record.Changed)
+		f.know(secret, diff)
+		f.reloads.observe(ctx, client.ObjectKeyFromObject(secret), diff.record.Changed)
 		return false, nil
 	}
-	if p.changes {
-		if err := f.reloads.note(ctx, secret.Namespace, secret.Name, have.record.Changed); err != nil {
+	if diff.changes {
+		if err := f.reloads.note(ctx, secret.Namespace, secret.Name, actual.record.Changed); err != nil {
 			return false, err
 		}
 	}
-	if err := f.apply(ctx, secret, p); err != nil {
+	if err := f.apply(ctx, secret, diff); err != nil {
 		return false, err
 	}
-	f.reloads.filled(ctx, client.ObjectKeyFromObject(secret), p.record.Changed)
-	if e := eventOf(b.outcome, secret.Annotations); e != nil {
+	f.reloads.observe(ctx, client.ObjectKeyFromObject(secret), diff.record.Changed)
+	if e := eventOf(desired.outcome, secret.Annotations); e != nil {
 		object.Send(f.events, secret, "Sync", *e)
 	}
-	return p.changes, nil
+	return diff.changes, nil
 }
 
-// make creates a missing Secret.
-func (f *filler) make(ctx context.Context, name client.ObjectKey, kind corev1.SecretType, b built, more extras, noticed time.Time) (effect, error) {
+// createMissing creates a missing Secret.
+func (f *applier) createMissing(ctx context.Context, name client.ObjectKey, kind corev1.SecretType, desired desiredSecret, more extras, noticed time.Time) (effect, error) {
 	none := &corev1.Secret{}
-	p, _ := f.plan(none, holding(none, f.manager), b, more, noticed)
-	p.changes, p.record.Changed = true, f.now().UnixNano()
-	p.annotations = outcomeAnnotations(p.built, nil)
+	diff, _ := f.diff(none, actualOf(none, f.manager), desired, more, noticed)
+	diff.changes, diff.record.Changed = true, f.now().UnixNano()
+	diff.annotations = outcomeAnnotations(diff.desiredSecret, nil)
 	if err := f.reloads.note(ctx, name.Namespace, name.Name, 0); err != nil {
 		return effect{}, err
 	}
-	_, err := f.create(ctx, name, kind, p)
+	_, err := f.create(ctx, name, kind, diff)
 	if err != nil && !object.Passes(err) && isRefused(err) {
 		return effect{outcome: refusedOutcome(err), again: refusedDelay}, nil
 	}
 	if err == nil {
-		f.reloads.filled(ctx, name, p.record.Changed)
+		f.reloads.observe(ctx, name, diff.record.Changed)
 	}
-	return effect{outcome: b.outcome, changed: true}, err
+	return effect{outcome: desired.outcome, changed: true}, err
 }
 
 // forget drops the record of a Secret.
-func (f *filler) forget(name client.ObjectKey) {
+func (f *applier) forget(name client.ObjectKey) {
 	f.writer.forget(name)
 	f.reloads.forget(name)
 }

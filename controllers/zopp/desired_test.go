@@ -66,8 +66,8 @@ func bytesOf(data map[string]string) map[string][]byte {
 }
 
 // filledFor is a Secret that was filled for a request.
-func filledFor(request rules.Request, data map[string]string, snapshots ...*snapshot) held {
-	return held{ours: bytesOf(data), record: record{}.of(request, snapshots)}
+func filledFor(request rules.Request, data map[string]string, snapshots ...*snapshot) actualSecret {
+	return actualSecret{ours: bytesOf(data), record: record{}.of(request, snapshots)}
 }
 
 type values = map[string]string
@@ -77,7 +77,7 @@ func TestBuild(t *testing.T) {
 	for name, c := range map[string]struct {
 		request   rules.Request
 		snapshots []*snapshot
-		have      held
+		have      actualSecret
 		data      values
 		status    v1alpha1.SyncStatus
 		reason    string
@@ -174,11 +174,11 @@ func TestBuild(t *testing.T) {
 			data: values{}, status: "Failed", reason: "NotFound",
 		},
 		"an immutable Secret keeps its values": {
-			request: asking(), snapshots: []*snapshot{having("a", 2, "KEY=two")}, have: held{ours: bytesOf(values{"KEY": "one"}), immutable: true},
+			request: asking(), snapshots: []*snapshot{having("a", 2, "KEY=two")}, have: actualSecret{ours: bytesOf(values{"KEY": "one"}), immutable: true},
 			data: values{"KEY": "one"}, status: "Failed", reason: "Immutable", message: []string{"immutable"},
 		},
 		"and is in step where they are zopp's": {
-			request: asking(), snapshots: []*snapshot{having("a", 2, "KEY=one")}, have: held{ours: bytesOf(values{"KEY": "one"}), immutable: true},
+			request: asking(), snapshots: []*snapshot{having("a", 2, "KEY=one")}, have: actualSecret{ours: bytesOf(values{"KEY": "one"}), immutable: true},
 			data: values{"KEY": "one"}, status: "Synced", reason: "SyncSuccess",
 		},
 		"what is too large is not sent": {
@@ -186,25 +186,25 @@ func TestBuild(t *testing.T) {
 			data: values{"KEY": "one"}, status: "Failed", reason: "TooLarge", message: []string{"1048577 bytes", "1048576"},
 		},
 		"and others' keys count": {
-			request: asking(), snapshots: []*snapshot{having("a", 2, "KEY="+strings.Repeat("x", 1<<20-10))}, have: held{others: map[string]int{"KEY": 100, "USERS": 11}},
+			request: asking(), snapshots: []*snapshot{having("a", 2, "KEY="+strings.Repeat("x", 1<<20-10))}, have: actualSecret{others: map[string]int{"KEY": 100, "USERS": 11}},
 			data: values{}, status: "Failed", reason: "TooLarge",
 		},
 		"as far as they are not replaced": {
-			request: asking("keys=KEY"), snapshots: []*snapshot{having("a", 2, "KEY="+strings.Repeat("x", 10))}, have: held{others: map[string]int{"KEY": 1 << 20}},
+			request: asking("keys=KEY"), snapshots: []*snapshot{having("a", 2, "KEY="+strings.Repeat("x", 10))}, have: actualSecret{others: map[string]int{"KEY": 1 << 20}},
 			data: values{"KEY": "xxxxxxxxxx"}, status: "Synced", reason: "SyncSuccess",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := build(c.request, c.snapshots, c.have)
-			require.Equal(t, c.data, texts(b.data))
-			require.Equal(t, c.status, b.outcome.status)
-			require.Equal(t, c.reason, b.outcome.reason)
-			require.Equal(t, len(c.data), b.outcome.keys)
+			desired := desiredOf(c.request, c.snapshots, c.have)
+			require.Equal(t, c.data, texts(desired.data))
+			require.Equal(t, c.status, desired.outcome.status)
+			require.Equal(t, c.reason, desired.outcome.reason)
+			require.Equal(t, len(c.data), desired.outcome.keys)
 			for _, part := range c.message {
-				require.Contains(t, b.outcome.message, part)
+				require.Contains(t, desired.outcome.message, part)
 			}
 			for _, key := range []string{"SECRET_NAME", "HIDDEN"} {
-				require.NotContains(t, b.outcome.message, key)
+				require.NotContains(t, desired.outcome.message, key)
 			}
 		})
 	}
@@ -242,9 +242,9 @@ func TestMessagesNameNotTooManyKeys(t *testing.T) {
 	for i := range 1000 {
 		bad = append(bad, fmt.Sprintf("KEY_%03d", i))
 	}
-	b := build(asking(), []*snapshot{having("a", 1, bad...)}, held{})
-	require.Contains(t, b.outcome.message, "and 990 more")
-	require.Less(t, len(b.outcome.message), 500)
+	desired := desiredOf(asking(), []*snapshot{having("a", 1, bad...)}, actualSecret{})
+	require.Contains(t, desired.outcome.message, "and 990 more")
+	require.Less(t, len(desired.outcome.message), 500)
 }
 
 // Replicas detect an outage at different times: the time that the Secret already reports stays.

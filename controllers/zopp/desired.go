@@ -40,8 +40,8 @@ type outcome struct {
 // failed reports whether the outcome is a problem.
 func (o outcome) failed() bool { return o.status != v1alpha1.StatusSynced }
 
-// built is the desired state of a Secret.
-type built struct {
+// desiredSecret is the desired state of a Secret.
+type desiredSecret struct {
 	data    map[string][]byte
 	record  record
 	outcome outcome
@@ -49,34 +49,34 @@ type built struct {
 	kept bool
 }
 
-// build returns the desired contents of a Secret, from its actual contents and the snapshots of
+// desiredOf returns the desired contents of a Secret, from its actual contents and the snapshots of
 // the requested sources.
-func build(request rules.Request, snapshots []*snapshot, have held) (b built) {
+func desiredOf(request rules.Request, snapshots []*snapshot, actual actualSecret) (desired desiredSecret) {
 	if broken, at := failing(snapshots); broken != nil {
-		b = keep(request, have)
-		b.outcome = outcome{
+		desired = keepActual(request, actual)
+		desired.outcome = outcome{
 			status: v1alpha1.StatusFailed, reason: broken.reason, since: broken.since,
 			message: fmt.Sprintf("%s cannot be read: %s", environmentOf(request.Sources[at]), strings.TrimSuffix(broken.message, ".")),
 		}
-		if known(snapshots) && have.record.Request == digestOf(request) {
+		if known(snapshots) && actual.record.Request == digestOf(request) {
 			// Values that were read before are already in the Secret, or were being written.
-			data, _ := choose(request, snapshots, have)
-			b.data, b.kept, b.record = data, false, have.record.of(request, snapshots)
+			data, _ := selectValues(request, snapshots, actual)
+			desired.data, desired.kept, desired.record = data, false, actual.record.of(request, snapshots)
 		}
 	} else {
-		b = whole(request, snapshots, have)
+		desired = fromSources(request, snapshots, actual)
 	}
-	b.outcome.keys = len(b.data)
-	return check(b, have)
+	desired.outcome.keys = len(desired.data)
+	return enforceLimits(desired, actual)
 }
 
-// keep leaves a Secret unchanged while its sources cannot be read. Only keys of a previous
+// keepActual leaves a Secret unchanged while its sources cannot be read. Only keys of a previous
 // request are removed immediately, if the request asks for removal.
-func keep(request rules.Request, have held) built {
-	if have.isOf(request) || !request.Cleanup && !have.record.Cleanup {
-		return built{data: maps.Clone(have.ours), record: have.record, kept: true}
+func keepActual(request rules.Request, actual actualSecret) desiredSecret {
+	if actual.isOf(request) || !request.Cleanup && !actual.record.Cleanup {
+		return desiredSecret{data: maps.Clone(actual.ours), record: actual.record, kept: true}
 	}
-	return built{data: map[string][]byte{}, record: record{Changed: have.record.Changed}, kept: true}
+	return desiredSecret{data: map[string][]byte{}, record: record{Changed: actual.record.Changed}, kept: true}
 }
 
 // failing is the first failure of a source, and whose it is.
@@ -94,22 +94,22 @@ func known(snapshots []*snapshot) bool {
 	return !slices.ContainsFunc(snapshots, func(s *snapshot) bool { return s.contents == nil })
 }
 
-// whole is for sources that can all be read.
-func whole(request rules.Request, snapshots []*snapshot, have held) built {
-	if !have.isOf(request) {
-		have.ours = nil // they are of another request
+// fromSources is for sources that can all be read.
+func fromSources(request rules.Request, snapshots []*snapshot, actual actualSecret) desiredSecret {
+	if !actual.isOf(request) {
+		actual.ours = nil // they are of another request
 	}
-	data, problems := choose(request, snapshots, have)
-	b := built{data: data, record: have.record.of(request, snapshots)}
-	b.outcome = outcome{
+	data, problems := selectValues(request, snapshots, actual)
+	desired := desiredSecret{data: data, record: actual.record.of(request, snapshots)}
+	desired.outcome = outcome{
 		status: v1alpha1.StatusSynced, reason: v1alpha1.ReasonSyncSuccess,
 		message: fmt.Sprintf("in step with %s (keys: %d)", strings.Join(namesOf(request), ", "), len(data)),
 	}
 	if message := problems.String(); message != "" {
-		b.outcome.status, b.outcome.reason = v1alpha1.StatusFailed, problems.reason()
-		b.outcome.message = message + "; the rest is " + b.outcome.message
+		desired.outcome.status, desired.outcome.reason = v1alpha1.StatusFailed, problems.reason()
+		desired.outcome.message = message + "; the rest is " + desired.outcome.message
 	}
-	return b
+	return desired
 }
 
 // problems groups the keys with problems by kind of problem.
@@ -167,9 +167,9 @@ func quoted(keys []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// choose selects the requested values, each from the last source that has its key. An unusable
+// selectValues selects the requested values, each from the last source that has its key. An unusable
 // value keeps its previous contents, if any.
-func choose(request rules.Request, snapshots []*snapshot, have held) (map[string][]byte, *problems) {
+func selectValues(request rules.Request, snapshots []*snapshot, actual actualSecret) (map[string][]byte, *problems) {
 	values := map[string]store.Value{}
 	for _, s := range snapshots {
 		for _, value := range s.contents.Values {
@@ -192,34 +192,34 @@ func choose(request rules.Request, snapshots []*snapshot, have held) (map[string
 			data[name] = value.Value
 			continue
 		}
-		if last, had := have.ours[name]; had {
+		if last, had := actual.ours[name]; had {
 			data[name] = last
 		}
 	}
 	return data, p
 }
 
-// check rejects contents that the API server would not accept.
-func check(b built, have held) built {
+// enforceLimits rejects contents that the API server would not accept.
+func enforceLimits(desired desiredSecret, actual actualSecret) desiredSecret {
 	reason, message := "", ""
-	switch size := sizeOf(b.data, have); {
-	case have.immutable && !sameData(b.data, have.ours):
+	switch size := sizeOf(desired.data, actual); {
+	case actual.immutable && !sameData(desired.data, actual.ours):
 		reason, message = reasonImmutable, "the Secret is immutable, and keeps its values; delete it and make it again without immutable: true"
 	case size > corev1.MaxSecretSize:
 		reason, message = reasonTooLarge, fmt.Sprintf("the Secret would have %d bytes, and may have %d: ask for fewer keys with %s", size, corev1.MaxSecretSize, v1alpha1.KeysAnnotation)
 	default:
-		return b
+		return desired
 	}
-	b.data, b.record, b.kept = maps.Clone(have.ours), have.record, true
-	b.outcome = outcome{status: v1alpha1.StatusFailed, reason: reason, message: message, keys: len(b.data)}
-	return b
+	desired.data, desired.record, desired.kept = maps.Clone(actual.ours), actual.record, true
+	desired.outcome = outcome{status: v1alpha1.StatusFailed, reason: reason, message: message, keys: len(desired.data)}
+	return desired
 }
 
-func sizeOf(data map[string][]byte, have held) (size int) {
+func sizeOf(data map[string][]byte, actual actualSecret) (size int) {
 	for _, value := range data {
 		size += len(value)
 	}
-	for key, length := range have.others {
+	for key, length := range actual.others {
 		if _, replaced := data[key]; !replaced {
 			size += length
 		}
