@@ -56,7 +56,7 @@ func desiredOf(request rules.Request, snapshots []*snapshot, actual actualSecret
 		desired = keepActual(request, actual)
 		desired.outcome = outcome{
 			status: v1alpha1.StatusFailed, reason: broken.reason, since: broken.since,
-			message: fmt.Sprintf("%s cannot be read: %s", environmentOf(request.Sources[at]), strings.TrimSuffix(broken.message, ".")),
+			message: fmt.Sprintf("%s cannot be read: %s", environmentFor(request.Sources[at]), strings.TrimSuffix(broken.message, ".")),
 		}
 		if known(snapshots) && actual.record.Request == digestOf(request) {
 			// Values that were read before are already in the Secret, or were being written.

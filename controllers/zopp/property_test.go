@@ -99,7 +99,7 @@ func FuzzAnnotations(f *testing.F) {
 		require.Equal(t, r.String(), readRecord(map[string]string{recordAnnotation: r.String()}).String())
 		_ = r.isAhead(asking(), []*snapshot{having("a", 1)})
 		deployment := deploymentOf("app", using["env"], values{appliedAnnotation: text})
-		next, _ := due(appliedChangesOf(deployment), appliedChanges{"app-secrets": 1}, secretsOf(&deployment.Spec.Template).Has)
+		next, _ := due(appliedChangesOf(deployment), appliedChanges{"app-secrets": 1}, referencedSecrets(&deployment.Spec.Template).Has)
 		require.Equal(t, appliedChanges{"app-secrets": 1}, next)
 	})
 }

@@ -108,7 +108,7 @@ func (r *reloads) Reconcile(ctx context.Context, request reconcile.Request) (_ r
 		return reconcile.Result{}, nil
 	}
 	return object.Result(0, r.each(ctx, request.Name, func(kind workload, o client.Object) error {
-		next, rolls := due(appliedChangesOf(o), changes, secretsOf(kind.template(o)).Has)
+		next, rolls := due(appliedChangesOf(o), changes, referencedSecrets(kind.template(o)).Has)
 		return r.apply(ctx, kind, o, next, rolls)
 	}))
 }
@@ -156,7 +156,7 @@ func (r *reloads) note(ctx context.Context, namespace, secret string, changed in
 	}
 	return r.each(ctx, namespace, func(kind workload, o client.Object) error {
 		next := appliedChangesOf(o)
-		if _, known := next[secret]; known || !secretsOf(kind.template(o)).Has(secret) {
+		if _, known := next[secret]; known || !referencedSecrets(kind.template(o)).Has(secret) {
 			return nil
 		}
 		next[secret] = changed

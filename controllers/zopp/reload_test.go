@@ -42,10 +42,10 @@ var (
 func TestSecretsOfTemplates(t *testing.T) {
 	for name, spec := range using {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, []string{"app-secrets"}, secretsOf(&corev1.PodTemplateSpec{Spec: spec}).UnsortedList())
+			require.Equal(t, []string{"app-secrets"}, referencedSecrets(&corev1.PodTemplateSpec{Spec: spec}).UnsortedList())
 		})
 	}
-	require.Empty(t, secretsOf(&corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app-secrets"}}}}))
+	require.Empty(t, referencedSecrets(&corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app-secrets"}}}}))
 }
 
 func TestDue(t *testing.T) {
