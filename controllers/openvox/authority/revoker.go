@@ -1,4 +1,4 @@
-package issuing
+package authority
 
 import (
 	"context"
@@ -19,31 +19,32 @@ import (
 // another client of the CA may overwrite the CRL in between.
 const confirmAfter = time.Second
 
-// revoker revokes certificates at CAs. A Puppet CA overwrites its CRL when revocations overlap,
+// Revoker revokes certificates at CAs. A Puppet CA overwrites its CRL when revocations overlap,
 // and answers 200 to each.
 //
 // Invariant: at one CA, one batch runs at a time. A certificate is in the CA's record before the
 // CA is asked to revoke it, unless the record cannot be written: then it is revoked all the same,
 // and the error is returned afterwards. Unless its certname is needed and it is in the record, the
 // CA keeps its file until two CRLs have listed it: without the file, it could not be revoked again.
-type revoker struct {
-	secrets secrets
+type Revoker struct {
+	secrets Secrets
 	now     func() time.Time
-	// pause is confirmAfter; read requests a refresh of the CRL of a CA, after each change.
-	pause time.Duration
-	read  func(ctx context.Context, ca types.NamespacedName)
+	// Pause is confirmAfter; read requests a refresh of the CRL of a CA, after each change.
+	Pause time.Duration
+	Read  func(ctx context.Context, ca types.NamespacedName)
 
 	mutex  sync.Mutex
 	queues map[types.NamespacedName]*revocationQueue
 }
 
-func newRevoker(s secrets, now func() time.Time, read func(context.Context, types.NamespacedName)) *revoker {
-	return &revoker{secrets: s, now: now, pause: confirmAfter, read: read, queues: map[types.NamespacedName]*revocationQueue{}}
+// NewRevoker returns a revoker. read requests a refresh of the CRL of a CA.
+func NewRevoker(s Secrets, now func() time.Time, read func(context.Context, types.NamespacedName)) *Revoker {
+	return &Revoker{secrets: s, now: now, Pause: confirmAfter, Read: read, queues: map[types.NamespacedName]*revocationQueue{}}
 }
 
 // revocationOrder is one certificate of a batch.
 type revocationOrder struct {
-	revocation
+	Revocation
 	// frees removes the certificate from the CA even if the CRL does not list it: another
 	// certificate needs the certname.
 	frees bool
@@ -62,7 +63,7 @@ type revocationQueue struct {
 	waiting []*revocationOrder
 }
 
-func (r *revoker) queue(ca types.NamespacedName) *revocationQueue {
+func (r *Revoker) queue(ca types.NamespacedName) *revocationQueue {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if r.queues[ca] == nil {
@@ -72,7 +73,7 @@ func (r *revoker) queue(ca types.NamespacedName) *revocationQueue {
 }
 
 // forget drops the queue of a CA that is gone.
-func (r *revoker) forget(ca types.NamespacedName) {
+func (r *Revoker) forget(ca types.NamespacedName) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	delete(r.queues, ca)
@@ -108,7 +109,7 @@ func (q *revocationQueue) remove(orders []*revocationOrder) {
 
 // run carries out orders, together with those of others that wait. It returns when all have
 // their result.
-func (r *revoker) run(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority, orders ...*revocationOrder) error {
+func (r *Revoker) run(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *Connection, orders ...*revocationOrder) error {
 	q := r.queue(types.NamespacedName{Namespace: ca.Namespace, Name: ca.Name})
 	q.add(orders)
 	select {
@@ -119,7 +120,7 @@ func (r *revoker) run(ctx context.Context, ca *v1alpha1.CertificateAuthority, a 
 		return ctx.Err()
 	}
 	if slices.ContainsFunc(orders, func(o *revocationOrder) bool { return !o.done }) {
-		b := revocationBatch{revoker: r, ca: ca, authority: a, orders: q.take(orders)}
+		b := revocationBatch{Revoker: r, ca: ca, authority: a, orders: q.take(orders)}
 		err := b.run(ctx)
 		for _, o := range b.orders {
 			o.done = true
@@ -133,9 +134,9 @@ func (r *revoker) run(ctx context.Context, ca *v1alpha1.CertificateAuthority, a 
 
 // revocationBatch is orders that are carried out together.
 type revocationBatch struct {
-	*revoker
+	*Revoker
 	ca        *v1alpha1.CertificateAuthority
-	authority *authority
+	authority *Connection
 	orders    []*revocationOrder
 	// recorded: the orders were in the record before the CA was asked. confirmed: the CRL was read
 	// for them.
@@ -146,8 +147,8 @@ func (b *revocationBatch) run(ctx context.Context) error {
 	recordErr := b.record(ctx, false)
 	b.recorded = recordErr == nil
 	key := types.NamespacedName{Namespace: b.ca.Namespace, Name: b.ca.Name}
-	b.read(ctx, key) // the CA's status lists missing revocations meanwhile
-	defer b.read(ctx, key)
+	b.Read(ctx, key) // the CA's status lists missing revocations meanwhile
+	defer b.Read(ctx, key)
 	err := b.carryOut(ctx)
 	if b.confirmed {
 		recordErr = b.record(ctx, true)
@@ -194,11 +195,11 @@ func (b *revocationBatch) revoke(ctx context.Context, o *revocationOrder) error 
 	if err != nil || !has {
 		return err
 	}
-	return b.authority.admin.Revoke(ctx, o.Certname)
+	return b.authority.Admin.Revoke(ctx, o.Certname)
 }
 
 func (b *revocationBatch) has(ctx context.Context, o *revocationOrder) (bool, error) {
-	has, err := b.authority.anyone.Certificate(ctx, o.Certname)
+	has, err := b.authority.Anyone.Certificate(ctx, o.Certname)
 	if err != nil && !errors.Is(err, puppet.ErrNotFound) {
 		return false, err
 	}
@@ -216,7 +217,7 @@ func (b *revocationBatch) confirm(ctx context.Context) error {
 		first[o] = o.listed
 	}
 	select {
-	case <-time.After(b.pause):
+	case <-time.After(b.Pause):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -230,7 +231,7 @@ func (b *revocationBatch) confirm(ctx context.Context) error {
 }
 
 func (b *revocationBatch) look(ctx context.Context) error {
-	text, _, err := b.authority.anyone.CRL(ctx, puppet.Version{})
+	text, _, err := b.authority.Anyone.CRL(ctx, puppet.Version{})
 	if err != nil {
 		return err
 	}
@@ -238,9 +239,9 @@ func (b *revocationBatch) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the CRL: %w", err)
 	}
-	has := newListed(lists, b.authority.bundle)
+	has := newListed(lists, b.authority.Bundle)
 	for _, o := range b.orders {
-		o.listed = has.has(o.revocation)
+		o.listed = has.has(o.Revocation)
 	}
 	return nil
 }
@@ -268,7 +269,7 @@ func (b *revocationBatch) clean(ctx context.Context) error {
 	if len(certnames) == 0 {
 		return nil
 	}
-	if err := b.authority.admin.Clean(ctx, certnames...); err != nil {
+	if err := b.authority.Admin.Clean(ctx, certnames...); err != nil {
 		return err
 	}
 	for _, o := range cleaned {
@@ -290,12 +291,12 @@ func (b *revocationBatch) record(ctx context.Context, end bool) error {
 			}
 		}
 	}
-	err := b.secrets.changeRevocations(ctx, b.ca, b.now(), func(record []revocation) []revocation {
+	err := b.secrets.ChangeRevocations(ctx, b.ca, b.now(), func(record []Revocation) []Revocation {
 		for _, o := range b.orders {
-			at := slices.IndexFunc(record, func(r revocation) bool { return r.Fingerprint == o.Fingerprint })
+			at := slices.IndexFunc(record, func(r Revocation) bool { return r.Fingerprint == o.Fingerprint })
 			switch {
 			case at < 0:
-				record = append(record, o.revocation)
+				record = append(record, o.Revocation)
 			case end:
 				record[at].Forgotten = o.Forgotten
 				if o.State != revocationWanted {
@@ -311,22 +312,22 @@ func (b *revocationBatch) record(ctx context.Context, end bool) error {
 	return nil
 }
 
-// revoke revokes the certificate that the CA has for a certname, and removes its file: in any case
+// Revoke revokes the certificate that the CA has for a certname, and removes its file: in any case
 // where frees is set, otherwise once the CRL lists the certificate. listed says whether it does.
-func (a *authority) revoke(ctx context.Context, certname string, has *x509.Certificate, frees bool) (listed bool, err error) {
+func (r *Revoker) Revoke(ctx context.Context, a *Connection, certname string, has *x509.Certificate, frees bool) (listed bool, err error) {
 	if err := a.stepAside(ctx, certname, has); err != nil {
 		return false, err
 	}
-	o := &revocationOrder{revocation: newRevocation(has, a.bundle, a.revoker.now()), frees: frees, alone: a.administers(has)}
+	o := &revocationOrder{Revocation: NewRevocation(has, a.Bundle, r.now()), frees: frees, alone: a.administers(has)}
 	o.Certname = certname
-	if err := a.revoker.run(ctx, a.ca, a, o); err != nil {
+	if err := r.run(ctx, a.CA, a, o); err != nil {
 		return false, err
 	}
 	return o.listed, o.err
 }
 
-// wasRevoked says whether a certificate was revoked from here: the CA may still have its file.
-func (a *authority) wasRevoked(ctx context.Context, has *x509.Certificate) (bool, error) {
-	record, err := a.revoker.secrets.readRevocations(ctx, a.ca)
-	return slices.ContainsFunc(record, func(r revocation) bool { return r.is(has) }), err
+// WasRevoked says whether a certificate was revoked from here: the CA may still have its file.
+func (r *Revoker) WasRevoked(ctx context.Context, ca *v1alpha1.CertificateAuthority, has *x509.Certificate) (bool, error) {
+	record, err := r.secrets.readRevocations(ctx, ca)
+	return slices.ContainsFunc(record, func(r Revocation) bool { return r.is(has) }), err
 }

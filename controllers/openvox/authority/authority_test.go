@@ -1,4 +1,4 @@
-package issuing
+package authority
 
 import (
 	"context"
@@ -22,13 +22,6 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
-func newAuthority(url string) *v1alpha1.CertificateAuthority {
-	return &v1alpha1.CertificateAuthority{
-		ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: "ns", UID: "ca", Generation: 1},
-		Spec:       v1alpha1.CertificateAuthoritySpec{CRLRefreshInterval: "1m", External: &v1alpha1.ExternalCA{URL: url}},
-	}
-}
-
 // TestPolicies: an invalid policy never blocks the others, and the CertificateAuthority owns the
 // rendered Secret.
 func TestPolicies(t *testing.T) {
@@ -40,8 +33,8 @@ func TestPolicies(t *testing.T) {
 		return p
 	}
 	from := &v1alpha1.CSRAttribute{Name: "pp_preshared_key", ValueFrom: &v1alpha1.SecretKeySelector{SecretKeyRef: v1alpha1.SecretKeyRef{Name: "keys", Key: "psk"}}}
-	c := openvoxtest.NewClient(t, newAuthority("https://ca.example.com:8140"), policy("good", "main", nil), policy("bad", "main", from), policy("lost", "none", nil))
-	r := &PolicyReconciler{client: c, secrets: secrets{c, c}}
+	c := openvoxtest.NewClient(t, openvoxtest.MakeExternalCA("https://ca.example.com:8140"), policy("good", "main", nil), policy("bad", "main", from), policy("lost", "none", nil))
+	r := &PolicyReconciler{client: c, secrets: Secrets{c, c}}
 	reconciled := func(name string) string {
 		_, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: name}})
 		require.NoError(t, err)
@@ -68,7 +61,7 @@ func TestPolicies(t *testing.T) {
 	require.Equal(t, "Active the policy is rendered for the CA's autosign hook", phase("bad"))
 	require.Equal(t, again, reconciled("main"))
 
-	external := newAuthority("https://other.example.com:8140")
+	external := openvoxtest.MakeExternalCA("https://other.example.com:8140")
 	external.Name, external.Spec.External.TLSSecretRef = "other", "keys"
 	require.NoError(t, c.Create(t.Context(), external))
 	for says, change := range map[string]func(*corev1.Secret){
@@ -101,9 +94,9 @@ func TestPolicies(t *testing.T) {
 // TestForeignAutosignPolicy: if the Secret belongs to another owner, the CA's hook uses it, and
 // the CertificateAuthority reports that until the Secret is deleted.
 func TestForeignAutosignPolicy(t *testing.T) {
-	c := openvoxtest.NewClient(t, newAuthority("https://ca.example.com:8140"), openvoxtest.MakeSecret("main-autosign-policy", map[string][]byte{layout.PolicyFile: []byte("policies: [{any: true}]")}))
+	c := openvoxtest.NewClient(t, openvoxtest.MakeExternalCA("https://ca.example.com:8140"), openvoxtest.MakeSecret("main-autosign-policy", map[string][]byte{layout.PolicyFile: []byte("policies: [{any: true}]")}))
 	recorder := events.NewFakeRecorder(10)
-	r := &PolicyReconciler{client: c, secrets: secrets{c, c}, events: recorder}
+	r := &PolicyReconciler{client: c, secrets: Secrets{c, c}, events: recorder}
 	reconciled := func() *v1alpha1.CertificateAuthority {
 		_, err := r.Reconcile(t.Context(), openvoxtest.Main)
 		require.NoError(t, err)
@@ -112,7 +105,7 @@ func TestForeignAutosignPolicy(t *testing.T) {
 		return ca
 	}
 	ca := reconciled()
-	conditionsOf(ca).Set(v1alpha1.ConditionCAReady, true, "ExternalCA", "the CA answers")
+	ConditionsOf(ca).Set(v1alpha1.ConditionCAReady, true, "ExternalCA", "the CA answers")
 	require.NoError(t, c.Status().Update(t.Context(), ca))
 	ca = reconciled()
 	require.Equal(t, v1alpha1.CertificateAuthorityError, ca.Status.Phase)
@@ -135,7 +128,7 @@ func TestConfigsShareACA(t *testing.T) {
 	second.Name = "second"
 	policy := &v1alpha1.SigningPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: v1alpha1.SigningPolicySpec{CertificateAuthorityRef: "main", Any: true}}
 	s := newSite(t, openvoxtest.MakeConfig("main"), second, openvoxtest.MakeCA("main"), policy)
-	policies := &PolicyReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}}
+	policies := &PolicyReconciler{client: s.Client, secrets: Secrets{s.Client, s.Client}}
 	_, err := policies.Reconcile(t.Context(), openvoxtest.Main)
 	require.NoError(t, err)
 	secret, ca := &corev1.Secret{}, &v1alpha1.CertificateAuthority{}
@@ -175,7 +168,7 @@ func TestPoliciesThatCannotBeWritten(t *testing.T) {
 		},
 	})
 	s := &site{Site: openvoxtest.NewSiteOn(t, c)}
-	policies := &PolicyReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}, events: s.Events}
+	policies := &PolicyReconciler{client: s.Client, secrets: Secrets{s.Client, s.Client}, events: s.Events}
 	reconcile := func() (text, told string, err error) {
 		_, err = policies.Reconcile(t.Context(), openvoxtest.Main)
 		secret, ca := &corev1.Secret{}, &v1alpha1.CertificateAuthority{}
@@ -210,7 +203,7 @@ func TestPoliciesThatCannotBeWritten(t *testing.T) {
 // the CA adopts that Secret. A Secret of a Config of another CA, or of an unknown owner, is left
 // unchanged.
 func TestPoliciesOfOpenVoxOperator(t *testing.T) {
-	ours, other, ca := openvoxtest.MakeConfig("main"), openvoxtest.MakeConfig("other"), newAuthority("https://ca.example.com:8140")
+	ours, other, ca := openvoxtest.MakeConfig("main"), openvoxtest.MakeConfig("other"), openvoxtest.MakeExternalCA("https://ca.example.com:8140")
 	ours.UID, other.Name, other.UID = "ours", "another", "other"
 	reference := func(c *v1alpha1.Config) metav1.OwnerReference {
 		return *metav1.NewControllerRef(c, v1alpha1.SchemeGroupVersion.WithKind("Config"))
@@ -231,7 +224,7 @@ func TestPoliciesOfOpenVoxOperator(t *testing.T) {
 			made := openvoxtest.MakeSecret("main-autosign-policy", map[string][]byte{foreignPolicyKey: []byte("policies: [{any: true}]")})
 			made.Labels, made.OwnerReferences = secret.labels, []metav1.OwnerReference{secret.owner}
 			s := newSite(t, ca.DeepCopy(), ours.DeepCopy(), other.DeepCopy(), made)
-			r := &PolicyReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}, events: s.Events}
+			r := &PolicyReconciler{client: s.Client, secrets: Secrets{s.Client, s.Client}, events: s.Events}
 			_, err := r.Reconcile(t.Context(), openvoxtest.Main)
 			require.NoError(t, err)
 			after, is := &corev1.Secret{}, &v1alpha1.CertificateAuthority{}

@@ -1,10 +1,9 @@
-package issuing
+package authority
 
 import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -32,48 +31,28 @@ const (
 	// defaultRefresh is how often CRLs are read, unless spec.crlRefreshInterval says otherwise.
 	defaultRefresh = 5 * time.Minute
 
-	conditionCRLCurrent = "CRLCurrent"
+	// ConditionCRLCurrent: whether the stored CRL is valid and has all revocations.
+	ConditionCRLCurrent = "CRLCurrent"
 	// conditionCertificateCurrent reports whether the CA's own certificate is valid for at least 180 days.
 	conditionCertificateCurrent = "CertificateCurrent"
 	reasonCAEndsSoon            = "EndsSoon"
 	reasonCAEnded               = "Ended"
 	reasonStale                 = "Stale"
-	reasonNotAnswering          = "NotAnswering"
+	// ReasonNotAnswering: the CA does not answer. The message has the error.
+	ReasonNotAnswering = "NotAnswering"
 )
 
 // AuthorityReconciler checks that CAs answer, and stores their CRLs.
 type AuthorityReconciler struct {
-	client    client.Client
-	secrets   secrets
+	*refresher
 	events    events.EventRecorder
-	refreshes *attempt.Runner[refreshed]
+	refreshes *attempt.Runner[refreshResult]
 	metrics   *crlMetrics
-	now       func() time.Time
-
-	mutex sync.Mutex
-	// known is what a CA need not send again.
-	known map[types.NamespacedName]knownCRL
-	// changes counts the local revocations. checked is the count at the start of the last
-	// completed refresh.
-	changes, checked map[types.NamespacedName]int
-	// checks are what the last refresh has found missing.
-	checks map[types.NamespacedName]revocationCheck
-	// lost are entries that an answer has lacked, and the one before had.
-	lost map[types.NamespacedName]lostEntries
-	// refused are the requests that were reported last.
-	refused map[types.NamespacedName]refusedRequests
-	// revoker revokes certificates that are missing from a CRL.
-	revoker *revoker
 }
 
-func newAuthorityReconciler(c client.Client, s secrets, recorder events.EventRecorder, m *crlMetrics, now func() time.Time) *AuthorityReconciler {
-	r := &AuthorityReconciler{
-		client: c, secrets: s, events: recorder, refreshes: attempt.NewRunner[refreshed](now), metrics: m, now: now,
-		known: map[types.NamespacedName]knownCRL{}, changes: map[types.NamespacedName]int{}, checked: map[types.NamespacedName]int{},
-		checks: map[types.NamespacedName]revocationCheck{}, lost: map[types.NamespacedName]lostEntries{},
-		refused: map[types.NamespacedName]refusedRequests{},
-	}
-	r.revoker = newRevoker(s, now, r.changed)
+func newAuthorityReconciler(c client.Client, s Secrets, recorder events.EventRecorder, m *crlMetrics, now func() time.Time) *AuthorityReconciler {
+	r := &AuthorityReconciler{refresher: newRefresher(c, s, now), events: recorder, refreshes: attempt.NewRunner[refreshResult](now), metrics: m}
+	r.revoker = NewRevoker(s, now, r.changed)
 	return r
 }
 
@@ -117,7 +96,7 @@ func (r *AuthorityReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certifi
 		return r.requeue(ca, wait), nil
 	}
 	copied := ca.DeepCopy()
-	r.refreshes.Begin(key, key, ca.Generation, func(ctx context.Context) refreshed { return r.refresh(ctx, copied) })
+	r.refreshes.Begin(key, key, ca.Generation, func(ctx context.Context) refreshResult { return r.refresh(ctx, copied) })
 	return authorityReport{}, nil
 }
 
@@ -159,7 +138,7 @@ func (r *AuthorityReconciler) due(ca *v1alpha1.CertificateAuthority, interval ti
 }
 
 // plan says when a CA is asked next: on its interval, or later and later while it fails.
-func (r *AuthorityReconciler) plan(ca *v1alpha1.CertificateAuthority, interval time.Duration, out refreshed) {
+func (r *AuthorityReconciler) plan(ca *v1alpha1.CertificateAuthority, interval time.Duration, out refreshResult) {
 	key := client.ObjectKeyFromObject(ca)
 	if out.err != nil {
 		r.metrics.failed(key)
@@ -179,17 +158,6 @@ func (r *AuthorityReconciler) plan(ca *v1alpha1.CertificateAuthority, interval t
 		interval = min(interval, out.check.wait(r.now()))
 	}
 	r.refreshes.Succeeded(key, ca.Generation, interval)
-}
-
-// lastRead is the CRL that a CA need not send again: nil where something was revoked from here
-// after the last refresh began. changes counts what was.
-func (r *AuthorityReconciler) lastRead(key types.NamespacedName) (known *knownCRL, changes int) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if r.changes[key] != r.checked[key] {
-		return nil, r.changes[key]
-	}
-	return new(r.known[key]), r.changes[key]
 }
 
 // changed starts a refresh of a CA's CRL immediately, which reads all of it.
@@ -219,13 +187,13 @@ func (r *AuthorityReconciler) forget(_ context.Context, key types.NamespacedName
 	delete(r.known, key)
 	delete(r.checks, key)
 	delete(r.lost, key)
-	delete(r.refused, key)
+	r.refused.forget(key)
 	r.revoker.forget(key)
 	return nil
 }
 
 // report writes the result of a refresh to the status.
-func (r *AuthorityReconciler) report(ca *v1alpha1.CertificateAuthority, out refreshed) authorityReport {
+func (r *AuthorityReconciler) report(ca *v1alpha1.CertificateAuthority, out refreshResult) authorityReport {
 	next := ca.DeepCopy()
 	next.Status.ObservedGeneration, next.Status.CASecretName = ca.Generation, layout.CASecret(ca)
 	if out.connected {
@@ -245,10 +213,10 @@ func (r *AuthorityReconciler) report(ca *v1alpha1.CertificateAuthority, out refr
 }
 
 // answers says whether the CA does.
-func answers(before, ca *v1alpha1.CertificateAuthority, out refreshed) []object.Event {
+func answers(before, ca *v1alpha1.CertificateAuthority, out refreshResult) []object.Event {
 	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionCAReady)
 	if out.err != nil {
-		conditionsOf(ca).Set(v1alpha1.ConditionCAReady, false, out.reason, out.err.Error())
+		ConditionsOf(ca).Set(v1alpha1.ConditionCAReady, false, out.reason, out.err.Error())
 		starting := ca.Spec.External == nil && !hasAnswered(ca)
 		if starting || was != nil && was.Reason == out.reason {
 			return nil
@@ -260,7 +228,7 @@ func answers(before, ca *v1alpha1.CertificateAuthority, out refreshed) []object.
 		reason, event, url = "ExternalCA", "CAExternal", ca.Spec.External.URL
 		judgeSigning(ca)
 	}
-	conditionsOf(ca).Set(v1alpha1.ConditionCAReady, true, reason, "the CA answers")
+	ConditionsOf(ca).Set(v1alpha1.ConditionCAReady, true, reason, "the CA answers")
 	if was != nil && was.Status == metav1.ConditionTrue {
 		return nil
 	}
@@ -270,33 +238,33 @@ func answers(before, ca *v1alpha1.CertificateAuthority, out refreshed) []object.
 // judgeSigning says whether requests to an external CA are signed from here.
 func judgeSigning(ca *v1alpha1.CertificateAuthority) {
 	if secret := ca.Spec.External.TLSSecretRef; secret != "" {
-		conditionsOf(ca).Set(v1alpha1.ConditionOperatorSigningReady, true, "CertificateGiven", "requests are signed with the certificate in Secret "+secret)
+		ConditionsOf(ca).Set(v1alpha1.ConditionOperatorSigningReady, true, "CertificateGiven", "requests are signed with the certificate in Secret "+secret)
 		return
 	}
-	conditionsOf(ca).Set(v1alpha1.ConditionOperatorSigningReady, false, "NoCertificate", "spec.external.tlsSecretRef names no certificate to sign with; somebody signs at the CA")
+	ConditionsOf(ca).Set(v1alpha1.ConditionOperatorSigningReady, false, "NoCertificate", "spec.external.tlsSecretRef names no certificate to sign with; somebody signs at the CA")
 }
 
 // judgeCRL says whether the stored CRL may still be relied on.
-func (r *AuthorityReconciler) judgeCRL(before, ca *v1alpha1.CertificateAuthority, out refreshed) {
+func (r *AuthorityReconciler) judgeCRL(before, ca *v1alpha1.CertificateAuthority, out refreshResult) {
 	end, counts := nextUpdate(ca), "the CRL names no end"
 	if !end.IsZero() {
 		counts = "the CRL counts until " + end.UTC().Format(time.RFC3339)
 	}
-	c := conditionsOf(ca)
+	c := ConditionsOf(ca)
 	switch {
 	case !end.IsZero() && !r.now().Before(end):
 		stale(ca, end)
 	case out.check.incomplete():
 		reason, message := out.check.judge(r.now())
-		c.Set(conditionCRLCurrent, false, reason, message)
+		c.Set(ConditionCRLCurrent, false, reason, message)
 	case out.err != nil && isIncomplete(before):
 	case out.reason == reasonCRLRefused:
-		c.Set(conditionCRLCurrent, false, reasonCRLRefused, out.err.Error())
+		c.Set(ConditionCRLCurrent, false, reasonCRLRefused, out.err.Error())
 	case !hasAnswered(ca):
 	case out.err != nil:
-		c.Set(conditionCRLCurrent, true, "RefreshFailed", fmt.Sprintf("%s, and was last asked for with success at %s", counts, ca.Status.CRL.Refreshed.UTC().Format(time.RFC3339)))
+		c.Set(ConditionCRLCurrent, true, "RefreshFailed", fmt.Sprintf("%s, and was last asked for with success at %s", counts, ca.Status.CRL.Refreshed.UTC().Format(time.RFC3339)))
 	default:
-		c.Set(conditionCRLCurrent, true, "Refreshed", counts)
+		c.Set(ConditionCRLCurrent, true, "Refreshed", counts)
 	}
 }
 
@@ -307,7 +275,7 @@ const endsSoon = 180 * 24 * time.Hour
 // judgeCertificate reports how long the CA's certificate is valid. It is never renewed
 // automatically, because every agent needs the new one.
 func (r *AuthorityReconciler) judgeCertificate(ca *v1alpha1.CertificateAuthority) {
-	c, end := conditionsOf(ca), ca.Status.NotAfter
+	c, end := ConditionsOf(ca), ca.Status.NotAfter
 	if end.IsZero() {
 		return
 	}
@@ -324,7 +292,7 @@ func (r *AuthorityReconciler) judgeCertificate(ca *v1alpha1.CertificateAuthority
 
 // stale says that a CRL has ended.
 func stale(ca *v1alpha1.CertificateAuthority, end time.Time) {
-	conditionsOf(ca).Set(conditionCRLCurrent, false, reasonStale, "the CRL counted until "+end.UTC().Format(time.RFC3339)+"; the CA must issue another")
+	ConditionsOf(ca).Set(ConditionCRLCurrent, false, reasonStale, "the CRL counted until "+end.UTC().Format(time.RFC3339)+"; the CA must issue another")
 }
 
 func nextUpdate(ca *v1alpha1.CertificateAuthority) time.Time {

@@ -1,4 +1,4 @@
-package issuing
+package authority
 
 import (
 	"sync"

@@ -1,4 +1,4 @@
-package issuing
+package layout_test
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 	"github.com/lintel-policy/lintel/test/certificates"
@@ -21,7 +22,7 @@ func TestInjectedNames(t *testing.T) {
 	c := openvoxtest.NewClient(t, pool, openvoxtest.MakeRoutedPool("later", "puppet.example.com", 2), server,
 		certificates.MakeCertificate("web", "web").DNSNames("a").Obj(), certificates.MakeCertificate("other", "other").Obj())
 	names := func() map[string][]string {
-		all, err := CertificatesIn(t.Context(), c, "ns")
+		all, err := layout.CertificatesIn(t.Context(), c, "ns")
 		require.NoError(t, err)
 		found := map[string][]string{}
 		for _, certificate := range all {
@@ -36,7 +37,7 @@ func TestInjectedNames(t *testing.T) {
 	stored := &v1alpha1.Certificate{}
 	require.NoError(t, c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "web"}, stored))
 	require.Equal(t, []string{"a"}, stored.Spec.DNSAltNames, "what is written by people stays")
-	all, err := CertificatesIn(t.Context(), c, "ns")
+	all, err := layout.CertificatesIn(t.Context(), c, "ns")
 	require.NoError(t, err)
 	rendered := rules.Render(openvoxtest.MakeCA("main"), nil, all, nil)
 	require.Contains(t, rendered.Reserved, "puppet.example.com")
@@ -47,13 +48,13 @@ func TestInjectedNames(t *testing.T) {
 	// A Database adds its name to its Certificate, unless that Certificate belongs to the CA.
 	db := &v1alpha1.Database{ObjectMeta: metav1.ObjectMeta{Name: "db", Namespace: "ns"}, Spec: v1alpha1.DatabaseSpec{CertificateRef: "db"}}
 	c = openvoxtest.NewClient(t, openvoxtest.MakeCA("main"), db)
-	hosts, err := injected(t.Context(), c, "ns")
+	hosts, err := layout.InjectedNames(t.Context(), c, "ns")
 	require.NoError(t, err)
 	require.Equal(t, map[string][]string{"db": {"db.ns.svc"}}, hosts)
 	for _, administers := range []string{"main-server", "main-operator-signing", "later-operator-standby"} {
 		db.Spec.CertificateRef = administers
 		require.NoError(t, c.Update(t.Context(), db))
-		hosts, err = injected(t.Context(), c, "ns")
+		hosts, err = layout.InjectedNames(t.Context(), c, "ns")
 		require.NoError(t, err)
 		require.Empty(t, hosts, "the CA's own pair is not issued again for a Database that does not get it")
 	}
@@ -61,7 +62,7 @@ func TestInjectedNames(t *testing.T) {
 	// Nor is it for a Pool.
 	pool, server = openvoxtest.MakeRoutedPool("puppet", "puppet.example.com", 1), openvoxtest.MakeServer("web")
 	pool.Spec.Route.InjectDNSAltName, server.Spec.CertificateRef = true, "main-operator-standby"
-	hosts, err = injected(t.Context(), openvoxtest.NewClient(t, openvoxtest.MakeCA("main"), pool, server), "ns")
+	hosts, err = layout.InjectedNames(t.Context(), openvoxtest.NewClient(t, openvoxtest.MakeCA("main"), pool, server), "ns")
 	require.NoError(t, err)
 	require.Empty(t, hosts)
 }

@@ -1,9 +1,10 @@
-package issuing
+package authority
 
 import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,13 +25,14 @@ func authorityReporter(c client.Client, recorder events.EventRecorder, manager, 
 			v1alpha1.ConditionInitialized:          object.Reasoned(isFault),
 			v1alpha1.ConditionOperatorSigningReady: begins(map[string]string{reasonNoSigner: reasonNoSigner}),
 			v1alpha1.ConditionPoliciesRendered:     begins(map[string]string{reasonNotOwned: reasonNotOwned}),
-			conditionCRLCurrent:                    begins(map[string]string{reasonStale: "CRLStale", reasonIncomplete: "CRLIncomplete"}),
+			ConditionCRLCurrent:                    begins(map[string]string{reasonStale: "CRLStale", reasonIncomplete: "CRLIncomplete"}),
 			conditionCertificateCurrent:            begins(map[string]string{reasonCAEndsSoon: "CAExpiringSoon", reasonCAEnded: "CAExpired"}),
 		},
 	}
 }
 
-func conditionsOf(ca *v1alpha1.CertificateAuthority) object.Conditions {
+// ConditionsOf are the conditions of a CA, to be changed.
+func ConditionsOf(ca *v1alpha1.CertificateAuthority) object.Conditions {
 	return object.Conditions{List: &ca.Status.Conditions, Generation: ca.Generation}
 }
 
@@ -48,4 +50,37 @@ func begins(names map[string]string) object.News {
 // isFault reports whether a user has to act.
 func isFault(reason string) bool {
 	return strings.HasPrefix(reason, "Import") || slices.Contains([]string{reasonSetupFailed, reasonNotOwned, reasonNotWritten, reasonServerDenied, reasonExternalOnly}, reason)
+}
+
+// phaseOf is where the two facts, initialized and ready, leave a CA.
+func phaseOf(ca *v1alpha1.CertificateAuthority) v1alpha1.CertificateAuthorityPhase {
+	ready := meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionCAReady)
+	initialized := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionInitialized)
+	policies := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionPoliciesRendered)
+	signing := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady)
+	switch {
+	case policies != nil && (policies.Reason == reasonNotOwned || policies.Reason == reasonNotWritten):
+		return v1alpha1.CertificateAuthorityError
+	case ca.Spec.External != nil && ready:
+		return v1alpha1.CertificateAuthorityExternal
+	case ca.Spec.External != nil:
+		return v1alpha1.CertificateAuthorityError
+	case initialized == nil || slices.Contains([]string{reasonWaitingForConfig, reasonWaitingForCA, reasonWaitingForServer}, initialized.Reason):
+		return v1alpha1.CertificateAuthorityPending
+	case isFault(initialized.Reason):
+		return v1alpha1.CertificateAuthorityError
+	case initialized.Status == metav1.ConditionTrue && signing != nil && signing.Reason == reasonNoSigner:
+		return v1alpha1.CertificateAuthorityError
+	case initialized.Status == metav1.ConditionTrue && ready:
+		return v1alpha1.CertificateAuthorityReady
+	case initialized.Status == metav1.ConditionTrue && hasAnswered(ca):
+		return v1alpha1.CertificateAuthorityError
+	}
+	return v1alpha1.CertificateAuthorityInitializing
+}
+
+// hasAnswered reports whether a CA has ever answered: a server that has not started yet is not a
+// fault.
+func hasAnswered(ca *v1alpha1.CertificateAuthority) bool {
+	return ca.Status.CRL != nil && ca.Status.CRL.Refreshed != nil
 }

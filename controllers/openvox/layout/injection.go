@@ -1,4 +1,4 @@
-package issuing
+package layout
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
-	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
@@ -20,19 +19,19 @@ func CertificatesIn(ctx context.Context, reader client.Reader, namespace string)
 	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the Certificates of %s: %w", namespace, err)
 	}
-	hosts, err := injected(ctx, reader, namespace)
+	hosts, err := InjectedNames(ctx, reader, namespace)
 	if err != nil {
 		return nil, err
 	}
 	for i := range list.Items {
-		inject(&list.Items[i], hosts)
+		InjectNames(&list.Items[i], hosts)
 	}
 	return list.Items, nil
 }
 
-// injected are the names that Certificates are for because of Pools and Databases, by
+// InjectedNames are the names that Certificates are for because of Pools and Databases, by
 // Certificate.
-func injected(ctx context.Context, reader client.Reader, namespace string) (map[string][]string, error) {
+func InjectedNames(ctx context.Context, reader client.Reader, namespace string) (map[string][]string, error) {
 	var pools v1alpha1.PoolList
 	if err := reader.List(ctx, &pools, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the Pools of %s: %w", namespace, err)
@@ -47,15 +46,15 @@ func injected(ctx context.Context, reader client.Reader, namespace string) (map[
 	if err != nil || len(hosts) == 0 {
 		return found, err
 	}
-	servers, err := layout.ServersIn(ctx, reader, namespace)
+	servers, err := ServersIn(ctx, reader, namespace)
 	if err != nil {
 		return nil, err
 	}
 	for i := range servers {
 		certificate := servers[i].Spec.CertificateRef
 		for _, pool := range servers[i].Spec.PoolRefs {
-			if host := hosts[pool]; host != "" && !layout.IsOperators(certificate) {
-				found[certificate] = withNames(found[certificate], []string{host})
+			if host := hosts[pool]; host != "" && !IsOperators(certificate) {
+				found[certificate] = WithNames(found[certificate], []string{host})
 			}
 		}
 	}
@@ -83,8 +82,8 @@ func databaseHosts(ctx context.Context, reader client.Reader, namespace string) 
 	}
 	found := map[string][]string{}
 	for i := range databases.Items {
-		if db := &databases.Items[i]; db.DeletionTimestamp.IsZero() && !administers[db.Spec.CertificateRef] && !layout.IsOperators(db.Spec.CertificateRef) {
-			found[db.Spec.CertificateRef] = withNames(found[db.Spec.CertificateRef], []string{layout.DatabaseHost(db)})
+		if db := &databases.Items[i]; db.DeletionTimestamp.IsZero() && !administers[db.Spec.CertificateRef] && !IsOperators(db.Spec.CertificateRef) {
+			found[db.Spec.CertificateRef] = WithNames(found[db.Spec.CertificateRef], []string{DatabaseHost(db)})
 		}
 	}
 	return found, nil
@@ -93,26 +92,27 @@ func databaseHosts(ctx context.Context, reader client.Reader, namespace string) 
 // Outdated is how a stored certificate differs from what its Certificate wants, with the names that
 // Pools, Databases and the CA's Service add, so that it is issued again: "" if it does not.
 func Outdated(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored *x509.Certificate) (string, error) {
-	hosts, err := injected(ctx, reader, certificate.Namespace)
+	hosts, err := InjectedNames(ctx, reader, certificate.Namespace)
 	if err != nil {
 		return "", err
 	}
 	wanted := certificate.DeepCopy()
-	inject(wanted, hosts)
+	InjectNames(wanted, hosts)
 	if rules.ServerCertificate(ca) == certificate.Name {
-		wanted.Spec.DNSAltNames = withNames(wanted.Spec.DNSAltNames, []string{serviceHost(ca)})
+		wanted.Spec.DNSAltNames = WithNames(wanted.Spec.DNSAltNames, []string{ServiceHost(ca)})
 	}
-	return differs(stored, wanted.Spec), nil
+	return Difference(stored, wanted.Spec), nil
 }
 
-// inject adds the names of Pools and Databases to a Certificate.
-func inject(certificate *v1alpha1.Certificate, hosts map[string][]string) {
+// InjectNames adds the names of Pools and Databases to a Certificate.
+func InjectNames(certificate *v1alpha1.Certificate, hosts map[string][]string) {
 	if more := hosts[certificate.Name]; len(more) > 0 {
-		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, more)
+		certificate.Spec.DNSAltNames = WithNames(certificate.Spec.DNSAltNames, more)
 	}
 }
 
-func withNames(have, more []string) []string {
+// WithNames adds names that are missing.
+func WithNames(have, more []string) []string {
 	have = slices.Clone(have)
 	for _, name := range more {
 		if !slices.Contains(have, name) {

@@ -1,10 +1,9 @@
-package issuing
+package authority
 
 import (
 	"context"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/asn1"
 	"errors"
 	"net/http"
 	"os"
@@ -27,11 +26,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
-	"github.com/lintel-policy/lintel/controllers/attempt"
-	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/cadir"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
@@ -40,8 +36,8 @@ import (
 	"github.com/lintel-policy/lintel/test/certificates"
 )
 
-func setupFor(ca *v1alpha1.CertificateAuthority) setup {
-	return setup{ca: ca, image: v1alpha1.ImageSpec{Repository: "example.com/openvox", Tag: "8"}, server: serverSpec(ca, nil), fsGroup: new(int64(1001))}
+func setupFor(ca *v1alpha1.CertificateAuthority) inClusterCA {
+	return inClusterCA{ca: ca, image: v1alpha1.ImageSpec{Repository: "example.com/openvox", Tag: "8"}, server: serverSpec(ca, nil), fsGroup: new(int64(1001))}
 }
 
 // TestServicesDoNotMix: the server of one CA is never reached by another's Service.
@@ -79,7 +75,7 @@ func TestSetupJob(t *testing.T) {
 	first := *certificates.MakeCertificate("a", "web").Created(1).Obj()
 	server := *certificates.MakeCertificate("z", "ca.example.com").DNSNames("puppet", "10.0.0.1").Created(2).Obj()
 	all := []v1alpha1.Certificate{first, server}
-	value := func(s setup, name string) string {
+	value := func(s inClusterCA, name string) string {
 		for _, variable := range s.job().Spec.Template.Spec.Containers[0].Env {
 			if variable.Name == name {
 				return variable.Value
@@ -211,9 +207,9 @@ func TestPhases(t *testing.T) {
 	} {
 		ca := openvoxtest.MakeCA("main")
 		if c.initialized != "" {
-			conditionsOf(ca).Set(v1alpha1.ConditionInitialized, c.initialized == reasonInitialized, c.initialized, "")
+			ConditionsOf(ca).Set(v1alpha1.ConditionInitialized, c.initialized == reasonInitialized, c.initialized, "")
 		}
-		conditionsOf(ca).Set(v1alpha1.ConditionCAReady, c.ready, "X", "")
+		ConditionsOf(ca).Set(v1alpha1.ConditionCAReady, c.ready, "X", "")
 		if c.once {
 			ca.Status.CRL = &v1alpha1.CRLStatus{Refreshed: new(metav1.Now())}
 		}
@@ -231,9 +227,9 @@ func newSite(t *testing.T, objects ...client.Object) *site {
 
 func (s *site) reconcile() *v1alpha1.CertificateAuthority {
 	s.T.Helper()
-	r := &InitializeReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}, applier: s.Applier, events: s.Events, now: func() time.Time { return s.Now }, admit: func(context.Context, builtin.Object) (builtin.Verdict, error) {
+	r := NewInitializeReconciler(s.Client, Secrets{s.Client, s.Client}, s.Applier, s.Events, func(context.Context, builtin.Object) (builtin.Verdict, error) {
 		return openvoxtest.Verdict(s.Denied), s.Broken
-	}}
+	}, func() time.Time { return s.Now })
 	_, err := r.Reconcile(s.T.Context(), openvoxtest.Main)
 	require.ErrorIs(s.T, err, s.Broken)
 	ca := &v1alpha1.CertificateAuthority{}
@@ -243,21 +239,6 @@ func (s *site) reconcile() *v1alpha1.CertificateAuthority {
 
 func (s *site) reason() string {
 	return meta.FindStatusCondition(s.reconcile().Status.Conditions, v1alpha1.ConditionInitialized).Reason
-}
-
-// fill does what the setup Job does.
-func (s *site) fill(ca *openvoxtest.CA, certname string, names ...string) (pair map[string][]byte) {
-	s.T.Helper()
-	pair = openvoxtest.NewPair(s.T, ca, &x509.Certificate{Subject: pkix.Name{CommonName: certname}, DNSNames: names})
-	for name, data := range map[string]map[string][]byte{
-		"main-ca": {layout.CAFile: ca.Bundle()}, "main-ca-key": {caPrivateKey: []byte("key")}, "main-ca-crl": {layout.CRLFile: ca.List(1)}, "main-ca-setup": pair,
-	} {
-		secret := &corev1.Secret{}
-		require.True(s.T, s.Get(name, secret), name)
-		secret.Data = data
-		require.NoError(s.T, s.Client.Update(s.T.Context(), secret))
-	}
-	return pair
 }
 
 // TestSetupJobFollowsTheVolume: which is for one node at a time. A Job that has not started is
@@ -326,7 +307,7 @@ func TestInitialize(t *testing.T) {
 	require.Zero(t, s.Writes, "nothing changed, nothing written")
 
 	ca := openvoxtest.NewCA(t)
-	s.fill(ca, "main-internal", bootNames...)
+	s.FillCA(ca, "main-internal", bootNames...)
 	object := s.reconcile()
 	require.True(t, meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionInitialized))
 	require.False(t, meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionCAReady), "nobody has asked it")
@@ -363,10 +344,10 @@ func TestInitialize(t *testing.T) {
 func TestLostCRL(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
 	s.reconcile()
-	s.fill(openvoxtest.NewCA(t), "main-internal", bootNames...)
+	s.FillCA(openvoxtest.NewCA(t), "main-internal", bootNames...)
 	s.endJob(batchv1.JobComplete)
 	ca := s.reconcile()
-	conditionsOf(ca).Set(v1alpha1.ConditionCAReady, true, "CAAnswers", "")
+	ConditionsOf(ca).Set(v1alpha1.ConditionCAReady, true, "CAAnswers", "")
 	require.NoError(t, s.Client.Status().Update(t.Context(), ca))
 	require.NoError(t, s.Client.Delete(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "main-ca-setup", Namespace: "ns"}}))
 	require.NoError(t, s.Client.Delete(t.Context(), openvoxtest.MakeSecret("main-ca-crl", nil)))
@@ -374,11 +355,11 @@ func TestLostCRL(t *testing.T) {
 	require.True(t, meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized))
 	require.Contains(t, state(ca, v1alpha1.ConditionInitialized), "is read from the CA again")
 	require.False(t, s.Get("main-ca-setup", &batchv1.Job{}))
-	_, err := connect(t.Context(), secrets{s.Client, s.Client}, ca, "")
+	_, err := Connect(t.Context(), Secrets{s.Client, s.Client}, ca, "")
 	require.ErrorIs(t, err, errNoCRL, "nothing is signed without it")
-	anyone, err := connectAsAnyone(t.Context(), secrets{s.Client, s.Client}, ca)
+	anyone, err := connectAsAnyone(t.Context(), Secrets{s.Client, s.Client}, ca)
 	require.NoError(t, err)
-	anyone.close()
+	anyone.Close()
 }
 
 // TestTakenOver: a recreated CertificateAuthority sets nothing up if the CA's server already has
@@ -387,7 +368,7 @@ func TestTakenOver(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
 	s.reconcile()
 	fake := openvoxtest.NewCA(t)
-	s.fill(fake, "main-internal", bootNames...)
+	s.FillCA(fake, "main-internal", bootNames...)
 	s.endJob(batchv1.JobComplete)
 	ca := s.reconcile()
 	require.NoError(t, s.Client.Delete(t.Context(), ca))
@@ -429,7 +410,7 @@ func TestSigners(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
 	s.reconcile()
 	fake := openvoxtest.NewCA(t)
-	setup := s.fill(fake, "main-internal", bootNames...)
+	setup := s.FillCA(fake, "main-internal", bootNames...)
 	life := fake.Lifetime
 	fake.Lifetime = -time.Minute
 	ended := openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}})
@@ -437,12 +418,12 @@ func TestSigners(t *testing.T) {
 	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("main-operator-signing-tls", ended)))
 	ca := s.reconcile()
 	require.Equal(t, "main-ca-setup", ca.Status.SigningSecretName)
-	a, err := connect(t.Context(), secrets{s.Client, s.Client}, ca, "")
+	a, err := Connect(t.Context(), Secrets{s.Client, s.Client}, ca, "")
 	require.NoError(t, err)
-	require.NotNil(t, a.admin, "the setup Job's pair signs")
-	a.close()
+	require.NotNil(t, a.Admin, "the setup Job's pair signs")
+	a.Close()
 
-	fake.Revoked = append(fake.Revoked, certificateOf(t, setup).SerialNumber)
+	fake.Revoked = append(fake.Revoked, openvoxtest.CertificateOf(t, setup).SerialNumber)
 	secret := &corev1.Secret{}
 	require.True(t, s.Get("main-ca-crl", secret))
 	secret.Data[layout.CRLFile] = fake.List(2)
@@ -458,10 +439,10 @@ func TestSigners(t *testing.T) {
 		require.Equal(t, reasonNoSigner, meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady).Reason)
 	}
 	require.Len(t, s.Events.Events, 1)
-	a, err = connect(t.Context(), secrets{s.Client, s.Client}, ca, "")
+	a, err = Connect(t.Context(), Secrets{s.Client, s.Client}, ca, "")
 	require.NoError(t, err)
-	require.Nil(t, a.admin)
-	a.close()
+	require.Nil(t, a.Admin)
+	a.Close()
 
 	// The Secret was emptied: the Job creates a key that signs, and that does not belong to any
 	// server.
@@ -478,10 +459,17 @@ func TestSigners(t *testing.T) {
 	require.NoError(t, s.Client.Update(t.Context(), secret))
 	ca = s.reconcile()
 	require.Equal(t, "main-ca-setup", ca.Status.SigningSecretName)
-	a, err = connect(t.Context(), secrets{s.Client, s.Client}, ca, "")
+	a, err = Connect(t.Context(), Secrets{s.Client, s.Client}, ca, "")
 	require.NoError(t, err)
-	require.NotNil(t, a.admin)
-	a.close()
+	require.NotNil(t, a.Admin)
+	a.Close()
+}
+
+func reasonOf(err error) string {
+	if known, ok := errors.AsType[*Problem](err); ok {
+		return known.Reason
+	}
+	return ""
 }
 
 // TestNoPairSignsItsSuccessor: nor does it once it is revoked, so another does, and where there
@@ -490,18 +478,18 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
 	s.reconcile()
 	fake := openvoxtest.NewCA(t)
-	bootstrap := s.fill(fake, "main-internal", bootNames...)
-	setup := certificateOf(t, bootstrap)
+	bootstrap := s.FillCA(fake, "main-internal", bootNames...)
+	setup := openvoxtest.CertificateOf(t, bootstrap)
 	ca := s.reconcile()
 	for _, name := range []string{"main-operator-signing", "main-operator-standby"} {
 		require.True(t, s.Get(name, &v1alpha1.Certificate{}))
 	}
-	signers := func(of string) (a *authority, list []*x509.Certificate) {
-		a, err := connect(t.Context(), secrets{s.Client, s.Client}, ca, of)
+	signers := func(of string) (a *Connection, list []*x509.Certificate) {
+		a, err := Connect(t.Context(), Secrets{s.Client, s.Client}, ca, of)
 		require.NoError(t, err)
-		t.Cleanup(a.close)
-		for _, one := range a.admins {
-			list = append(list, one.certificate)
+		t.Cleanup(a.Close)
+		for _, one := range a.Admins {
+			list = append(list, one.Certificate)
 		}
 		return a, list
 	}
@@ -509,26 +497,26 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 	require.Equal(t, []*x509.Certificate{setup}, list)
 	pairs := map[*x509.Certificate]map[string][]byte{}
 	// lead presents the client certificates to the CA of this test.
-	lead := func(a *authority) {
-		for i, one := range a.admins {
+	lead := func(a *Connection) {
+		for i, one := range a.Admins {
 			for certificate, pair := range pairs {
-				if certificate.Equal(one.certificate) {
+				if certificate.Equal(one.Certificate) {
 					client, err := puppet.NewClient(puppet.Server{URL: fake.URL, CA: fake.Bundle(), Certificate: pair[layout.CertificateFile], Key: pair[layout.KeyFile]})
 					require.NoError(t, err)
 					t.Cleanup(client.Close)
-					a.admins[i].client = client
+					a.Admins[i].Client = client
 				}
 			}
 		}
-		a.admin = a.admins[0].client
+		a.Admin = a.Admins[0].Client
 		client, err := puppet.NewClient(puppet.Server{URL: fake.URL, CA: fake.Bundle()})
 		require.NoError(t, err)
 		t.Cleanup(client.Close)
-		a.anyone = client
+		a.Anyone = client
 	}
-	_, err := a.revoke(t.Context(), "main-internal", setup, true)
+	_, err := revokerOf(s.Client, nil).Revoke(t.Context(), a, "main-internal", setup, true)
 	require.ErrorContains(t, err, "requests are signed with the very certificate that is to be replaced")
-	require.Equal(t, reasonWaitingForSigner, failed(err, v1alpha1.CertificateError, nil).reason)
+	require.Equal(t, ReasonWaitingForSigner, reasonOf(err))
 
 	signing := openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}})
 	standby := openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "standby.main-operator"}})
@@ -536,7 +524,7 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 	require.Equal(t, "main-operator-standby-tls", s.reconcile().Status.SigningSecretName)
 	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("main-operator-signing-tls", signing)))
 	require.Equal(t, "main-operator-signing-tls", s.reconcile().Status.SigningSecretName)
-	one, other := certificateOf(t, signing), certificateOf(t, standby)
+	one, other := openvoxtest.CertificateOf(t, signing), openvoxtest.CertificateOf(t, standby)
 	pairs[one], pairs[other], pairs[setup] = signing, standby, bootstrap
 	for certificate := range pairs {
 		fake.Issued[certificate.Subject.CommonName] = certificate
@@ -557,17 +545,17 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 		lead(a)
 		refused = nil
 		require.NoError(t, a.stepAside(t.Context(), "x", openvoxtest.NewCA(t).Root))
-		require.Same(t, a.admins[0].client, a.admin, "another's certificate concerns none of them")
+		require.Same(t, a.Admins[0].Client, a.Admin, "another's certificate concerns none of them")
 		require.NoError(t, a.stepAside(t.Context(), "x", want[0]))
-		require.Same(t, a.admins[1].client, a.admin)
+		require.Same(t, a.Admins[1].Client, a.Admin)
 		require.NoError(t, a.stepAside(t.Context(), "x", want[2]))
-		require.Same(t, a.admins[0].client, a.admin)
+		require.Same(t, a.Admins[0].Client, a.Admin)
 		refused = want[1] // by the CRL that the CA has, and we have not read yet
 		require.NoError(t, a.stepAside(t.Context(), "x", want[0]))
-		require.Same(t, a.admins[2].client, a.admin)
-		a.admins = a.admins[:2]
+		require.Same(t, a.Admins[2].Client, a.Admin)
+		a.Admins = a.Admins[:2]
 		err := a.stepAside(t.Context(), "x", want[0])
-		require.Equal(t, reasonWaitingForSigner, failed(err, v1alpha1.CertificateError, nil).reason)
+		require.Equal(t, ReasonWaitingForSigner, reasonOf(err))
 		require.ErrorContains(t, err, "403")
 		// One that it has revoked, and still takes, for it has not read its own CRL again.
 		refused = nil
@@ -581,52 +569,18 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 	}
 }
 
-// TestTurns: the Certificates that administer a CA are replaced one at a time. Other
-// Certificates do not wait.
-func TestTurns(t *testing.T) {
-	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
-	s.reconcile()
-	fake := openvoxtest.NewCA(t)
-	s.fill(fake, "main-internal", bootNames...)
-	s.reconcile()
-	r := CertificateReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}}
-	begin := func(ctx context.Context, name string) (end func()) {
-		i, err := r.issuance(ctx, certificates.MakeCertificate(name, "x").Obj())
-		require.NoError(t, err)
-		return i.end
-	}
-	for _, name := range []string{"main-operator-signing", "main-operator-standby", "main-server"} {
-		end := begin(t.Context(), name)
-		begin(t.Context(), "web")()
-		r.turns.take(t.Context(), client.ObjectKey{Namespace: "ns", Name: "other"})()
-		for _, other := range []string{"main-operator-signing", "main-operator-standby", "main-server"} {
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			begin(ctx, other)()
-			require.Error(t, ctx.Err(), "%s has waited for %s", other, name)
-			cancel()
-		}
-		end()
-	}
-	// Nor does one keep its turn that the CA's Secrets come to nothing for.
-	require.NoError(t, s.Client.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "main-ca"}}))
-	for range 2 {
-		_, err := r.issuance(t.Context(), certificates.MakeCertificate("main-server", "x").Obj())
-		require.Error(t, err)
-	}
-}
-
 // TestSpareIsMissing: a CA with one pair that signs goes on, and says what keeps the other away.
 func TestSpareIsMissing(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"), certificates.MakeCertificate("main-operator-standby", "theirs.example.com").Of("other").UID("theirs").Obj())
 	s.reconcile()
 	fake := openvoxtest.NewCA(t)
-	s.fill(fake, "main-internal", bootNames...)
+	s.FillCA(fake, "main-internal", bootNames...)
 	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("main-operator-signing-tls", openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}}))))
 	ca := s.reconcile()
 	require.True(t, meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized))
 	require.Equal(t, "main-operator-signing-tls", ca.Status.SigningSecretName)
 	require.Contains(t, state(ca, v1alpha1.ConditionOperatorSigningReady), "False NotOwned requests are signed only for as long as the other pair counts: Certificate main-operator-standby does not belong")
-	_, err := connect(t.Context(), secrets{s.Client, s.Client}, ca, "web")
+	_, err := Connect(t.Context(), Secrets{s.Client, s.Client}, ca, "web")
 	require.NoError(t, err)
 }
 
@@ -636,7 +590,7 @@ func TestSpareIsMissing(t *testing.T) {
 func TestOthersCertificatesAreNotTaken(t *testing.T) {
 	labelled := certificates.MakeCertificate("main-operator-standby", "x.example.com").Of("other").UID("theirs").Obj()
 	server := certificates.MakeCertificate("main-server", "x.example.com").Of("other").UID("theirs").Obj()
-	labelled.Labels, server.Labels = labelsOf("main"), labelsOf("main")
+	labelled.Labels, server.Labels = layout.ObjectLabels("main"), layout.ObjectLabels("main")
 	owned := certificates.MakeCertificate("main-operator-signing", "main-operator").UID("kept").Obj()
 	for _, c := range []struct {
 		theirs *v1alpha1.Certificate
@@ -645,7 +599,7 @@ func TestOthersCertificatesAreNotTaken(t *testing.T) {
 		s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"), c.theirs)
 		ca := s.reconcile()
 		if c.theirs != server { // without its server's, nothing is set up
-			s.fill(openvoxtest.NewCA(t), "main-internal", bootNames...)
+			s.FillCA(openvoxtest.NewCA(t), "main-internal", bootNames...)
 			ca = s.reconcile()
 		}
 		have := &v1alpha1.Certificate{}
@@ -655,90 +609,12 @@ func TestOthersCertificatesAreNotTaken(t *testing.T) {
 	}
 }
 
-// TestServerPairIsMounted: the certificate that administers a CA is never mounted in other Pods.
-func TestServerPairIsMounted(t *testing.T) {
-	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
-	s.reconcile()
-	pair := s.fill(openvoxtest.NewCA(t), "main-internal", bootNames...)
-	s.reconcile()
-	certificate := &v1alpha1.Certificate{}
-	require.True(t, s.Get("main-server", certificate))
-	certificate.UID = "server"
-	// It has that of another CA, of which it was before.
-	theirs := openvoxtest.NewPair(t, openvoxtest.NewCA(t), &x509.Certificate{Subject: pkix.Name{CommonName: "x.example.com"}})
-	certificate.Status.SerialNumber = serial(certificateOf(t, theirs))
-	secret := openvoxtest.MakeSecret("main-server-tls", theirs)
-	secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Certificate", Name: "main-server", UID: "server", Controller: new(true)}}
-	require.NoError(t, s.Client.Create(t.Context(), secret))
-	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-		Sources: []corev1.VolumeProjection{{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "main-server-tls"}}}},
-	}}}}}}
-	plain := template.DeepCopy()
-	plain.Spec.Volumes[0].VolumeSource = corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "main-server-tls"}}
-	caServer := template.DeepCopy()
-	caServer.Labels = map[string]string{layout.CAServerLabel: "true"}
-	r := &CertificateReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}, now: time.Now, keys: newKeyMaker(1024), admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return builtin.Verdict{}, nil }}
-	named := metav1.ObjectMeta{Namespace: "ns", Name: "theirs"}
-	for what, workload := range map[string]client.Object{
-		"Server theirs":   &appsv1.Deployment{ObjectMeta: named, Spec: appsv1.DeploymentSpec{Template: *plain}},
-		"Database theirs": &appsv1.StatefulSet{ObjectMeta: named, Spec: appsv1.StatefulSetSpec{Template: template}},
-	} {
-		require.NoError(t, s.Client.Create(t.Context(), workload))
-		out := r.issue(t.Context(), certificate.DeepCopy())
-		require.Equal(t, reasonMounted, out.reason)
-		require.Contains(t, out.message, what+" has Secret main-server-tls in its Pods")
-		require.NoError(t, s.Client.Delete(t.Context(), workload))
-	}
-	require.NoError(t, s.Client.Create(t.Context(), &appsv1.Deployment{ObjectMeta: named, Spec: appsv1.DeploymentSpec{Template: *caServer}}))
-	require.Equal(t, v1alpha1.CertificateSigned, r.issue(t.Context(), certificate.DeepCopy()).phase)
-	require.True(t, s.Get("main-server-tls", secret))
-	require.Equal(t, string(pair[layout.CertificateFile]), string(secret.Data[layout.CertificateFile]))
-}
-
-// TestAChangeDuringAnAttempt: what changes while a Certificate is looked at is looked at afterwards,
-// and not at the next check.
-func TestAChangeDuringAnAttempt(t *testing.T) {
-	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
-	s.reconcile()
-	s.fill(openvoxtest.NewCA(t), "main-internal", bootNames...)
-	s.reconcile()
-	certificate := &v1alpha1.Certificate{}
-	require.True(t, s.Get("main-server", certificate))
-	judged := make(chan struct{})
-	r := &CertificateReconciler{
-		client: s.Client, secrets: secrets{s.Client, s.Client}, events: s.Events, attempts: attempt.NewRunner[outcome](time.Now), now: time.Now, keys: newKeyMaker(1024),
-		admit: func(context.Context, builtin.Object) (builtin.Verdict, error) {
-			<-judged
-			return builtin.Verdict{}, nil
-		},
-	}
-	key := client.ObjectKeyFromObject(certificate)
-	reconciled := func() time.Duration {
-		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
-		require.NoError(t, err)
-		return result.RequeueAfter
-	}
-	for _, events := range []int{0, 1, 0} {
-		reconciled()
-		for range events {
-			reconciled()
-		}
-		judged <- struct{}{}
-		require.Eventually(t, func() bool { _, ended := r.attempts.Outcome(key, certificate.UID); return ended }, time.Minute, time.Millisecond)
-		if events > 0 {
-			require.Equal(t, object.RetryDelay, reconciled())
-		} else {
-			require.Greater(t, reconciled(), object.RetryDelay)
-		}
-	}
-}
-
 // TestRescuingPairCounts: its certname does not belong to a Certificate.
 func TestRescuingPairCounts(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
 	s.reconcile()
 	fake := openvoxtest.NewCA(t)
-	s.fill(fake, "main-internal", bootNames...)
+	s.FillCA(fake, "main-internal", bootNames...)
 	ca := s.reconcile()
 	ca.Status.CRL = &v1alpha1.CRLStatus{Refreshed: new(metav1.Now())}
 	require.NoError(t, s.Client.Status().Update(t.Context(), ca))
@@ -756,10 +632,10 @@ func TestRescuingPairCounts(t *testing.T) {
 func TestReplacedPair(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
 	s.reconcile()
-	pair := s.fill(openvoxtest.NewCA(t), "main-internal", bootNames...)
+	pair := s.FillCA(openvoxtest.NewCA(t), "main-internal", bootNames...)
 	server := &v1alpha1.Certificate{}
 	require.True(t, s.Get("main-server", server))
-	for known, want := range map[string]string{serial(certificateOf(t, pair)): "main-ca-setup", "99": ""} {
+	for known, want := range map[string]string{layout.Serial(openvoxtest.CertificateOf(t, pair)): "main-ca-setup", "99": ""} {
 		server.Status.SerialNumber = known
 		require.NoError(t, s.Client.Status().Update(t.Context(), server))
 		object := s.reconcile()
@@ -777,11 +653,11 @@ func TestStatusOfOpenVoxOperator(t *testing.T) {
 	c := openvoxtest.NewClient(t, ca, openvoxtest.MakeConfig("main"), later, server)
 	for _, said := range []struct{ spec, status, want string }{{"", "", "web"}, {"", "late", "late"}, {"own", "", "own"}} {
 		ca.Spec.ServerCertificateRef, ca.Status.ServerCertificateName = said.spec, said.status
-		name, err := serverCertificateOf(t.Context(), c, ca)
+		name, err := ServerCertificateOf(t.Context(), c, ca)
 		require.NoError(t, err)
 		require.Equal(t, said.want, name)
 	}
-	name, err := serverCertificateOf(t.Context(), openvoxtest.NewClient(t), openvoxtest.MakeCA("main"))
+	name, err := ServerCertificateOf(t.Context(), openvoxtest.NewClient(t), openvoxtest.MakeCA("main"))
 	require.NoError(t, err)
 	require.Equal(t, "main-server", name)
 }
@@ -939,22 +815,6 @@ func TestServerCertificate(t *testing.T) {
 	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "False NotOwned Certificate main-server does not belong to this object and is left alone; delete it, or have this object under another name, or name it in spec.serverCertificateRef")
 }
 
-// TestRights: only the CA's own server may have a certificate with an extension that grants
-// rights. Any other such certificate is reissued.
-func TestRights(t *testing.T) {
-	fake := openvoxtest.NewCA(t)
-	value, err := asn1.MarshalWithParams("true", "utf8")
-	require.NoError(t, err)
-	for last, rights := range map[[2]int]bool{{3, 39}: true, {3, 13}: true, {1, 13}: false} {
-		oid := asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 34380, 1, last[0], last[1]}
-		stored := certificateOf(t, openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "web"}, ExtraExtensions: []pkix.Extension{{Id: oid, Value: value}}}))
-		i := &issuance{certificate: certificates.MakeCertificate("web", "web").Obj(), authority: &authority{bundle: fake.Bundle()}}
-		require.Equal(t, rights, i.outdated(stored) != "", oid)
-		i.server = true
-		require.Empty(t, i.outdated(stored), oid)
-	}
-}
-
 // TestExternalOnly: a manager that sets no CAs up says so, and makes nothing.
 func TestExternalOnly(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
@@ -1016,8 +876,8 @@ func TestRefusedObjects(t *testing.T) {
 func TestForeignObjects(t *testing.T) {
 	for _, foreign := range []client.Object{
 		openvoxtest.MakeSecret("main-ca-key", map[string][]byte{caPrivateKey: []byte("theirs")}),
-		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "main-internal", Namespace: "ns", Labels: labelsOf("main")}},
-		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "main-data", Namespace: "ns", Labels: labelsOf("other")}},
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "main-internal", Namespace: "ns", Labels: layout.ObjectLabels("main")}},
+		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "main-data", Namespace: "ns", Labels: layout.ObjectLabels("other")}},
 	} {
 		s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"), foreign)
 		before := foreign.DeepCopyObject().(client.Object)
@@ -1031,53 +891,6 @@ func TestForeignObjects(t *testing.T) {
 	}
 }
 
-// TestAdopt: the server of a CA has its first certificate from the setup Job, before the
-// CA answers; a pair that was replaced since, or is another's, is not taken.
-func TestAdopt(t *testing.T) {
-	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
-	s.reconcile()
-	fake := openvoxtest.NewCA(t)
-	pair := s.fill(fake, "main-internal", bootNames...)
-	ca := s.reconcile()
-	r := &CertificateReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}, now: time.Now, keys: newKeyMaker(1024), admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return builtin.Verdict{}, nil }}
-	issue := func(name, certname, known string) outcome {
-		return r.issue(t.Context(), certificates.MakeCertificate(name, certname).UID("1").DNSNames(bootNames...).Issued(known).Obj())
-	}
-	for _, other := range []string{"server", "a"} {
-		require.Equal(t, v1alpha1.CertificatePending, issue(other, "main-internal", "").phase, "whoever comes first administers nothing")
-		require.False(t, s.Get(other+"-tls", &corev1.Secret{}))
-	}
-	out := issue("main-server", "main-internal", "")
-	require.Equal(t, v1alpha1.CertificateSigned, out.phase, out.message)
-	secret := &corev1.Secret{}
-	require.True(t, s.Get("main-server-tls", secret))
-	require.Equal(t, pair[layout.KeyFile], secret.Data[layout.KeyFile])
-	out = issue("web", "web", "")
-	require.Equal(t, v1alpha1.CertificatePending, out.phase, "a CA that has not started yet is no error")
-	require.NoError(t, s.Client.Delete(t.Context(), openvoxtest.MakeSecret("main-server-tls", nil)))
-	require.Equal(t, v1alpha1.CertificatePending, issue("main-server", "main-internal", "99").phase, "it has been replaced since")
-
-	// A revoked pair is of no use, neither to a server nor to sign with.
-	a, err := connect(t.Context(), r.secrets, ca, "")
-	require.NoError(t, err)
-	require.NotNil(t, a.admin)
-	fake.Revoked = append(fake.Revoked, certificateOf(t, pair).SerialNumber)
-	require.True(t, s.Get("main-ca-crl", secret))
-	secret.Data[layout.CRLFile] = fake.List(2)
-	require.NoError(t, s.Client.Update(t.Context(), secret))
-	require.Equal(t, v1alpha1.CertificatePending, issue("main-server", "main-internal", "").phase)
-	a, err = connect(t.Context(), r.secrets, ca, "")
-	require.NoError(t, err)
-	require.Nil(t, a.admin)
-}
-
-func certificateOf(t *testing.T, pair map[string][]byte) *x509.Certificate {
-	t.Helper()
-	certificate := layout.StoredPair(pair)
-	require.NotNil(t, certificate)
-	return certificate
-}
-
 // TestComingFromOpenVoxOperator: a CA that openvox-operator has created is adopted and not set
 // up again. From then on its keys and its volume are no longer deleted together with the
 // CertificateAuthority.
@@ -1086,7 +899,7 @@ func TestComingFromOpenVoxOperator(t *testing.T) {
 	ca.UID, ca.Spec.DeletionPolicy, ca.Spec.ServerCertificateRef = "ca", v1alpha1.DeletionRetain, "puppet"
 	owned := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{
-			Name: name, Namespace: "ns", UID: types.UID(name), Labels: labelsOf("main"),
+			Name: name, Namespace: "ns", UID: types.UID(name), Labels: layout.ObjectLabels("main"),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(ca, v1alpha1.SchemeGroupVersion.WithKind("CertificateAuthority"))},
 		}
 	}

@@ -1,4 +1,4 @@
-package issuing
+package authority
 
 import (
 	"context"
@@ -21,21 +21,22 @@ import (
 // secretsManager is the field manager for Secrets.
 const secretsManager = "lintel-openvox-secrets"
 
-// secrets reads and writes Secrets directly at the API server: a stale read would create a
+// Secrets reads and writes Secrets directly at the API server: a stale read would create a
 // second key.
-type secrets struct {
-	client client.Client
-	live   client.Reader
+type Secrets struct {
+	// Client writes Secrets, and Live reads them without a cache.
+	Client client.Client
+	Live   client.Reader
 }
 
-// read is a Secret: nil where there is none.
-func (s secrets) read(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
-	return layout.ReadSecret(ctx, s.live, namespace, name)
+// Read is a Secret: nil where there is none.
+func (s Secrets) Read(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	return layout.ReadSecret(ctx, s.Live, namespace, name)
 }
 
-// keep writes the given keys of a Secret, removes those that are nil, and leaves its others
+// Keep writes the given keys of a Secret, removes those that are nil, and leaves its others
 // as they are.
-func (s secrets) keep(ctx context.Context, owner client.Object, name string, labels map[string]string, data map[string][]byte) error {
+func (s Secrets) Keep(ctx context.Context, owner client.Object, name string, labels map[string]string, data map[string][]byte) error {
 	return s.edit(ctx, owner, name, labels, func(have map[string][]byte) error {
 		maps.Copy(have, data)
 		maps.DeleteFunc(have, func(_ string, value []byte) bool { return value == nil })
@@ -46,8 +47,8 @@ func (s secrets) keep(ctx context.Context, owner client.Object, name string, lab
 // edit changes the data of a Secret, or creates the Secret. An existing Secret without an owner,
 // or with another owner, is left unchanged, and edit returns an error. A write conflict is an
 // error, too.
-func (s secrets) edit(ctx context.Context, owner client.Object, name string, labels map[string]string, change func(data map[string][]byte) error) error {
-	have, err := s.read(ctx, owner.GetNamespace(), name)
+func (s Secrets) edit(ctx context.Context, owner client.Object, name string, labels map[string]string, change func(data map[string][]byte) error) error {
+	have, err := s.Read(ctx, owner.GetNamespace(), name)
 	if err != nil {
 		return err
 	}
@@ -74,20 +75,20 @@ func (s secrets) edit(ctx context.Context, owner client.Object, name string, lab
 	if have.Immutable != nil && *have.Immutable { // set by a user
 		return s.renew(ctx, have)
 	}
-	if err := s.client.Update(ctx, have, client.FieldOwner(secretsManager)); err != nil {
+	if err := s.Client.Update(ctx, have, client.FieldOwner(secretsManager)); err != nil {
 		return fmt.Errorf("updating Secret %s: %w", name, err)
 	}
 	return nil
 }
 
-func (s secrets) create(ctx context.Context, owner client.Object, name string, labels map[string]string, change func(data map[string][]byte) error) error {
+func (s Secrets) create(ctx context.Context, owner client.Object, name string, labels map[string]string, change func(data map[string][]byte) error) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: name, Labels: labels}, Data: map[string][]byte{}}
 	if err := change(secret.Data); err != nil {
 		return err
 	}
-	err := controllerutil.SetControllerReference(owner, secret, s.client.Scheme())
+	err := controllerutil.SetControllerReference(owner, secret, s.Client.Scheme())
 	if err == nil {
-		err = s.client.Create(ctx, secret, client.FieldOwner(secretsManager))
+		err = s.Client.Create(ctx, secret, client.FieldOwner(secretsManager))
 	}
 	if err != nil {
 		return fmt.Errorf("creating Secret %s: %w", name, err)
@@ -96,13 +97,13 @@ func (s secrets) create(ctx context.Context, owner client.Object, name string, l
 }
 
 // renew puts a Secret in the place of the one of which it is the copy.
-func (s secrets) renew(ctx context.Context, secret *corev1.Secret) error {
+func (s Secrets) renew(ctx context.Context, secret *corev1.Secret) error {
 	next := &corev1.Secret{Type: secret.Type, Data: secret.Data, ObjectMeta: metav1.ObjectMeta{
 		Namespace: secret.Namespace, Name: secret.Name, Labels: secret.Labels, Annotations: secret.Annotations, OwnerReferences: secret.OwnerReferences,
 	}}
-	err := client.IgnoreNotFound(s.client.Delete(ctx, secret, client.Preconditions{UID: new(secret.UID)}))
+	err := client.IgnoreNotFound(s.Client.Delete(ctx, secret, client.Preconditions{UID: new(secret.UID)}))
 	if err == nil {
-		err = s.client.Create(ctx, next, client.FieldOwner(secretsManager))
+		err = s.Client.Create(ctx, next, client.FieldOwner(secretsManager))
 	}
 	if err != nil {
 		return fmt.Errorf("putting another in the place of Secret %s, which is immutable: %w", secret.Name, err)
@@ -137,9 +138,9 @@ func (e *notOurs) Error() string {
 	return fmt.Sprintf("Secret %s is not controlled by this object and is left alone; delete it, or have this object under another name", e.name)
 }
 
-// owned is the data of a Secret that an object controls: nil where there is none.
-func (s secrets) owned(ctx context.Context, owner client.Object, name string) (map[string][]byte, error) {
-	secret, err := s.read(ctx, owner.GetNamespace(), name)
+// Owned is the data of a Secret that an object controls: nil where there is none.
+func (s Secrets) Owned(ctx context.Context, owner client.Object, name string) (map[string][]byte, error) {
+	secret, err := s.Read(ctx, owner.GetNamespace(), name)
 	switch {
 	case err != nil || secret == nil:
 		return nil, err
@@ -151,12 +152,12 @@ func (s secrets) owned(ctx context.Context, owner client.Object, name string) (m
 	return secret.Data, nil
 }
 
-// remove deletes a Secret that an object controls.
-func (s secrets) remove(ctx context.Context, owner client.Object, name string) error {
+// Remove deletes a Secret that an object controls.
+func (s Secrets) Remove(ctx context.Context, owner client.Object, name string) error {
 	secret := &corev1.Secret{}
-	err := s.live.Get(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, secret)
+	err := s.Live.Get(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, secret)
 	if err == nil && metav1.IsControlledBy(secret, owner) {
-		err = s.client.Delete(ctx, secret, client.Preconditions{UID: new(secret.UID)})
+		err = s.Client.Delete(ctx, secret, client.Preconditions{UID: new(secret.UID)})
 	}
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting Secret %s: %w", name, err)
@@ -164,9 +165,9 @@ func (s secrets) remove(ctx context.Context, owner client.Object, name string) e
 	return nil
 }
 
-// value returns one key of a user's Secret.
-func (s secrets) value(ctx context.Context, namespace, name, key string) ([]byte, error) {
-	secret, err := s.read(ctx, namespace, name)
+// Value returns one key of a user's Secret.
+func (s Secrets) Value(ctx context.Context, namespace, name, key string) ([]byte, error) {
+	secret, err := s.Read(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
@@ -182,9 +183,9 @@ func (s secrets) value(ctx context.Context, namespace, name, key string) ([]byte
 
 // intermediate is the CA that the Secret of spec.intermediateCA has. lacks is what the Secret lacks
 // for that: "" where it has all, and its owner has marked it for this CA.
-func (s secrets) intermediate(ctx context.Context, ca *v1alpha1.CertificateAuthority) (imported cadir.Authority, lacks string, err error) {
+func (s Secrets) intermediate(ctx context.Context, ca *v1alpha1.CertificateAuthority) (imported cadir.Authority, lacks string, err error) {
 	name := ca.Spec.IntermediateCA.SecretName
-	secret, err := s.read(ctx, ca.Namespace, name)
+	secret, err := s.Read(ctx, ca.Namespace, name)
 	switch {
 	case err != nil:
 		return cadir.Authority{}, "", err

@@ -1,4 +1,4 @@
-package issuing
+package authority
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ import (
 // into a Secret that the CertificateAuthority owns: several Configs may share it.
 type PolicyReconciler struct {
 	client  client.Client
-	secrets secrets
+	secrets Secrets
 	events  events.EventRecorder
 }
 
@@ -79,27 +79,27 @@ func (r *PolicyReconciler) reporter() object.Reporter[*v1alpha1.SigningPolicy, v
 	}
 }
 
-// policyValues reads the Secrets that policies name.
-func (s secrets) policyValues(ctx context.Context, namespace string) rules.SecretValue {
+// PolicyValues reads the Secrets that policies name.
+func (s Secrets) PolicyValues(ctx context.Context, namespace string) rules.SecretValue {
 	return func(name, key string) (string, error) {
-		secret, err := s.read(ctx, namespace, name)
+		secret, err := s.Read(ctx, namespace, name)
 		if err != nil {
 			return "", err
 		}
 		if secret == nil {
 			return "", fmt.Errorf("there is no Secret %s; make it, with the key %q", name, key)
 		}
-		value, problem, err := layout.PolicyValue(ctx, s.client, secret, key)
+		value, problem, err := layout.PolicyValue(ctx, s.Client, secret, key)
 		return value, errors.Join(problem, err)
 	}
 }
 
 func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateAuthority, policies []v1alpha1.SigningPolicy, problems map[string]string) error {
-	certificates, err := CertificatesIn(ctx, r.client, ca.Namespace)
+	certificates, err := layout.CertificatesIn(ctx, r.client, ca.Namespace)
 	if err != nil {
 		return err
 	}
-	rendered := rules.Render(ca, policies, certificates, r.secrets.policyValues(ctx, ca.Namespace))
+	rendered := rules.Render(ca, policies, certificates, r.secrets.PolicyValues(ctx, ca.Namespace))
 	configs, err := layout.ConfigsIn(ctx, r.client, ca.Namespace)
 	if err != nil {
 		return err
@@ -121,20 +121,20 @@ func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateA
 		return err
 	}
 	name, data := layout.AutosignSecret(ca.Name), map[string][]byte{layout.PolicyFile: text, foreignPolicyKey: nil}
-	err = r.secrets.keep(ctx, ca, name, labelsOf(ca.Name), data)
+	err = r.secrets.Keep(ctx, ca, name, layout.ObjectLabels(ca.Name), data)
 	if foreign := (*notOurs)(nil); !errors.As(err, &foreign) {
 		return err
 	}
 	if taken, failed := r.takeOver(ctx, ca, name); failed != nil || !taken {
 		return cmp.Or(failed, err)
 	}
-	return r.secrets.keep(ctx, ca, name, labelsOf(ca.Name), data)
+	return r.secrets.Keep(ctx, ca, name, layout.ObjectLabels(ca.Name), data)
 }
 
 // takeOver has a CA control the Secret of its policies where openvox-operator has made it,
 // which has a Config of the CA control it: it would go with that Config.
 func (r *PolicyReconciler) takeOver(ctx context.Context, ca *v1alpha1.CertificateAuthority, name string) (taken bool, err error) {
-	secret, err := r.secrets.read(ctx, ca.Namespace, name)
+	secret, err := r.secrets.Read(ctx, ca.Namespace, name)
 	if err != nil || secret == nil || secret.Labels[layout.ManagedByLabel] != layout.ManagedBy {
 		return false, err
 	}
@@ -172,7 +172,7 @@ func reportOnAuthority(ca *v1alpha1.CertificateAuthority, problem error) authori
 		reason, message = reasonNotWritten, "the CA's autosign hook may read other policies than the SigningPolicies: "+problem.Error()
 	}
 	next := ca.DeepCopy()
-	conditionsOf(next).Set(v1alpha1.ConditionPoliciesRendered, problem == nil, reason, message)
+	ConditionsOf(next).Set(v1alpha1.ConditionPoliciesRendered, problem == nil, reason, message)
 	if known := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionCAReady) != nil || meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionInitialized) != nil; known {
 		next.Status.Phase = phaseOf(next)
 	}

@@ -1,33 +1,17 @@
-package issuing
+package authority
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
-	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
-
-// nameServer has the Certificate of the CA's server be that of the Server with ca. One stays
-// for as long as a Server names it.
-func (r *InitializeReconciler) nameServer(ctx context.Context, ca *v1alpha1.CertificateAuthority) error {
-	if ca.Spec.ServerCertificateRef != "" {
-		ca.Status.ServerCertificateName = ""
-		return nil
-	}
-	naming, err := serversOf(ctx, r.client, ca)
-	if err == nil && !slices.ContainsFunc(naming, func(s v1alpha1.Server) bool { return s.Spec.CertificateRef == ca.Status.ServerCertificateName }) {
-		ca.Status.ServerCertificateName = cmp.Or(firstNamed(naming), ca.Status.ServerCertificateName)
-	}
-	return err
-}
 
 // firstNamed returns the Certificate of the oldest Server, or "" if there are no Servers.
 func firstNamed(servers []v1alpha1.Server) string {
@@ -42,11 +26,11 @@ func firstNamed(servers []v1alpha1.Server) string {
 	}).Spec.CertificateRef
 }
 
-// serverCertificateOf returns the name of the Certificate of a CA's own server. If openvox-
+// ServerCertificateOf returns the name of the Certificate of a CA's own server. If openvox-
 // operator has overwritten the status, the name is missing there and is read from the Servers.
 // Otherwise the server's certificate would be treated as a foreign one, and revoked for the
 // rights that it grants.
-func serverCertificateOf(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority) (string, error) {
+func ServerCertificateOf(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority) (string, error) {
 	if ca.Spec.External != nil || namesServer(ca) {
 		return rules.ServerCertificate(ca), nil
 	}
@@ -74,16 +58,4 @@ func serversOf(ctx context.Context, reader client.Reader, ca *v1alpha1.Certifica
 // namesServer says whether the Certificate of a CA's server is named.
 func namesServer(ca *v1alpha1.CertificateAuthority) bool {
 	return ca.Spec.ServerCertificateRef != "" || ca.Status.ServerCertificateName != ""
-}
-
-// makeServer has the Certificate of the CA's server made, unless one is named.
-func (r *InitializeReconciler) makeServer(ctx context.Context, s setup) error {
-	if namesServer(s.ca) {
-		return nil
-	}
-	err := r.keep(ctx, s.ca, s.made())
-	if foreign := (*object.Foreign)(nil); errors.As(err, &foreign) {
-		return fmt.Errorf("%w, or name it in spec.serverCertificateRef", err)
-	}
-	return err
 }

@@ -1,4 +1,4 @@
-package issuing
+package authority
 
 import (
 	"fmt"
@@ -25,16 +25,16 @@ func TestReportRefused(t *testing.T) {
 	admin, err := puppet.NewClient(puppet.Server{URL: ca.URL, CA: ca.Bundle()})
 	require.NoError(t, err)
 	t.Cleanup(admin.Close)
-	a := &authority{ca: object, bundle: ca.Bundle(), admin: admin, anyone: admin}
+	a := &Connection{CA: object, Bundle: ca.Bundle(), Admin: admin, Anyone: admin}
 	text, err := hook.Rendered{Policies: []hook.Policy{{Name: "nodes", Pattern: &hook.Allow{Allow: []string{"*.example.com"}}}}}.Write()
 	require.NoError(t, err)
-	require.NoError(t, f.r.secrets.keep(t.Context(), object, layout.AutosignSecret("main"), nil, map[string][]byte{layout.PolicyFile: text}))
+	require.NoError(t, f.r.secrets.Keep(t.Context(), object, layout.AutosignSecret("main"), nil, map[string][]byte{layout.PolicyFile: text}))
 	require.NoError(t, f.client.Create(t.Context(), &v1alpha1.Certificate{
 		ObjectMeta: openvoxtest.MakeSecret("own", nil).ObjectMeta, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "own.example.org"},
 	}))
 	report := func() (messages []string) {
-		var out refreshed
-		f.r.reportRefused(t.Context(), object, a, &out)
+		var out refreshResult
+		f.r.refused.report(t.Context(), object, a, &out)
 		for _, event := range out.events {
 			require.Equal(t, reasonRequestsRefused, event.Reason)
 			require.LessOrEqual(t, len(event.Message), 1024)

@@ -1,4 +1,4 @@
-package issuing
+package authority
 
 import (
 	"bytes"
@@ -41,9 +41,9 @@ const (
 	revocationDone revocationState = "done"
 )
 
-// revocation is a certificate that has to be on the CRL of its CA until it expires, because it
+// Revocation is a certificate that has to be on the CRL of its CA until it expires, because it
 // was revoked from here, or is to be.
-type revocation struct {
+type Revocation struct {
 	Certname string          `json:"certname"`
 	Serial   string          `json:"serial"` // in hexadecimal
 	NotAfter time.Time       `json:"notAfter"`
@@ -58,16 +58,17 @@ type revocation struct {
 	Forgotten bool `json:"forgotten,omitempty"`
 }
 
-func newRevocation(certificate *x509.Certificate, bundle []byte, now time.Time) revocation {
-	return revocation{
-		Certname: certificate.Subject.CommonName, Serial: serial(certificate), NotAfter: certificate.NotAfter.UTC(), Recorded: now.UTC().Truncate(time.Second),
+// NewRevocation is the revocation of a certificate that a CA with this bundle has issued.
+func NewRevocation(certificate *x509.Certificate, bundle []byte, now time.Time) Revocation {
+	return Revocation{
+		Certname: certificate.Subject.CommonName, Serial: layout.Serial(certificate), NotAfter: certificate.NotAfter.UTC(), Recorded: now.UTC().Truncate(time.Second),
 		State: revocationWanted, Issuer: issuerID(certificate, puppet.ParseBundle(bundle)), Fingerprint: digest(certificate.Raw),
 	}
 }
 
 // issuerID identifies the key that has signed a certificate: "" where none of the issuers has.
 func issuerID(certificate *x509.Certificate, issuers []*x509.Certificate) string {
-	if issuer := issuerOf(certificate, issuers); issuer != nil {
+	if issuer := layout.IssuerOf(certificate, issuers); issuer != nil {
 		return digest(issuer.RawSubjectPublicKeyInfo)
 	}
 	// Puppet servers encode the issuer in UTF-8, regardless of the encoding in the CA's
@@ -86,16 +87,17 @@ func digest(content []byte) string {
 }
 
 // is says whether a certificate is the one that is revoked.
-func (r revocation) is(certificate *x509.Certificate) bool {
+func (r Revocation) is(certificate *x509.Certificate) bool {
 	return r.Fingerprint == digest(certificate.Raw)
 }
 
 // status is the revocation as the CertificateAuthority reports it.
-func (r revocation) status() v1alpha1.RevokedCertificate {
+func (r Revocation) status() v1alpha1.RevokedCertificate {
 	return v1alpha1.RevokedCertificate{SerialNumber: r.Serial, Certname: r.Certname, NotAfter: metav1.NewTime(r.NotAfter)}
 }
 
-func (r revocation) String() string {
+// String names the certificate in messages.
+func (r Revocation) String() string {
 	if r.Certname == "" {
 		return r.Serial
 	}
@@ -128,30 +130,30 @@ func newListed(lists puppet.CRLs, bundle []byte) listed {
 }
 
 // concerns says whether a certificate is of one of the CA's keys: others are not on its CRLs.
-func (l listed) concerns(r revocation) bool { return l[r.Issuer] != nil }
+func (l listed) concerns(r Revocation) bool { return l[r.Issuer] != nil }
 
-func (l listed) has(r revocation) bool { return l[r.Issuer][r.Serial] }
+func (l listed) has(r Revocation) bool { return l[r.Issuer][r.Serial] }
 
 // readRevocations reads the record of a CA.
-func (s secrets) readRevocations(ctx context.Context, ca *v1alpha1.CertificateAuthority) ([]revocation, error) {
-	data, err := s.owned(ctx, ca, layout.RevocationsSecret(ca.Name))
+func (s Secrets) readRevocations(ctx context.Context, ca *v1alpha1.CertificateAuthority) ([]Revocation, error) {
+	data, err := s.Owned(ctx, ca, layout.RevocationsSecret(ca.Name))
 	if err != nil {
 		return nil, err
 	}
 	return decodeRevocations(layout.RevocationsSecret(ca.Name), data)
 }
 
-// changeRevocations changes the record of a CA. Certificates that have expired leave it.
-func (s secrets) changeRevocations(ctx context.Context, ca *v1alpha1.CertificateAuthority, now time.Time, change func(record []revocation) []revocation) error {
+// ChangeRevocations changes the record of a CA. Certificates that have expired leave it.
+func (s Secrets) ChangeRevocations(ctx context.Context, ca *v1alpha1.CertificateAuthority, now time.Time, change func(record []Revocation) []Revocation) error {
 	name := layout.RevocationsSecret(ca.Name)
 	collides := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 	return retry.OnError(retry.DefaultBackoff, collides, func() error {
-		return s.edit(ctx, ca, name, labelsOf(ca.Name), func(data map[string][]byte) error {
+		return s.edit(ctx, ca, name, layout.ObjectLabels(ca.Name), func(data map[string][]byte) error {
 			record, err := decodeRevocations(name, data)
 			if err != nil {
 				return err
 			}
-			record = slices.DeleteFunc(change(record), func(r revocation) bool { return now.After(r.NotAfter) })
+			record = slices.DeleteFunc(change(record), func(r Revocation) bool { return now.After(r.NotAfter) })
 			if len(record) == 0 {
 				delete(data, layout.RevocationsFile)
 				return nil
@@ -162,12 +164,12 @@ func (s secrets) changeRevocations(ctx context.Context, ca *v1alpha1.Certificate
 	})
 }
 
-func decodeRevocations(name string, data map[string][]byte) ([]revocation, error) {
+func decodeRevocations(name string, data map[string][]byte) ([]Revocation, error) {
 	content := data[layout.RevocationsFile]
 	if len(content) == 0 {
 		return nil, nil
 	}
-	var record []revocation
+	var record []Revocation
 	reader, err := gzip.NewReader(bytes.NewReader(content))
 	if err == nil {
 		err = json.NewDecoder(io.LimitReader(reader, maxRecordText)).Decode(&record)
@@ -180,7 +182,7 @@ func decodeRevocations(name string, data map[string][]byte) ([]revocation, error
 
 // encodeRevocations writes a record. One that no Secret can hold loses entries that are on the
 // CRL, those that expire first.
-func encodeRevocations(record []revocation) ([]byte, error) {
+func encodeRevocations(record []Revocation) ([]byte, error) {
 	for {
 		var content bytes.Buffer
 		writer := gzip.NewWriter(&content)
@@ -193,8 +195,8 @@ func encodeRevocations(record []revocation) ([]byte, error) {
 		if content.Len() <= maxRecord {
 			return content.Bytes(), nil
 		}
-		isDone := func(r revocation) bool { return r.State == revocationDone }
-		slices.SortStableFunc(record, func(a, b revocation) int {
+		isDone := func(r Revocation) bool { return r.State == revocationDone }
+		slices.SortStableFunc(record, func(a, b Revocation) int {
 			if isDone(a) != isDone(b) {
 				return cmp.Compare(b.State, a.State)
 			}

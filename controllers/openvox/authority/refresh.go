@@ -1,4 +1,4 @@
-package issuing
+package authority
 
 import (
 	"context"
@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -31,60 +33,53 @@ const (
 // reasonCRLRefused means that the CA returned a CRL that is not stored. The message has the cause.
 const reasonCRLRefused = "CRLRefused"
 
-// refreshed is what an attempt to read a CRL has come to.
-type refreshed struct {
-	// connected says whether the CA's Secrets could be read; notAfter is by them.
-	connected bool
-	notAfter  *metav1.Time
-	// crl and known describe the stored CRL, if err is nil.
-	crl   *v1alpha1.CRLStatus
-	known knownCRL
-	// check covers the local revocations. changes is their count at the start of the check.
-	check   revocationCheck
-	changes int
-	events  []object.Event
-	// reason and err are why nothing is stored.
-	reason string
-	err    error
+// refresher reads the CRLs of CAs.
+type refresher struct {
+	client  client.Client
+	secrets Secrets
+	now     func() time.Time
+
+	mutex sync.Mutex
+	// known is what a CA need not send again.
+	known map[types.NamespacedName]knownCRL
+	// changes counts the local revocations. checked is the count at the start of the last
+	// completed refresh.
+	changes, checked map[types.NamespacedName]int
+	// checks are what the last refresh has found missing.
+	checks map[types.NamespacedName]revocationCheck
+	// lost are entries that an answer has lacked, and the one before had.
+	lost map[types.NamespacedName]lostEntries
+	// refused reports the requests that the signing policies refuse.
+	refused *refusedReporter
+	// revoker revokes certificates that are missing from a CRL.
+	revoker *Revoker
 }
 
-// knownCRL is the CRL that was stored last, so that the CA need not send it again.
-type knownCRL struct {
-	version puppet.Version
-	sum     [sha256.Size]byte
-	read    time.Time // when it was sent
-}
-
-// usable is the version of a stored CRL: none where it is another one by now.
-func (k knownCRL) usable(stored []byte, now time.Time) puppet.Version {
-	if k.sum != sha256.Sum256(stored) || now.Sub(k.read) >= wholeAgain {
-		return puppet.Version{}
+func newRefresher(c client.Client, s Secrets, now func() time.Time) *refresher {
+	return &refresher{
+		client: c, secrets: s, now: now,
+		known: map[types.NamespacedName]knownCRL{}, changes: map[types.NamespacedName]int{}, checked: map[types.NamespacedName]int{},
+		checks: map[types.NamespacedName]revocationCheck{}, lost: map[types.NamespacedName]lostEntries{},
+		refused: &refusedReporter{client: c, secrets: s, now: now, last: map[types.NamespacedName]refusedRequests{}},
 	}
-	return k.version
 }
-
-// refusal is of a CRL that the CA has sent, and that is not taken.
-type refusal struct{ error }
-
-func (r refusal) Unwrap() error { return r.error }
 
 // refresh reads the CRL of a CA, stores it if it succeeds the previous one, and revokes again
 // any certificate that is missing from it.
-func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.CertificateAuthority) (out refreshed) {
+func (r *refresher) refresh(ctx context.Context, ca *v1alpha1.CertificateAuthority) (out refreshResult) {
 	known, changes := r.lastRead(client.ObjectKeyFromObject(ca))
 	out.known, out.changes = ptr.Deref(known, knownCRL{}), changes
-	a, err := connect(ctx, r.secrets, ca, "")
+	a, err := Connect(ctx, r.secrets, ca, "")
 	if errors.Is(err, errNoCRL) {
 		a, err = connectAsAnyone(ctx, r.secrets, ca) // anyone may read it
 	}
 	if err == nil {
-		defer a.close()
-		a.revoker = r.revoker
-		out.connected, out.notAfter = true, notAfter(a.bundle)
+		defer a.Close()
+		out.connected, out.notAfter = true, notAfter(a.Bundle)
 		err = r.readCRL(ctx, ca, a, &out)
 	}
 	if err != nil {
-		out.err, out.reason = err, reasonNotAnswering
+		out.err, out.reason = err, ReasonNotAnswering
 		if _, refused := errors.AsType[refusal](err); refused {
 			out.reason = reasonCRLRefused
 		}
@@ -92,26 +87,40 @@ func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.Certific
 	return out
 }
 
-func (r *AuthorityReconciler) readCRL(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority, out *refreshed) error {
+// lastRead is the CRL that a CA need not send again: nil where something was revoked from here
+// after the last refresh began. changes counts what was.
+func (r *refresher) lastRead(key types.NamespacedName) (known *knownCRL, changes int) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.changes[key] != r.checked[key] {
+		return nil, r.changes[key]
+	}
+	return new(r.known[key]), r.changes[key]
+}
+
+func (r *refresher) readCRL(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *Connection, out *refreshResult) error {
 	lists, err := r.read(ctx, ca, a, out)
 	if err != nil {
 		return err
 	}
 	out.crl = r.describe(lists)
-	r.check(ctx, ca, a, lists, out)
-	r.reportRefused(ctx, ca, a, out)
+	r.mutex.Lock()
+	before := r.checks[client.ObjectKeyFromObject(ca)]
+	r.mutex.Unlock()
+	revocationChecker{r.secrets, r.revoker, r.now}.check(ctx, ca, a, lists, before, out)
+	r.refused.report(ctx, ca, a, out)
 	return nil
 }
 
-func (r *AuthorityReconciler) read(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority, out *refreshed) (puppet.CRLs, error) {
-	if end := lastEnd(a.bundle); !end.IsZero() && r.now().After(end) {
+func (r *refresher) read(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *Connection, out *refreshResult) (puppet.CRLs, error) {
+	if end := lastEnd(a.Bundle); !end.IsZero() && r.now().After(end) {
 		return nil, fmt.Errorf("the CA's certificate has ended at %s: nobody accepts what it signs; put the new one into Secret %s", end.UTC().Format(time.RFC3339), layout.CASecret(ca))
 	}
-	stored, err := r.secrets.owned(ctx, ca, layout.CRLSecret(ca.Name))
+	stored, err := r.secrets.Owned(ctx, ca, layout.CRLSecret(ca.Name))
 	if err != nil {
 		return nil, err
 	}
-	text, version, err := a.anyone.CRL(ctx, out.known.usable(stored[layout.CRLFile], r.now()))
+	text, version, err := a.Anyone.CRL(ctx, out.known.usable(stored[layout.CRLFile], r.now()))
 	known := out.known
 	switch {
 	case errors.Is(err, puppet.ErrNotModified):
@@ -121,29 +130,23 @@ func (r *AuthorityReconciler) read(ctx context.Context, ca *v1alpha1.Certificate
 	default:
 		known = knownCRL{version, sha256.Sum256(text), r.now()}
 	}
-	lists, had, err := judgeCRLs(text, stored, a.bundle, r.now())
+	lists, had, err := judgeCRLs(text, stored, a.Bundle, r.now())
 	if err == nil {
 		err = r.judgeLost(ca, lists.Lost(had), out)
 	}
 	if err != nil {
 		return nil, refusal{err}
 	}
-	if err := r.secrets.keep(ctx, ca, layout.CRLSecret(ca.Name), labelsOf(ca.Name), map[string][]byte{layout.CRLFile: text}); err != nil {
+	if err := r.secrets.Keep(ctx, ca, layout.CRLSecret(ca.Name), layout.ObjectLabels(ca.Name), map[string][]byte{layout.CRLFile: text}); err != nil {
 		return nil, err
 	}
 	out.known = known
 	return lists, nil
 }
 
-// lostEntries are those that an answer has lacked first at a time.
-type lostEntries struct {
-	digest string
-	since  time.Time
-}
-
 // judgeLost refuses a CRL that lacks entries of the one before, until another answer lacks the
 // same. A CA may leave out certificates that have expired.
-func (r *AuthorityReconciler) judgeLost(ca *v1alpha1.CertificateAuthority, lost []string, out *refreshed) error {
+func (r *refresher) judgeLost(ca *v1alpha1.CertificateAuthority, lost []string, out *refreshResult) error {
 	key := client.ObjectKeyFromObject(ca)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -166,7 +169,7 @@ func (r *AuthorityReconciler) judgeLost(ca *v1alpha1.CertificateAuthority, lost 
 }
 
 // describe returns the status of a CRL that was just read.
-func (r *AuthorityReconciler) describe(lists puppet.CRLs) *v1alpha1.CRLStatus {
+func (r *refresher) describe(lists puppet.CRLs) *v1alpha1.CRLStatus {
 	this, next := lists.Updates()
 	status := &v1alpha1.CRLStatus{ThisUpdate: new(metav1.NewTime(this)), Refreshed: new(metav1.NewTime(r.now()))}
 	if !next.IsZero() {
@@ -206,7 +209,7 @@ func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte, now time.Ti
 
 // notAfter is when the first certificate of a bundle ends, which is the CA's own.
 func notAfter(bundle []byte) *metav1.Time {
-	if first := leafOf(bundle); first != nil {
+	if first := layout.FirstCertificate(bundle); first != nil {
 		return new(metav1.NewTime(first.NotAfter))
 	}
 	return nil

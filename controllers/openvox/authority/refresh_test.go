@@ -1,4 +1,4 @@
-package issuing
+package authority
 
 import (
 	"bytes"
@@ -46,10 +46,10 @@ type refreshing struct {
 func newRefreshing(t *testing.T, url string, ca *openvoxtest.CA) *refreshing {
 	t.Helper()
 	f := &refreshing{t: t, ca: ca, recorder: events.NewFakeRecorder(100), now: time.Now()}
-	f.client = openvoxtest.NewClient(t, newAuthority(url), openvoxtest.MakeSecret("main-ca", map[string][]byte{layout.CAFile: ca.Bundle()}))
+	f.client = openvoxtest.NewClient(t, openvoxtest.MakeExternalCA(url), openvoxtest.MakeSecret("main-ca", map[string][]byte{layout.CAFile: ca.Bundle()}))
 	clock := func() time.Time { return f.now }
-	f.r = newAuthorityReconciler(f.client, secrets{f.client, f.client}, f.recorder, newCRLMetrics(clock), clock)
-	f.r.revoker.pause = 0
+	f.r = newAuthorityReconciler(f.client, Secrets{f.client, f.client}, f.recorder, newCRLMetrics(clock), clock)
+	f.r.revoker.Pause = 0
 	f.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	ctx, cancel := context.WithCancel(t.Context())
 	require.NoError(t, f.r.refreshes.Source().Start(ctx, f.queue))
@@ -123,7 +123,7 @@ func TestCRL(t *testing.T) {
 	require.Equal(t, v1alpha1.CertificateAuthorityExternal, object.Status.Phase)
 	require.NotNil(t, object.Status.NotAfter)
 	require.NotNil(t, object.Status.CRL.NextUpdate)
-	require.Contains(t, state(object, conditionCRLCurrent), "True Refreshed the CRL counts until ")
+	require.Contains(t, state(object, ConditionCRLCurrent), "True Refreshed the CRL counts until ")
 	first := f.stored().Data[layout.CRLFile]
 	require.Equal(t, 1, f.calls())
 	f.reconcile()
@@ -146,7 +146,7 @@ func TestCRL(t *testing.T) {
 	ca.CRL = 4
 	object, _ = f.later()
 	require.Contains(t, state(object, v1alpha1.ConditionCAReady), "False CRLRefused the CRL of CN=Puppet CA is older (number 4 of ")
-	require.Contains(t, state(object, conditionCRLCurrent), "False CRLRefused ")
+	require.Contains(t, state(object, ConditionCRLCurrent), "False CRLRefused ")
 	require.Equal(t, second, f.stored().Data[layout.CRLFile])
 	f.later()
 	require.Len(t, f.told(), 1, "once")
@@ -156,7 +156,7 @@ func TestCRL(t *testing.T) {
 	require.NoError(t, f.client.Update(t.Context(), secret))
 	object, _ = f.later()
 	require.Contains(t, state(object, v1alpha1.ConditionCAReady), "True")
-	require.Contains(t, state(object, conditionCRLCurrent), "True Refreshed")
+	require.Contains(t, state(object, ConditionCRLCurrent), "True Refreshed")
 	_, err := puppet.ParseCRLs(f.stored().Data[layout.CRLFile])
 	require.NoError(t, err)
 }
@@ -240,16 +240,16 @@ func TestCRLOfAChain(t *testing.T) {
 
 	text = append(ca.List(5), above.List(5)...)
 	object, _ := f.reconcile()
-	require.Contains(t, state(object, conditionCRLCurrent), "True")
+	require.Contains(t, state(object, ConditionCRLCurrent), "True")
 	require.Equal(t, text, f.stored().Data[layout.CRLFile])
 	kept := text
 
 	text = append(ca.List(6), above.List(4)...)
 	object, _ = f.later()
-	require.Contains(t, state(object, conditionCRLCurrent), "False CRLRefused the CRL of CN=Root is older")
+	require.Contains(t, state(object, ConditionCRLCurrent), "False CRLRefused the CRL of CN=Root is older")
 	text = ca.List(6)
 	object, _ = f.later()
-	require.Contains(t, state(object, conditionCRLCurrent), "False CRLRefused the CRL of CN=Root is missing")
+	require.Contains(t, state(object, ConditionCRLCurrent), "False CRLRefused the CRL of CN=Root is missing")
 	require.Equal(t, kept, f.stored().Data[layout.CRLFile])
 }
 
@@ -347,7 +347,7 @@ func TestBackOff(t *testing.T) {
 	// The server of a CA that has just been set up is asked often.
 	starting := openvoxtest.MakeCA("starting")
 	for range 10 {
-		f.r.plan(starting, time.Minute, refreshed{err: errors.New("connection refused")})
+		f.r.plan(starting, time.Minute, refreshResult{err: errors.New("connection refused")})
 	}
 	require.LessOrEqual(t, f.r.refreshes.Due(client.ObjectKeyFromObject(starting), starting.Generation).Sub(f.now), longestStart)
 }
@@ -363,7 +363,7 @@ func TestExpiredCRL(t *testing.T) {
 	ended := pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der})
 	ca.Answer = func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write(ended); return true }
 	object, _ := f.later()
-	require.Contains(t, state(object, conditionCRLCurrent), "False CRLRefused the CRL of CN=Puppet CA has ended at ")
+	require.Contains(t, state(object, ConditionCRLCurrent), "False CRLRefused the CRL of CN=Puppet CA has ended at ")
 	require.Equal(t, kept, f.stored().Data[layout.CRLFile])
 }
 
@@ -428,16 +428,16 @@ func TestRefusalsAreNotRepeated(t *testing.T) {
 		http.Error(w, "HUNTER2", http.StatusBadRequest)
 		return true
 	}
-	object := newAuthority(ca.URL)
+	object := openvoxtest.MakeExternalCA(ca.URL)
 	object.Spec.External.TLSSecretRef = "admin"
 	pair := openvoxtest.NewPair(t, ca, &x509.Certificate{Subject: pkix.Name{CommonName: "admin"}})
 	c := openvoxtest.NewClient(t, openvoxtest.MakeSecret("main-ca", map[string][]byte{layout.CAFile: ca.Bundle()}), openvoxtest.MakeSecret("admin", map[string][]byte{"tls.crt": pair[layout.CertificateFile], "tls.key": pair[layout.KeyFile]}))
-	a, err := connect(t.Context(), secrets{c, c}, object, "")
+	a, err := Connect(t.Context(), Secrets{c, c}, object, "")
 	require.NoError(t, err)
-	defer a.close()
+	defer a.Close()
 	for _, err := range []error{
-		a.anyone.Submit(t.Context(), "web", []byte("x")), a.admin.Sign(t.Context(), "web"),
-		a.admin.Clean(t.Context(), "web"), a.admin.Withdraw(t.Context(), "web"),
+		a.Anyone.Submit(t.Context(), "web", []byte("x")), a.Admin.Sign(t.Context(), "web"),
+		a.Admin.Clean(t.Context(), "web"), a.Admin.Withdraw(t.Context(), "web"),
 	} {
 		require.ErrorContains(t, err, "the CA answers 400 Bad Request")
 		require.NotContains(t, err.Error(), "HUNTER2")
@@ -448,7 +448,7 @@ func TestRefusalsAreNotRepeated(t *testing.T) {
 func TestStaleCRL(t *testing.T) {
 	ca := openvoxtest.NewCA(t)
 	f := newRefreshing(t, ca.URL, ca)
-	object := newAuthority(ca.URL)
+	object := openvoxtest.MakeExternalCA(ca.URL)
 	require.NoError(t, f.client.Get(t.Context(), openvoxtest.Main.NamespacedName, object))
 	object.Spec.CRLRefreshInterval = "2d"
 	require.NoError(t, f.client.Update(t.Context(), object))
@@ -457,7 +457,7 @@ func TestStaleCRL(t *testing.T) {
 	f.told()
 	f.now = f.now.Add(wait)
 	object, _ = f.reconcile()
-	require.Contains(t, state(object, conditionCRLCurrent), "False Stale the CRL counted until ")
+	require.Contains(t, state(object, ConditionCRLCurrent), "False Stale the CRL counted until ")
 	require.Equal(t, 1, f.calls())
 	require.Contains(t, f.told()[0], "CRLStale")
 	f.reconcile()
@@ -479,7 +479,7 @@ func TestStaleAndRefused(t *testing.T) {
 	f.told()
 	for range 4 {
 		object, _ := f.later()
-		require.Contains(t, state(object, conditionCRLCurrent), "False Stale the CRL counted until ")
+		require.Contains(t, state(object, ConditionCRLCurrent), "False Stale the CRL counted until ")
 		require.Contains(t, state(object, v1alpha1.ConditionCAReady), "False CRLRefused ")
 	}
 	told := f.told()
@@ -491,14 +491,14 @@ func TestStaleAndRefused(t *testing.T) {
 // TestCRLWithoutEnd: the message about an earlier answer is removed after a success.
 func TestCRLWithoutEnd(t *testing.T) {
 	f := newRefreshing(t, "https://ca", openvoxtest.NewCA(t))
-	before := newAuthority("https://ca")
-	conditionsOf(before).Set(conditionCRLCurrent, false, reasonCRLRefused, "older")
+	before := openvoxtest.MakeExternalCA("https://ca")
+	ConditionsOf(before).Set(ConditionCRLCurrent, false, reasonCRLRefused, "older")
 	after := before.DeepCopy()
 	refreshedAt := metav1.NewTime(f.now)
-	after.Status = *f.r.report(before, refreshed{connected: true, crl: &v1alpha1.CRLStatus{Refreshed: &refreshedAt}}).Status
-	require.Equal(t, "True Refreshed the CRL names no end", state(after, conditionCRLCurrent))
-	after.Status = *f.r.report(after, refreshed{connected: true, reason: reasonNotAnswering, err: errors.New("down")}).Status
-	require.Contains(t, state(after, conditionCRLCurrent), "True RefreshFailed the CRL names no end, and was last asked for with success at ")
+	after.Status = *f.r.report(before, refreshResult{connected: true, crl: &v1alpha1.CRLStatus{Refreshed: &refreshedAt}}).Status
+	require.Equal(t, "True Refreshed the CRL names no end", state(after, ConditionCRLCurrent))
+	after.Status = *f.r.report(after, refreshResult{connected: true, reason: ReasonNotAnswering, err: errors.New("down")}).Status
+	require.Contains(t, state(after, ConditionCRLCurrent), "True RefreshFailed the CRL names no end, and was last asked for with success at ")
 }
 
 // TestCRLMetrics are of the CAs that there are.
@@ -581,7 +581,7 @@ func TestClocks(t *testing.T) {
 // TestTheEndOfACAIsToldEarly, once, for all that it has signed ends with it.
 func TestTheEndOfACAIsToldEarly(t *testing.T) {
 	now := time.Now()
-	r := &AuthorityReconciler{now: func() time.Time { return now }}
+	r := &AuthorityReconciler{refresher: &refresher{now: func() time.Time { return now }}}
 	said := func(left time.Duration) *metav1.Condition {
 		ca := openvoxtest.MakeCA("main")
 		ca.Status.NotAfter = new(metav1.NewTime(now.Add(left)))

@@ -1,12 +1,14 @@
-package issuing
+package authority
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -39,19 +41,35 @@ type refusedRequests struct {
 	digest           string
 }
 
-// reportRefused adds an Event about requests that wait at a CA because the signing policies refuse
+// refusedReporter reports requests that the signing policies refuse.
+type refusedReporter struct {
+	client  client.Client
+	secrets Secrets
+	now     func() time.Time
+
+	mutex sync.Mutex
+	last  map[types.NamespacedName]refusedRequests
+}
+
+func (r *refusedReporter) forget(ca types.NamespacedName) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.last, ca)
+}
+
+// report adds an Event about requests that wait at a CA because the signing policies refuse
 // them. The CA's hook has no way to report that itself; the same rules and policies give the same
 // reasons here. Nothing else depends on it, so an error is only logged.
-func (r *AuthorityReconciler) reportRefused(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority, out *refreshed) {
+func (r *refusedReporter) report(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *Connection, out *refreshResult) {
 	key, now := client.ObjectKeyFromObject(ca), r.now()
 	r.mutex.Lock()
-	last := r.refused[key]
+	last := r.last[key]
 	r.mutex.Unlock()
-	if a.admin == nil || a.waiting != nil || now.Sub(last.looked) < lookAfter {
+	if a.Admin == nil || a.Waiting != nil || now.Sub(last.looked) < lookAfter {
 		return
 	}
 	last.looked = now
-	names, message, err := r.describeRefused(ctx, ca, a)
+	names, message, err := r.describe(ctx, ca, a)
 	if err != nil {
 		log.FromContext(ctx).Info("requests that wait at the CA are not reported", "reason", err.Error())
 	} else if sum := digest([]byte(strings.Join(names, " "))); len(names) > 0 && sum != last.digest && now.Sub(last.reported) >= reportAfter {
@@ -59,14 +77,14 @@ func (r *AuthorityReconciler) reportRefused(ctx context.Context, ca *v1alpha1.Ce
 		out.events = append(out.events, object.Event{Warning: true, Reason: reasonRequestsRefused, Message: message})
 	}
 	r.mutex.Lock()
-	r.refused[key] = last
+	r.last[key] = last
 	r.mutex.Unlock()
 }
 
-// describeRefused evaluates the requests that wait at a CA, but for those of Certificates, whose
+// describe evaluates the requests that wait at a CA, but for those of Certificates, whose
 // status reports them. names are of those that are refused.
-func (r *AuthorityReconciler) describeRefused(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority) (names []string, message string, err error) {
-	waiting, err := a.admin.Requested(ctx)
+func (r *refusedReporter) describe(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *Connection) (names []string, message string, err error) {
+	waiting, err := a.Admin.Requested(ctx)
 	if err != nil || len(waiting) == 0 {
 		return nil, "", err
 	}
@@ -81,7 +99,7 @@ func (r *AuthorityReconciler) describeRefused(ctx context.Context, ca *v1alpha1.
 	if len(rules.AutosignConfigs(ca.Name, configs, servers)) > 0 {
 		return nil, "", nil // a program decides in place of the policies
 	}
-	certificates, err := CertificatesIn(ctx, r.client, ca.Namespace)
+	certificates, err := layout.CertificatesIn(ctx, r.client, ca.Namespace)
 	if err != nil {
 		return nil, "", err
 	}
@@ -90,7 +108,7 @@ func (r *AuthorityReconciler) describeRefused(ctx context.Context, ca *v1alpha1.
 			return c.Spec.AuthorityRef == ca.Name && c.Spec.Certname == name
 		})
 	})
-	data, err := r.secrets.owned(ctx, ca, layout.AutosignSecret(ca.Name))
+	data, err := r.secrets.Owned(ctx, ca, layout.AutosignSecret(ca.Name))
 	if err != nil {
 		return nil, "", err
 	}
@@ -101,7 +119,7 @@ func (r *AuthorityReconciler) describeRefused(ctx context.Context, ca *v1alpha1.
 	slices.Sort(waiting)
 	var described []string
 	for _, name := range waiting[:min(len(waiting), maxEvaluated)] {
-		text, err := a.admin.RequestText(ctx, name)
+		text, err := a.Admin.RequestText(ctx, name)
 		if hangs(err) {
 			return nil, "", err
 		}

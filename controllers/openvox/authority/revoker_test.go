@@ -1,4 +1,4 @@
-package issuing
+package authority
 
 import (
 	"context"
@@ -24,20 +24,20 @@ import (
 )
 
 // revokerOf returns a revoker that does not pause. reads counts how often it reads a CRL.
-func revokerOf(c client.Client, reads *int) *revoker {
-	r := newRevoker(secrets{c, c}, time.Now, func(context.Context, types.NamespacedName) {
+func revokerOf(c client.Client, reads *int) *Revoker {
+	r := NewRevoker(Secrets{c, c}, time.Now, func(context.Context, types.NamespacedName) {
 		if reads != nil {
 			*reads++
 		}
 	})
-	r.pause = 0
+	r.Pause = 0
 	return r
 }
 
 // revoking is a CA that is revoked at, and its CertificateAuthority, which is refreshed.
 type revoking struct {
 	*refreshing
-	authority *authority
+	authority *Connection
 }
 
 func newRevoking(t *testing.T) *revoking {
@@ -50,27 +50,26 @@ func newRevoking(t *testing.T) *revoking {
 	require.NoError(t, f.client.Get(t.Context(), openvoxtest.Main.NamespacedName, object))
 	object.Spec.External.TLSSecretRef = "admin"
 	require.NoError(t, f.client.Update(t.Context(), object))
-	f.r.revoker.read = func(_ context.Context, key types.NamespacedName) { // without the wait for a worker
+	f.r.revoker.Read = func(_ context.Context, key types.NamespacedName) { // without the wait for a worker
 		f.r.mutex.Lock()
 		f.r.changes[key]++
 		f.r.mutex.Unlock()
 	}
 	var err error
-	f.authority, err = connect(t.Context(), f.r.secrets, object, "")
+	f.authority, err = Connect(t.Context(), f.r.secrets, object, "")
 	require.NoError(t, err)
-	t.Cleanup(f.authority.close)
-	f.authority.revoker = f.r.revoker
+	t.Cleanup(f.authority.Close)
 	return f
 }
 
 func (f *revoking) issued(certname string) *x509.Certificate {
 	f.t.Helper()
-	leaf := certificateOf(f.t, openvoxtest.NewPair(f.t, f.ca, &x509.Certificate{Subject: pkix.Name{CommonName: certname}}))
+	leaf := openvoxtest.CertificateOf(f.t, openvoxtest.NewPair(f.t, f.ca, &x509.Certificate{Subject: pkix.Name{CommonName: certname}}))
 	f.ca.Issued[certname] = leaf
 	return leaf
 }
 
-func (f *revoking) record() []revocation {
+func (f *revoking) record() []Revocation {
 	f.t.Helper()
 	object := &v1alpha1.CertificateAuthority{}
 	require.NoError(f.t, f.client.Get(f.t.Context(), openvoxtest.Main.NamespacedName, object))
@@ -82,7 +81,7 @@ func (f *revoking) record() []revocation {
 func (f *revoking) condition() string {
 	f.t.Helper()
 	object, _ := f.later()
-	return state(object, conditionCRLCurrent)
+	return state(object, ConditionCRLCurrent)
 }
 
 // TestRevocationsAtOnce: one batch at a time, whose certnames are cleaned in one call.
@@ -98,7 +97,7 @@ func TestRevocationsAtOnce(t *testing.T) {
 		}
 		return false
 	}
-	f.r.revoker.pause = 50 * time.Millisecond // in which the others come
+	f.r.revoker.Pause = 50 * time.Millisecond // in which the others come
 	var all sync.WaitGroup
 	leaves := map[string]*x509.Certificate{}
 	for i := range 12 {
@@ -113,7 +112,7 @@ func TestRevocationsAtOnce(t *testing.T) {
 			} else {
 				close(first)
 			}
-			listed, err := f.authority.revoke(context.Background(), certname, leaves[certname], false)
+			listed, err := f.r.revoker.Revoke(context.Background(), f.authority, certname, leaves[certname], false)
 			if err != nil || !listed {
 				t.Errorf("%s: %v %v", certname, listed, err)
 			}
@@ -138,14 +137,14 @@ func TestRevokedAgain(t *testing.T) {
 	f.told()
 	leaf := f.issued("web")
 	f.ca.Idle = true
-	listed, err := f.authority.revoke(t.Context(), "web", leaf, false)
+	listed, err := f.r.revoker.Revoke(t.Context(), f.authority, "web", leaf, false)
 	require.NoError(t, err)
 	require.False(t, listed)
 	object, wait := f.reconcile()
-	require.Contains(t, state(object, conditionCRLCurrent), "False RevocationPending the CRL lacks 1 certificates that were revoked from here, and servers that use it accept them: serial "+serial(leaf)+" (web)")
+	require.Contains(t, state(object, ConditionCRLCurrent), "False RevocationPending the CRL lacks 1 certificates that were revoked from here, and servers that use it accept them: serial "+layout.Serial(leaf)+" (web)")
 	require.Equal(t, firstRetry, wait)
 	require.EqualValues(t, 1, object.Status.CRL.MissingCount)
-	require.Equal(t, serial(leaf), object.Status.CRL.Missing[0].SerialNumber)
+	require.Equal(t, layout.Serial(leaf), object.Status.CRL.Missing[0].SerialNumber)
 	require.Equal(t, "web", object.Status.CRL.LastRevoked.Certname)
 	asked := f.ca.Count("PUT certificate_status/web")
 	require.Contains(t, f.condition(), "False Incomplete")
@@ -188,7 +187,7 @@ func TestRevokedAgain(t *testing.T) {
 	}
 	require.Contains(t, f.condition(), "True Refreshed")
 	f.now = leaf.NotAfter.Add(time.Minute)
-	require.NoError(t, f.r.secrets.changeRevocations(t.Context(), newAuthority(""), f.now, func(record []revocation) []revocation { return record }))
+	require.NoError(t, f.r.secrets.ChangeRevocations(t.Context(), openvoxtest.MakeExternalCA(""), f.now, func(record []Revocation) []Revocation { return record }))
 	require.Empty(t, f.record(), "until it expires")
 }
 
@@ -199,11 +198,11 @@ func TestRevokedWithoutARecord(t *testing.T) {
 	require.NoError(t, f.client.Create(t.Context(), planted))
 	leaf := f.issued("web")
 	f.ca.Idle = true
-	_, err := f.authority.revoke(t.Context(), "web", leaf, true)
+	_, err := f.r.revoker.Revoke(t.Context(), f.authority, "web", leaf, true)
 	require.Error(t, err)
 	require.Equal(t, leaf, f.ca.Issued["web"], "without its file and a record, it would stay valid")
 	f.ca.Idle = false
-	listed, err := f.authority.revoke(t.Context(), "web", leaf, true)
+	listed, err := f.r.revoker.Revoke(t.Context(), f.authority, "web", leaf, true)
 	require.ErrorContains(t, err, "recording the revocations: Secret main-ca-revocations is not controlled by this object")
 	require.True(t, listed)
 	require.Equal(t, leaf.SerialNumber, f.ca.Revoked[0])
@@ -221,7 +220,7 @@ func TestBatchEndsAtACAThatHangs(t *testing.T) {
 	require.NoError(t, f.client.Get(t.Context(), openvoxtest.Main.NamespacedName, object))
 	var orders []*revocationOrder
 	for _, certname := range []string{"a", "b", "c"} {
-		orders = append(orders, &revocationOrder{revocation: newRevocation(f.issued(certname), f.ca.Bundle(), time.Now())})
+		orders = append(orders, &revocationOrder{Revocation: NewRevocation(f.issued(certname), f.ca.Bundle(), time.Now())})
 	}
 	f.ca.Answer = func(w http.ResponseWriter, _ *http.Request) bool {
 		if connection, _, err := http.NewResponseController(w).Hijack(); err == nil {
@@ -259,7 +258,7 @@ func TestAnotherCA(t *testing.T) {
 	f := newRevoking(t)
 	leaf := f.issued("web")
 	f.ca.Idle = true
-	_, err := f.authority.revoke(t.Context(), "web", leaf, true)
+	_, err := f.r.revoker.Revoke(t.Context(), f.authority, "web", leaf, true)
 	require.NoError(t, err)
 	require.Contains(t, f.condition(), "False")
 	other := openvoxtest.NewCA(t, func(ca *openvoxtest.CA) { ca.Name = "Another CA" })
@@ -279,9 +278,9 @@ func TestRecordOfThousands(t *testing.T) {
 		return fmt.Sprintf("%x", id)
 	}
 	now := time.Now()
-	record := make([]revocation, 60000)
+	record := make([]Revocation, 60000)
 	for i := range record {
-		record[i] = revocation{Certname: fmt.Sprintf("node%d.example.com", i), Serial: fmt.Sprintf("%x", i), NotAfter: now.Add(time.Duration(i+1) * time.Minute), Recorded: now, State: revocationDone, Issuer: "i", Fingerprint: id()}
+		record[i] = Revocation{Certname: fmt.Sprintf("node%d.example.com", i), Serial: fmt.Sprintf("%x", i), NotAfter: now.Add(time.Duration(i+1) * time.Minute), Recorded: now, State: revocationDone, Issuer: "i", Fingerprint: id()}
 	}
 	record[0].State = revocationWanted
 	thousands, err := encodeRevocations(record[:5000])
