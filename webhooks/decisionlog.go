@@ -79,6 +79,8 @@ type loggedFinding struct {
 	Limit    string `json:"limit,omitempty"`
 	Error    bool   `json:"error,omitempty"`
 	Msg      string `json:"msg"`
+	// Details are JSON in a string, because indexes of logs expect one type for a key.
+	Details string `json:"details,omitempty"`
 }
 
 func (l DecisionLog) wants(review *admission.Review, a *answer) bool {
@@ -137,7 +139,7 @@ func (l DecisionLog) write(ctx context.Context, entry, uid string, review *admis
 		findings []engine.Finding
 	}{{"denials", a.denials}, {"warnings", a.warnings}, {"audits", a.audits}} {
 		if len(part.findings) > 0 {
-			attrs = append(attrs, slog.Any(part.key, loggedFindings(part.findings)))
+			attrs = append(attrs, slog.Any(part.key, l.loggedFindings(part.findings, review)))
 		}
 		if more := len(part.findings) - maxLoggedFindings; more > 0 {
 			attrs = append(attrs, slog.Int(part.key+"NotShown", more))
@@ -146,13 +148,17 @@ func (l DecisionLog) write(ctx context.Context, entry, uid string, review *admis
 	l.Logger.LogAttrs(ctx, slog.LevelInfo, "decision", attrs...)
 }
 
-func loggedFindings(findings []engine.Finding) []loggedFinding {
+func (l DecisionLog) loggedFindings(findings []engine.Finding, review *admission.Review) []loggedFinding {
+	hide := l.Mask.details(review)
 	out := make([]loggedFinding, 0, min(len(findings), maxLoggedFindings))
 	for _, f := range findings[:min(len(findings), maxLoggedFindings)] {
 		logged := loggedFinding{
 			Policy: f.Policy, Rule: f.Rule, Source: f.Source, Revision: f.Revision,
 			Code: f.Code, Field: truncate(f.Field, maxLoggedWords),
 			Limit: f.Limit, Error: f.Error, Msg: truncate(f.Words, maxLoggedWords),
+		}
+		if f.Details != nil {
+			logged.Details = truncate(hide(f.Details), maxLoggedWords)
 		}
 		if f.Location != (definition.Location{}) {
 			logged.Location = f.Location.String()

@@ -173,14 +173,14 @@ func (v *secretValues) value(name, key string) (string, error) {
 		secret = &corev1.Secret{}
 		if err := v.reader.Get(v.ctx, client.ObjectKey{Namespace: v.namespace, Name: name}, secret); err != nil {
 			if apierrors.IsNotFound(err) {
-				return "", fmt.Errorf("there is no Secret %s; make it, with the key %q", name, key)
+				return "", layout.NoSecretValue(name, key, layout.OfItsOwn)
 			}
 			v.failure = fmt.Errorf("reading Secret %s: %w", name, err)
 			return "", v.failure
 		}
 		v.read[name] = secret
 	}
-	value, problem, err := layout.PolicyValue(v.ctx, v.authorities, secret, key)
+	value, problem, err := layout.PolicyValue(v.ctx, v.authorities, name, secret, key)
 	if err != nil {
 		v.failure = err
 	}

@@ -166,7 +166,7 @@ func TestAKeyThatIsThere(t *testing.T) {
 // TestWhatIsNoKey is Z15, too: a value shorter than the prefix of a key does not cause a panic.
 func TestWhatIsNoKey(t *testing.T) {
 	s := newSite(t)
-	for value, words := range map[string]string{"abc": "is no setup key", "B2C7B3E0-8B6B-4B6D-9D6B-3F0C9B7B1A11": "has no setup key such as"} {
+	for value, words := range map[string]string{"abc": "is not a setup key", "B2C7B3E0-8B6B-4B6D-9D6B-3F0C9B7B1A11": "has no setup key such as"} {
 		s.put("enrol", "key", value)
 		enrol := ozkey("laptops", intoSecret())
 		s.apply(enrol)

@@ -97,7 +97,7 @@ func (s *PolicySet) Files() map[string]string { return s.source.Files }
 // CompiledFrom says whether compiling a source would give this set again: the same
 // files at the same revision under the same settings.
 func (s *PolicySet) CompiledFrom(source definition.Source) bool {
-	return s.Identity() == source.Identity()
+	return s.Identity() == source.Identity() && s.source.Created.Equal(source.Created)
 }
 
 // Identity is that of the source.

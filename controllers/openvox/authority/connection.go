@@ -236,17 +236,35 @@ func (s Secrets) pair(ctx context.Context, namespace, name string, bundle, crl [
 	return secret.Data, nil
 }
 
-// ByHand returns the manual step for a certname: sign, revoke or withdraw. Images of in-cluster
-// CAs do not contain the command, and a condition already reports the signer.
-func (a *Connection) ByHand(verb, certname string) string {
-	const api = "https://<the CA>/puppet-ca/v1/"
+// ManualStep is what a user does at a CA.
+type ManualStep string
+
+const (
+	// SignStep signs the waiting request, CleanStep revokes the certificate and removes its file,
+	// and WithdrawStep removes the waiting request.
+	SignStep     ManualStep = "sign"
+	CleanStep    ManualStep = "clean"
+	WithdrawStep ManualStep = "withdraw"
+)
+
+// ByHand describes a manual step for a certname. `lintel openvox ca` administers the CA with the
+// certificate that Lintel signs with. Images of CAs in the cluster do not contain puppetserver ca.
+// protected reports whether a Certificate has the certname.
+func (a *Connection) ByHand(step ManualStep, certname string, protected bool) string {
 	switch {
-	case !a.Internal:
-		return fmt.Sprintf("%s it there (puppetserver ca %s --certname %s)", verb, map[string]string{"sign": "sign", "revoke": "clean", "withdraw": "clean"}[verb], certname)
-	case verb == "sign" || a.Admin == nil:
-		return "the condition " + v1alpha1.ConditionOperatorSigningReady + " of the CertificateAuthority says what to do"
-	case verb == "withdraw":
-		return fmt.Sprintf("withdraw it with a pair that administers the CA (DELETE %scertificate_status/%s)", api, certname)
+	case a.Internal && a.Admin == nil:
+		return "the condition " + v1alpha1.ConditionOperatorSigningReady + " of the CertificateAuthority describes what to do"
+	case a.Admin == nil && step == SignStep:
+		return fmt.Sprintf("sign it at the CA: puppetserver ca sign --certname %s", certname)
+	case a.Admin == nil:
+		return fmt.Sprintf("remove it at the CA: puppetserver ca clean --certname %s", certname)
 	}
-	return fmt.Sprintf("revoke it with a pair that administers the CA (PUT %sclean of {\"certnames\": [%q]})", api, certname)
+	command := fmt.Sprintf("lintel openvox ca clean %s -n %s --ca %s", certname, a.CA.Namespace, a.CA.Name)
+	if step == WithdrawStep {
+		return "remove it: " + command
+	}
+	if protected { // the command does not revoke the certificate of a Certificate otherwise
+		command += " --force"
+	}
+	return "if no client uses that certificate any longer, revoke it: " + command
 }

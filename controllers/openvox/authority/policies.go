@@ -86,10 +86,7 @@ func (s Secrets) PolicyValues(ctx context.Context, namespace string) rules.Secre
 		if err != nil {
 			return "", err
 		}
-		if secret == nil {
-			return "", fmt.Errorf("there is no Secret %s; make it, with the key %q", name, key)
-		}
-		value, problem, err := layout.PolicyValue(ctx, s.Client, secret, key)
+		value, problem, err := layout.PolicyValue(ctx, s.Client, name, secret, key)
 		return value, errors.Join(problem, err)
 	}
 }

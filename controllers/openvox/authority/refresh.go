@@ -114,7 +114,11 @@ func (r *refresher) readCRL(ctx context.Context, ca *v1alpha1.CertificateAuthori
 
 func (r *refresher) read(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *Connection, out *refreshResult) (puppet.CRLs, error) {
 	if end := lastEnd(a.Bundle); !end.IsZero() && r.now().After(end) {
-		return nil, fmt.Errorf("the CA's certificate has ended at %s: nobody accepts what it signs; put the new one into Secret %s", end.UTC().Format(time.RFC3339), layout.CASecret(ca))
+		next := "move the agents to another CA"
+		if ca.Spec.External != nil {
+			next = "store the new certificate in Secret " + layout.CASecret(ca)
+		}
+		return nil, fmt.Errorf("the CA's certificate has expired at %s, and clients do not accept what the CA signs; %s", end.UTC().Format(time.RFC3339), next)
 	}
 	stored, err := r.secrets.Owned(ctx, ca, layout.CRLSecret(ca.Name))
 	if err != nil {
@@ -130,8 +134,8 @@ func (r *refresher) read(ctx context.Context, ca *v1alpha1.CertificateAuthority,
 	default:
 		known = knownCRL{version, sha256.Sum256(text), r.now()}
 	}
-	lists, had, err := judgeCRLs(text, stored, a.Bundle, r.now())
-	if err == nil {
+	lists, had, accepted, err := judgeCRLs(text, stored, a.Bundle, ca.Annotations[v1alpha1.AcceptCRLAnnotation], r.now())
+	if err == nil && !accepted {
 		err = r.judgeLost(ca, lists.Lost(had), out)
 	}
 	if err != nil {
@@ -139,6 +143,9 @@ func (r *refresher) read(ctx context.Context, ca *v1alpha1.CertificateAuthority,
 	}
 	if err := r.secrets.Keep(ctx, ca, layout.CRLSecret(ca.Name), layout.ObjectLabels(ca.Name), map[string][]byte{layout.CRLFile: text}); err != nil {
 		return nil, err
+	}
+	if accepted {
+		out.events = append(out.events, object.Event{Warning: true, Reason: reasonCRLAccepted, Message: "the CRL that the annotation " + v1alpha1.AcceptCRLAnnotation + " names has replaced the stored one"})
 	}
 	out.known = known
 	return lists, nil
@@ -178,11 +185,12 @@ func (r *refresher) describe(lists puppet.CRLs) *v1alpha1.CRLStatus {
 	return status
 }
 
-// judgeCRLs checks whether a CRL may replace the stored one.
-func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte, now time.Time) (lists, had puppet.CRLs, err error) {
+// judgeCRLs checks whether a CRL may replace the stored one. acknowledged is the replacement that a
+// user has accepted.
+func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte, acknowledged string, now time.Time) (lists, had puppet.CRLs, accepted bool, err error) {
 	lists, err = puppet.ParseCRLs(text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading the CRL: %w", err)
+		return nil, nil, false, fmt.Errorf("reading the CRL: %w", err)
 	}
 	size := len(text)
 	for key, value := range stored {
@@ -191,20 +199,22 @@ func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte, now time.Ti
 		}
 	}
 	if size > corev1.MaxSecretSize {
-		return nil, nil, fmt.Errorf("the CRL has %d bytes, and a Secret holds %d at most; have the CA drop certificates that have ended", len(text), corev1.MaxSecretSize)
+		return nil, nil, false, fmt.Errorf("the CRL has %d bytes, and a Secret holds %d at most; have the CA drop certificates that have ended", len(text), corev1.MaxSecretSize)
 	}
 	if bundle != nil {
 		if err := lists.SignedBy(bundle); err != nil {
-			return nil, nil, err
+			return nil, nil, false, err
 		}
 	}
 	// One that cannot be read was edited by hand, and is replaced.
 	if had, err = puppet.ParseCRLs(stored[layout.CRLFile]); err == nil {
-		if err := lists.Follows(had, bundle, now); err != nil {
-			return nil, nil, fmt.Errorf("%w, which is kept; if the CA is right, delete the key %s of the Secret", err, layout.CRLFile)
+		step := crlStep(had, lists)
+		accepted = acknowledged == step
+		if err := lists.Follows(had, bundle, now); err != nil && !accepted {
+			return nil, nil, false, unconfirmedCRL(err, step)
 		}
 	}
-	return lists, had, nil
+	return lists, had, accepted, nil
 }
 
 // notAfter is when the first certificate of a bundle ends, which is the CA's own.

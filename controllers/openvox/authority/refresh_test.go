@@ -565,7 +565,7 @@ func TestClocks(t *testing.T) {
 	f := newRefreshing(t, ca.URL, ca)
 	f.now = ca.Root.NotAfter.Add(time.Hour)
 	object, _ := f.reconcile()
-	require.Contains(t, state(object, v1alpha1.ConditionCAReady), "the CA's certificate has ended at ")
+	require.Contains(t, state(object, v1alpha1.ConditionCAReady), "the CA's certificate has expired at ")
 	require.Zero(t, f.calls())
 
 	early := openvoxtest.NewCA(t, func(f *openvoxtest.CA) { f.Ahead = 5 * time.Minute })

@@ -3,6 +3,7 @@ package authority
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -49,7 +50,7 @@ type revocationChecker struct {
 // check looks for certificates that were revoked from here on the CRL, and revokes those again
 // that two checks have missed.
 func (r revocationChecker) check(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *Connection, lists puppet.CRLs, before revocationCheck, out *refreshResult) {
-	record, err := r.secrets.readRevocations(ctx, ca)
+	record, err := r.readOrDiscard(ctx, ca, out)
 	if err != nil {
 		out.check.err = err
 		return
@@ -155,4 +156,26 @@ func isIncomplete(ca *v1alpha1.CertificateAuthority) bool {
 func Unconfirmed(certname string, revoked *x509.Certificate) string {
 	return fmt.Sprintf("the CA has not put the certificate of %s (serial %s) on its CRL; it is revoked again until the CRL has it, and the condition %s of the CertificateAuthority names it meanwhile",
 		certname, layout.Serial(revoked), ConditionCRLCurrent)
+}
+
+// readOrDiscard returns the record of revocations, and removes one that cannot be read if the user
+// has confirmed that.
+func (r revocationChecker) readOrDiscard(ctx context.Context, ca *v1alpha1.CertificateAuthority, out *refreshResult) ([]Revocation, error) {
+	record, err := r.secrets.readRevocations(ctx, ca)
+	damaged, unreadable := errors.AsType[*unreadableRecord](err)
+	if !unreadable || ca.Annotations[v1alpha1.DiscardRevocationsAnnotation] != damaged.digest {
+		return record, err
+	}
+	err = r.secrets.edit(ctx, ca, damaged.secret, layout.ObjectLabels(ca.Name), func(data map[string][]byte) error {
+		if digest(data[layout.RevocationsFile]) == damaged.digest {
+			delete(data, layout.RevocationsFile)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.events = append(out.events, object.Event{Warning: true, Reason: reasonRecordDiscarded, Message: fmt.Sprintf(
+		"the record of revocations in Secret %s could not be read, and is discarded as the annotation %s requests: the CRL is no longer checked for certificates that were revoked before", damaged.secret, v1alpha1.DiscardRevocationsAnnotation)})
+	return r.secrets.readRevocations(ctx, ca)
 }

@@ -175,7 +175,7 @@ func decodeRevocations(name string, data map[string][]byte) ([]Revocation, error
 		err = json.NewDecoder(io.LimitReader(reader, maxRecordText)).Decode(&record)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the record of revocations in Secret %s: key %s: %w; restore the key, or delete it and compare the CRL with the certificates that were deleted", name, layout.RevocationsFile, err)
+		return nil, &unreadableRecord{secret: name, digest: digest(content), cause: err}
 	}
 	return record, nil
 }

@@ -171,14 +171,10 @@ func (s Secrets) Value(ctx context.Context, namespace, name, key string) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	if secret == nil {
-		return nil, fmt.Errorf("there is no Secret %s; make it, with the key %q", name, key)
+	if secret == nil || len(secret.Data[key]) == 0 {
+		return nil, layout.NoSecretValue(name, key, layout.Any)
 	}
-	value, ok := secret.Data[key]
-	if !ok || len(value) == 0 {
-		return nil, fmt.Errorf("the Secret %s has no key %q", name, key)
-	}
-	return value, nil
+	return secret.Data[key], nil
 }
 
 // intermediate is the CA that the Secret of spec.intermediateCA has. lacks is what the Secret lacks
@@ -189,9 +185,9 @@ func (s Secrets) intermediate(ctx context.Context, ca *v1alpha1.CertificateAutho
 	switch {
 	case err != nil:
 		return cadir.Authority{}, "", err
-	case secret == nil:
-		return cadir.Authority{}, fmt.Sprintf("there is no Secret %s", name), nil
-	case secret.Annotations[rules.IntermediateAnnotation] != ca.Name:
+	// A user who names a Secret need not have permission to read it: the text does not tell whether
+	// it exists.
+	case secret == nil || secret.Annotations[rules.IntermediateAnnotation] != ca.Name:
 		return cadir.Authority{}, fmt.Sprintf("the Secret %s is not marked for this CertificateAuthority; its owner must set the annotation %s to %q", name, rules.IntermediateAnnotation, ca.Name), nil
 	}
 	for _, key := range intermediateKeys {

@@ -44,7 +44,7 @@ if [ -e "$unfinished" ] && [ -z "$INTERMEDIATE_DIR" ]; then
 fi
 if [ ! -s "$CA_DIR/ca_crt.pem" ] || [ -e "$unfinished" ]; then
   if [ "$CA_EXISTS" = true ]; then
-    echo "The volume holds no CA, but Secret $CA_SECRET_NAME or $CA_KEY_SECRET_NAME has one: bring the volume back, or delete both Secrets for a new CA." >&2
+    echo "The volume holds no CA, but Secret $CA_SECRET_NAME or $CA_KEY_SECRET_NAME has one: restore the volume. For a new CA, delete the CertificateAuthority, both Secrets and the volume, and then create the CertificateAuthority again." >&2
     exit 1
   fi
   if [ -n "$INTERMEDIATE_DIR" ]; then

@@ -31,7 +31,7 @@ func (i *issuance) obtain(ctx context.Context, certname string, public any, requ
 			return nil, err
 		}
 	}
-	return nil, failure(reasonForeign, "the CA has signed somebody else's key under certname %s (serial %s), which is not stored", certname, layout.Serial(certificate))
+	return nil, failure(reasonForeign, "the CA has signed another key under certname %s (serial %s), and the certificate is not stored; %s", certname, layout.Serial(certificate), a.ByHand(authority.CleanStep, certname, true))
 }
 
 // submitAndSign has the request of a key wait at the CA, and signs it.
@@ -54,11 +54,11 @@ func submitAndSign(ctx context.Context, a *authority.Connection, certname string
 		return err
 	}
 	if !layout.SamePublic(waiting.PublicKey, public) {
-		return failure(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed; %s", certname, a.ByHand("withdraw", certname))
+		return failure(reasonForeign, "a request with another key waits at the CA under certname %s, and is not signed; %s", certname, a.ByHand(authority.WithdrawStep, certname, true))
 	}
 	if a.Admin == nil {
 		return &authority.Problem{Phase: v1alpha1.CertificateWaitingForSigning, Reason: reasonWaiting, Err: fmt.Errorf(
-			"the request waits at the CA, and there is no certificate to sign it with; %s", a.ByHand("sign", certname))}
+			"the request waits at the CA, and there is no certificate to sign it with; %s", a.ByHand(authority.SignStep, certname, true))}
 	}
 	return a.Admin.Sign(ctx, certname)
 }

@@ -140,8 +140,8 @@ func (s *signing) run(ctx context.Context) (*x509.Certificate, error) {
 		}
 		return s.issue(ctx)
 	case !layout.SamePublic(has.PublicKey, s.request.PublicKey):
-		return nil, failure(reasonTaken, "the CA has a certificate for %s already (serial %s), and this request is not its renewal; revoke it there (puppetserver ca clean --certname %s), and make another request",
-			s.certname(), layout.Serial(has), s.certname())
+		return nil, failure(reasonTaken, "the CA has a certificate for %s already (serial %s), and this request is not its renewal; %s, and then create another request",
+			s.certname(), layout.Serial(has), s.ByHand(authority.CleanStep, s.certname(), false))
 	}
 	return s.accept(has)
 }
@@ -157,8 +157,8 @@ func (s *signing) makeRoom(ctx context.Context, has *x509.Certificate) error {
 		return err
 	}
 	if s.Admin == nil {
-		return waiting(reasonWaiting, "the CA has the certificate that is to be renewed (serial %s), and there is no certificate to revoke it with; revoke it there (puppetserver ca clean --certname %s)",
-			layout.Serial(has), s.certname())
+		return waiting(reasonWaiting, "the CA has the certificate that is to be renewed (serial %s), and there is no certificate to revoke it with; %s",
+			layout.Serial(has), s.ByHand(authority.CleanStep, s.certname(), false))
 	}
 	listed, err := s.revoker.Revoke(ctx, s.Connection, s.certname(), has, true)
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *signing) issue(ctx context.Context) (*x509.Certificate, error) {
 	}
 	if pending {
 		if s.Admin == nil {
-			return nil, waiting(reasonWaiting, "the request waits at the CA, and there is no certificate to sign it with; sign it there (puppetserver ca sign --certname %s)", s.certname())
+			return nil, waiting(reasonWaiting, "the request waits at the CA, and there is no certificate to sign it with; %s", s.ByHand(authority.SignStep, s.certname(), false))
 		}
 		if err := s.Admin.Sign(ctx, s.certname()); err != nil {
 			return nil, s.refused(ctx, err)
@@ -200,7 +200,7 @@ func (s *signing) issue(ctx context.Context) (*x509.Certificate, error) {
 			return nil, err
 		}
 	}
-	return nil, waiting(reasonForeign, "the CA has signed somebody else's key under certname %s (serial %s), which is not returned", s.certname(), layout.Serial(certificate))
+	return nil, waiting(reasonForeign, "the CA has signed another key under certname %s (serial %s), and the certificate is not returned; %s", s.certname(), layout.Serial(certificate), s.ByHand(authority.CleanStep, s.certname(), false))
 }
 
 // submit sends the request to the CA. pending is false if the CA has signed it immediately, or
@@ -209,7 +209,7 @@ func (s *signing) submit(ctx context.Context) (pending bool, err error) {
 	found, err := s.Anyone.Request(ctx, s.certname())
 	if err == nil && !bytes.Equal(found.Raw, s.request.Raw) && layout.SamePublic(found.PublicKey, s.request.PublicKey) {
 		if s.Admin == nil {
-			return false, waiting(reasonForeign, "another request for the same key waits at the CA under certname %s; take it away there (puppetserver ca clean --certname %s)", s.certname(), s.certname())
+			return false, waiting(reasonForeign, "another request for the same key waits at the CA under certname %s; %s", s.certname(), s.ByHand(authority.WithdrawStep, s.certname(), false))
 		}
 		if err := s.Admin.Withdraw(ctx, s.certname()); err != nil {
 			return false, err
@@ -234,7 +234,7 @@ func (s *signing) submit(ctx context.Context) (pending bool, err error) {
 }
 
 func (s *signing) foreign() error {
-	return waiting(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed. Take it away there (puppetserver ca clean --certname %s)", s.certname(), s.certname())
+	return waiting(reasonForeign, "a request with another key waits at the CA under certname %s, and is not signed; %s", s.certname(), s.ByHand(authority.WithdrawStep, s.certname(), false))
 }
 
 // refused ends an attempt permanently if the CA has rejected the request itself. The request is
@@ -265,8 +265,8 @@ func (s *signing) accept(certificate *x509.Certificate) (*x509.Certificate, erro
 		return nil, errors.New("the certificate is signed by none of the CA's certificates")
 	}
 	if !hasNames(certificate, s.request) {
-		return nil, failure(reasonTaken, "the CA has a certificate for %s and this key (serial %s) with other names than are asked for: %v %v; revoke it there (puppetserver ca clean --certname %s), and make another request",
-			s.certname(), layout.Serial(certificate), certificate.DNSNames, certificate.IPAddresses, s.certname())
+		return nil, failure(reasonTaken, "the CA has a certificate for %s and this key (serial %s) with other names than are requested: %v %v; %s, and then create another request",
+			s.certname(), layout.Serial(certificate), certificate.DNSNames, certificate.IPAddresses, s.ByHand(authority.CleanStep, s.certname(), false))
 	}
 	return certificate, nil
 }

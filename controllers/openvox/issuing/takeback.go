@@ -97,12 +97,12 @@ func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error 
 		return err
 	}
 	if !ours {
-		return failure(reasonTaken, "the CA has a certificate for %s that this object has not asked for (serial %s); %s, or take another certname",
-			certname, layout.Serial(has), i.authority.ByHand("revoke", certname))
+		return failure(reasonTaken, "the CA has a certificate for %s that this object has not asked for (serial %s); %s, or change spec.certname",
+			certname, layout.Serial(has), i.authority.ByHand(authority.CleanStep, certname, true))
 	}
 	if i.authority.Admin == nil {
 		return &authority.Problem{Phase: v1alpha1.CertificateWaitingForSigning, Reason: reasonWaiting, Err: fmt.Errorf(
-			"the CA has the certificate that is to be replaced, and there is no certificate to revoke it with; %s", i.authority.ByHand("revoke", certname))}
+			"the CA has the certificate that is to be replaced, and there is no certificate to revoke it with; %s", i.authority.ByHand(authority.CleanStep, certname, true))}
 	}
 	listed, err := i.revoker.Revoke(ctx, i.authority, certname, has, true)
 	switch {
