@@ -42,6 +42,8 @@ type PolicyInfo struct {
 	Timeout  time.Duration
 	// Severity and Category are what its METADATA say for reports.
 	Severity, Category string
+	// DependsOnNamespace reports that the Namespace object may change what the policy decides.
+	DependsOnNamespace bool
 	// NotAuditable are the references that keep rules of the policy, or all of them, from being
 	// evaluated for stored objects.
 	NotAuditable []NotAuditable
@@ -180,5 +182,7 @@ func (p *compiledPolicy) info() PolicyInfo {
 		Severity:      p.meta.Severity,
 		Category:      p.meta.Category,
 		NotAuditable:  p.notAuditable(),
+
+		DependsOnNamespace: p.needsNamespace || p.matcher.NamespaceSelector != nil || p.form.foreign(),
 	}
 }
