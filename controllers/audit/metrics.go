@@ -57,9 +57,10 @@ func (c collector) Collect(values chan<- prometheus.Metric) {
 	gauge(objectsDesc, float64(c.auditor.ledger.Len()))
 	totals := c.auditor.ledger.Totals()
 	for _, info := range state.policies {
-		counts := totals[audit.PolicyKey{Source: info.Source, Policy: info.Package}]
+		key := audit.PolicyKey{Source: info.Source, Policy: info.Package}
+		counts := totals[key]
 		for _, outcome := range audit.Outcomes {
-			if outcome == audit.Fail || counts[outcome] > 0 {
+			if outcome == audit.Fail && !state.incomplete[key] || counts[outcome] > 0 {
 				gauge(violationsDesc, float64(counts[outcome]), info.Source, info.Package, audit.ScopeName(info.Scope), string(outcome))
 			}
 		}

@@ -29,7 +29,7 @@ const (
 	// writeInterval and writeBurst bound the writes of one group of reports: after a burst, one
 	// in each interval. The first changes after a quiet time appear without delay.
 	writeInterval = time.Minute
-	writeBurst    = 4
+	writeBurst    = 10
 	// quietTime is how long a group is left alone after a change, so that one write contains
 	// the changes of a burst, and maxDelay the maximum.
 	quietTime = time.Second
@@ -58,6 +58,8 @@ type reporter struct {
 	listed   map[bool]bool
 	present  map[types.NamespacedName]audit.GroupKey
 	versions map[types.NamespacedName]string // resource versions as this replica wrote them
+	observed map[types.NamespacedName]string // resource versions of the last events
+	suspects map[types.NamespacedName]time.Time
 	pending  map[audit.GroupKey]*pendingGroup
 	limiters map[audit.GroupKey]*rate.Limiter
 }
@@ -67,6 +69,7 @@ type pendingGroup struct{ first, last time.Time }
 
 func newReporter(r *reporter) *reporter {
 	r.listed, r.present, r.versions = map[bool]bool{}, map[types.NamespacedName]audit.GroupKey{}, map[types.NamespacedName]string{}
+	r.observed, r.suspects = map[types.NamespacedName]string{}, map[types.NamespacedName]time.Time{}
 	r.pending, r.limiters = map[audit.GroupKey]*pendingGroup{}, map[audit.GroupKey]*rate.Limiter{}
 	return r
 }
@@ -177,8 +180,7 @@ func (s *reportStore) Delete(object any) error {
 	if _, known := r.present[key]; known { // not deleted by this replica
 		r.changed(r.present[key])
 	}
-	delete(r.present, key)
-	delete(r.versions, key)
+	r.forget(key)
 	return nil
 }
 
@@ -189,7 +191,7 @@ func (s *reportStore) Replace(list []any, _ string) error {
 	defer r.mu.Unlock()
 	for key, group := range maps.Clone(r.present) {
 		if (key.Namespace != "") == s.namespaced {
-			delete(r.present, key)
+			r.forget(key)
 			r.changed(group)
 		}
 	}
@@ -212,18 +214,41 @@ func (s *reportStore) Replace(list []any, _ string) error {
 // Resync implements cache.ReflectorStore.
 func (s *reportStore) Resync() error { return nil }
 
-// seen notes a report. One that is not as this replica wrote it is compared. The caller holds the
-// mutex.
+// seen notes a report. One that is not as this replica wrote it is written again. The caller holds
+// the mutex.
 func (r *reporter) seen(report metav1.Object) {
 	key := types.NamespacedName{Namespace: report.GetNamespace(), Name: report.GetName()}
 	group := audit.GroupKey{Namespace: report.GetNamespace(), Source: audit.SourceOf(report)}
 	if before, known := r.present[key]; known && before != group {
 		group = before // the annotation was edited
 	}
-	r.present[key] = group
+	r.present[key], r.observed[key] = group, report.GetResourceVersion()
 	if r.versions[key] != report.GetResourceVersion() {
-		r.changed(group)
+		r.suspects[key] = r.now()
 	}
+}
+
+// compareSuspects finds the reports that others have written. An event may arrive before the
+// response to the write that caused it. The caller holds the mutex.
+func (r *reporter) compareSuspects() {
+	now := r.now()
+	for key, since := range r.suspects {
+		if now.Sub(since) < quietTime/2 {
+			continue
+		}
+		delete(r.suspects, key)
+		if group, present := r.present[key]; present && r.versions[key] != r.observed[key] {
+			r.changed(group)
+		}
+	}
+}
+
+// forget forgets a report. The caller holds the mutex.
+func (r *reporter) forget(key types.NamespacedName) {
+	delete(r.present, key)
+	delete(r.versions, key)
+	delete(r.observed, key)
+	delete(r.suspects, key)
 }
 
 // changed makes a group be written. The caller holds the mutex.
@@ -256,6 +281,7 @@ func (r *reporter) flush(ctx context.Context) {
 func (r *reporter) due() (groups []audit.GroupKey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.compareSuspects()
 	for _, group := range r.ledger.TakeChanged() {
 		r.changed(group)
 	}
@@ -322,8 +348,7 @@ func (r *reporter) leftover(key audit.GroupKey, wanted map[string]bool) (names [
 	for name, group := range r.present {
 		if group == key && !wanted[name.Name] {
 			names = append(names, name.Name)
-			delete(r.present, name)
-			delete(r.versions, name)
+			r.forget(name)
 		}
 	}
 	if len(wanted) == 0 {

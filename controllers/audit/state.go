@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/lintel-policy/lintel/policies/audit"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -26,16 +27,25 @@ type pass struct {
 type state struct {
 	policies []engine.PolicyInfo // that deny or warn
 	sources  map[string]pass
-	took     map[string]time.Duration // of the last list, by kind
+	// incomplete are the policies for which some objects were not evaluated: they never count as
+	// compliant.
+	incomplete map[audit.PolicyKey]bool
+	took       map[string]time.Duration // of the last list, by kind
 }
 
 // The reasons of the condition Audited.
 const (
-	ReasonAudited       = "Audited"
-	ReasonAuditing      = "Auditing"
+	// ReasonAudited: all objects that the policies match were evaluated.
+	ReasonAudited = "Audited"
+	// ReasonAuditing: objects are being listed and evaluated.
+	ReasonAuditing = "Auditing"
+	// ReasonKindNotListed: the objects of a kind cannot be listed. The manager retries.
 	ReasonKindNotListed = "KindNotListed"
+	// ReasonKindForbidden: the manager may not list a kind. Label a ClusterRole with
+	// lintel.dev/aggregate-to-audit.
 	ReasonKindForbidden = "KindForbidden"
-	ReasonNotEvaluated  = "ObjectNotEvaluated"
+	// ReasonNotEvaluated: an object could not be evaluated. The manager retries.
+	ReasonNotEvaluated = "ObjectNotEvaluated"
 )
 
 // state returns nil before audit has started on this replica.
@@ -45,7 +55,7 @@ func (a *auditor) state() *state {
 	if a.current == nil {
 		return nil
 	}
-	s := &state{policies: a.current.Policies(), sources: map[string]pass{}, took: map[string]time.Duration{}}
+	s := &state{policies: a.current.Policies(), sources: map[string]pass{}, incomplete: map[audit.PolicyKey]bool{}, took: map[string]time.Duration{}}
 	for _, info := range s.policies {
 		s.sources[info.Source] = pass{last: a.started}
 	}
@@ -57,8 +67,12 @@ func (a *auditor) state() *state {
 	sources := map[string]bool{}
 	for _, running := range kinds {
 		clear(sources)
+		incomplete := pass{}.with(running).reason != ""
 		for _, info := range running.target.Policies {
 			sources[info.Source] = true
+			if incomplete {
+				s.incomplete[audit.PolicyKey{Source: info.Source, Policy: info.Package}] = true
+			}
 		}
 		for source := range sources {
 			s.sources[source] = s.sources[source].with(running)

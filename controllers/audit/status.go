@@ -142,7 +142,8 @@ func auditStatus(source string, state *state, totals map[audit.PolicyKey]audit.C
 		if info.Source != source {
 			continue
 		}
-		counts := totals[audit.PolicyKey{Source: info.Source, Policy: info.Package}]
+		key := audit.PolicyKey{Source: info.Source, Policy: info.Package}
+		counts := totals[key]
 		violations := counts.Total() - counts[audit.Skip]
 		counted.Violations += int64(violations)
 		switch {
@@ -150,6 +151,7 @@ func auditStatus(source string, state *state, totals map[audit.PolicyKey]audit.C
 			counted.Violating++
 		case len(info.NotAuditable) > 0:
 			counted.NotAuditable++
+		case state.incomplete[key]: // nothing is known of it yet
 		default:
 			counted.Compliant++
 		}

@@ -276,7 +276,8 @@ type PolicySourceStatus struct {
 // AuditStatus counts the policies of a source by the result of the evaluation of the objects in
 // the cluster. While the condition Audited is not True, some objects were not evaluated.
 type AuditStatus struct {
-	// compliant is the number of policies that no evaluated object violates.
+	// compliant is the number of policies for which all objects were
+	// evaluated, and that none of them violates.
 	// +optional
 	Compliant int32 `json:"compliant"`
 
