@@ -183,7 +183,7 @@ func TestForbiddenKinds(t *testing.T) {
 	require.Eventually(t, func() bool { return s.pass().reason == "" && !s.pass().last.IsZero() }, 20*time.Second, 20*time.Millisecond)
 }
 
-// An object whose namespace was deleted meanwhile is not evaluated, and is no error.
+// An object whose namespace was deleted meanwhile is neither evaluated nor an error.
 func TestObjectsOfDeletedNamespaces(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, configMap("gone", "a", nil), configMap("shop", "b", nil)).start()

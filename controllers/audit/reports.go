@@ -251,7 +251,7 @@ func (r *reporter) forget(key types.NamespacedName) {
 	delete(r.suspects, key)
 }
 
-// changed makes a group be written. The caller holds the mutex.
+// changed schedules a write of a group. The caller holds the mutex.
 func (r *reporter) changed(group audit.GroupKey) {
 	now := r.now()
 	if r.pending[group] == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// pass is what is known of the objects that the policies of one source match.
+// pass contains the progress for the objects that the policies of one source match.
 type pass struct {
 	// last is when all kinds had been listed and evaluated completely; zero while one is missing.
 	last time.Time

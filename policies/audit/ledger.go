@@ -49,7 +49,7 @@ func (c Counts) add(outcome Outcome, n int) {
 // Digest identifies the content of an object that policies read.
 type Digest [16]byte
 
-// record is what is known of an object. Most objects have no results.
+// record contains the results of an object. Most objects have no results.
 type record struct {
 	digest Digest
 	// totals are the counts of results by policy.
@@ -69,7 +69,7 @@ type group struct {
 	details map[objectKey][]Detail
 }
 
-// tally is what is known of one policy.
+// tally contains the counts of one policy.
 type tally struct {
 	counts   Counts
 	detailed int // results in groups, at most the limit

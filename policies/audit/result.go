@@ -14,7 +14,7 @@ type Outcome string
 
 // The outcomes that are reported.
 const (
-	Fail  Outcome = "fail"  // a denial, whatever its enforcement, except warn
+	Fail  Outcome = "fail"  // a denial of a policy that enforces deny or audit
 	Warn  Outcome = "warn"  // a warning
 	Error Outcome = "error" // the policy could not be evaluated
 	Skip  Outcome = "skip"  // an exception lets the object through

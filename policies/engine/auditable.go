@@ -167,7 +167,7 @@ func (s *Snapshot) AuditsAlike(before *Snapshot, kind admission.GroupVersionKind
 }
 
 // alike compares what decides the findings of a policy. Units are shared by the revisions of a
-// source as long as neither they nor what they depend on has changed.
+// source as long as they and their dependencies are unchanged.
 func (p *compiledPolicy) alike(other *compiledPolicy) bool {
 	if p.name != other.name || p.validate != other.validate || p.location != other.location || p.meta.Enforcement != other.meta.Enforcement {
 		return false
