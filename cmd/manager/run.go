@@ -95,6 +95,9 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 			return err
 		}
 	}
+	if err := addAudit(mgr, config, o, policies); err != nil {
+		return err
+	}
 	answering := newAnswering(ctx, server, o.drain)
 	if err := errors.Join(
 		mgr.Add(object.Everywhere(answering.Start)),
