@@ -60,9 +60,9 @@ func IsManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// isRendered says of a file that marks a folder which is rendered before it is applied
+// IsRendered says of a file that marks a folder which is rendered before it is applied
 // what to do: what is in the folder is not what the cluster gets.
-func isRendered(file string) error {
+func IsRendered(file string) error {
 	folder := filepath.Dir(file)
 	switch filepath.Base(file) {
 	case "kustomization.yaml", "kustomization.yml", "Kustomization":
@@ -80,7 +80,7 @@ func ReadPath(path string) ([]Object, error) {
 		return nil, fmt.Errorf("reading manifests: %w", err)
 	}
 	if !info.IsDir() {
-		if err := isRendered(path); err != nil {
+		if err := IsRendered(path); err != nil {
 			return nil, err
 		}
 		text, err := os.ReadFile(path)
@@ -92,7 +92,7 @@ func ReadPath(path string) ([]Object, error) {
 	var rendered error
 	files, err := source.ReadFolder(path, func(name string) bool {
 		if rendered == nil {
-			rendered = isRendered(filepath.Join(path, filepath.FromSlash(name)))
+			rendered = IsRendered(filepath.Join(path, filepath.FromSlash(name)))
 		}
 		return IsManifest(name)
 	}, maxManifestBytes)
