@@ -47,7 +47,13 @@ type Metadata struct {
 	Requires           []admission.GroupVersionKind
 	Clock              bool
 	Timeout            time.Duration
+	// Severity and Category describe violations in reports. Values that reports do not have are
+	// left out: the keys may be the author's own.
+	Severity, Category string
 }
+
+// Severities are those that a report can give a violation, the highest first.
+var Severities = []string{"critical", "high", "medium", "low", "info"}
 
 // customKeys are the keys of `custom` that Lintel reads. Others are the author's
 // own, unless they look like a misspelling of one of these, or belong elsewhere.
@@ -101,6 +107,13 @@ func (m *Metadata) merge(a *ast.Annotations) []error {
 			}
 		case slices.Contains(matchKeys, key):
 			errs = append(errs, fmt.Errorf("custom.%s: belongs under custom.match: write custom.match.%s", key, key))
+		case key == "severity":
+			if text, _ := a.Custom[key].(string); slices.Contains(Severities, text) {
+				m.Severity = cmp.Or(m.Severity, text)
+			}
+		case key == "category":
+			text, _ := a.Custom[key].(string)
+			m.Category = cmp.Or(m.Category, text)
 		default:
 			if near := nearest(key, customKeys); near != "" {
 				errs = append(errs, fmt.Errorf("custom.%s: unknown; did you mean %s?", key, near))

@@ -75,6 +75,7 @@ func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, definition.Compile
 			errs = append(errs, silent...)
 		}
 		d.examine(s.compiler) // before planning.Compact, which changes locations
+		d.examineForAudit(s.compiler)
 	}
 	program, repeated, planErrs := s.plan(entriesOf(drafts))
 	if errs = append(errs, planErrs...); len(errs) > 0 {

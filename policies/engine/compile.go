@@ -63,6 +63,8 @@ type compiledPolicy struct {
 	needsNamespace bool
 	// requires is what its rules require of a request; nil for constraints.
 	requires *inert.Policy
+	// requestReads are the rules that read what only a request has.
+	requestReads []NotAuditable
 }
 
 type ruleLine struct {

@@ -40,6 +40,11 @@ type PolicyInfo struct {
 	Requires []admission.GroupVersionKind
 	Clock    bool
 	Timeout  time.Duration
+	// Severity and Category are what its METADATA say for reports.
+	Severity, Category string
+	// NotAuditable are the references that keep rules of the policy, or all of them, from being
+	// evaluated for stored objects.
+	NotAuditable []NotAuditable
 }
 
 // MutatesKind reports whether patch and defaults are evaluated, or refused, for objects of
@@ -172,5 +177,8 @@ func (p *compiledPolicy) info() PolicyInfo {
 		Requires:      p.meta.Requires,
 		Clock:         p.meta.Clock,
 		Timeout:       p.meta.Timeout,
+		Severity:      p.meta.Severity,
+		Category:      p.meta.Category,
+		NotAuditable:  p.notAuditable(),
 	}
 }

@@ -14,6 +14,8 @@ type compiledTemplate struct {
 	lines       map[string][]ruleLine
 	clock       bool
 	validate    *query
+	// requestReads are the rules that read what only a request has.
+	requestReads []NotAuditable
 }
 
 // newTemplate reads the entry point of a template.
@@ -40,6 +42,7 @@ func (t *compiledTemplate) policies(template *definition.Template) (policies []*
 			conditioned:    t.conditioned,
 			form:           &constraint{c},
 			needsNamespace: template.ReadsNamespace,
+			requestReads:   t.requestReads,
 		}
 		p.meta = definition.Metadata{Title: c.Title, Match: &c.Match, Enforcement: c.Enforcement, Requires: c.Requires, Clock: t.clock}
 		if err := p.setDefaults(); err != nil {
