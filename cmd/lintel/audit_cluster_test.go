@@ -221,7 +221,7 @@ func TestAuditReportsKindsThatCannotBeListed(t *testing.T) {
 	}
 }
 
-// TestAuditDiffOfKindsThatCannotBeListed: what was not evaluated again is not fixed.
+// TestAuditDiffOfKindsThatCannotBeListed: a violation that is not evaluated again is not fixed.
 func TestAuditDiffOfKindsThatCannotBeListed(t *testing.T) {
 	_, before := newFaultyServer(t, nil, "").audit(t)
 	_, after := newFaultyServer(t, failOn(1, http.StatusForbidden, "Forbidden", ""), "").audit(t)

@@ -153,7 +153,7 @@ team \(\d+\): 1 warning
 $`, got.stdout)
 }
 
-// TestAuditIsNeverSilentlyCompliant: what was not evaluated makes the exit code 2.
+// TestAuditIsNeverSilentlyCompliant: objects that are not evaluated make the exit code 2.
 func TestAuditIsNeverSilentlyCompliant(t *testing.T) {
 	policies := folder(t, auditPolicies)
 	service := `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web","namespace":"shop"}}`
@@ -249,7 +249,7 @@ func TestAuditBaseline(t *testing.T) {
 	require.Equal(t, exitError, lintel(t, "", "audit", "diff", one).code)
 }
 
-// TestAuditFormats: each format has the violation, and what was not audited.
+// TestAuditFormats: each format has the violation, and the file that was not audited.
 func TestAuditFormats(t *testing.T) {
 	files := folder(t, map[string]string{"a.json": listOf(auditObjects(true)...), "b.json": "{"})
 	policies := folder(t, auditPolicies)

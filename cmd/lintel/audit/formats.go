@@ -79,7 +79,7 @@ func (w *writer) exitOf(policy PolicyCount, results []Result, into *report.Case)
 	return exit
 }
 
-// writeSARIF writes the results at their objects, and what was not audited.
+// writeSARIF writes the results at their objects, and the kinds and files that were not audited.
 func (w *writer) writeSARIF(to io.Writer) error {
 	exits := map[core.Outcome]report.Exit{core.Fail: report.Denied, core.Warn: report.Allowed, core.Error: report.Error, core.Skip: report.Allowed}
 	var all []report.Finding

@@ -13,7 +13,7 @@ import (
 	core "github.com/lintel-policy/lintel/policies/audit"
 )
 
-// identity is what a key is made from: the policy, the rule, the object, and what is wrong. The
+// identity contains the parts of a key: the policy, the rule, the object, and the violation. The
 // source, its revision, the version of the kind and the location of the rule may change between
 // runs.
 type identity struct {
@@ -52,17 +52,27 @@ func keyOf(object Object, text []byte, result core.Result) string {
 // jobTime is the end of the name of a Job of a CronJob.
 var jobTime = regexp.MustCompile(`-\d{8,}$`)
 
-// stableName is the name of the controller of an object that has a generated name, such as a Pod
-// of a Deployment: the next rollout replaces it by another one.
+// workloads are the controllers that generate the names of their objects.
+var workloads = map[schema.GroupKind]bool{
+	{Group: "apps", Kind: "Deployment"}: true, {Group: "apps", Kind: "ReplicaSet"}: true, {Group: "apps", Kind: "StatefulSet"}: true,
+	{Group: "apps", Kind: "DaemonSet"}: true, {Group: "batch", Kind: "Job"}: true, {Group: "batch", Kind: "CronJob"}: true,
+	{Kind: "ReplicationController"}: true,
+}
+
+// stableName is the name of the workload of an object that has a generated name, such as a Pod of
+// a Deployment: the next rollout replaces it by another one.
 func (o ownership) stableName(name string) string {
 	for _, owner := range o.Owners {
-		if !owner.Controller {
+		kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
+		if !owner.Controller || !workloads[kind] {
 			continue
 		}
-		hash := cmp.Or(o.Labels["pod-template-hash"], o.Labels["controller-revision-hash"])
-		base := strings.TrimSuffix(owner.Name, "-"+hash)
-		if owner.Kind == "CronJob" || owner.Kind == "Job" {
-			base = jobTime.ReplaceAllString(owner.Name, "")
+		base := owner.Name
+		if hash := cmp.Or(o.Labels["pod-template-hash"], o.Labels["controller-revision-hash"]); hash != "" {
+			base = strings.TrimSuffix(base, "-"+hash)
+		}
+		if kind.Group == "batch" {
+			base = jobTime.ReplaceAllString(base, "")
 		}
 		if strings.HasPrefix(name, base+"-") {
 			return owner.Kind + "/" + base
@@ -81,7 +91,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`\s+`), " "},
 }
 
-// normalize leaves out what is volatile in a message, and the name of the object.
+// normalize leaves out the volatile parts of a message, and the name of the object.
 func normalize(message, name string) string {
 	if name != "" {
 		message = strings.ReplaceAll(message, name, "<name>")

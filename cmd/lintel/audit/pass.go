@@ -32,8 +32,8 @@ type pass struct {
 	notAudited []NotAudited
 }
 
-// part is what is known of the kind or the files that are being read: it is dropped if they are
-// read again from the start.
+// part contains the results of the kind or the files that are being read: it is dropped if they
+// are read again from the start.
 type part struct {
 	objects   int
 	kinds     map[schema.GroupKind]bool

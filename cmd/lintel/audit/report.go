@@ -87,7 +87,7 @@ type NotAuditable struct {
 	Reference string `json:"reference"`
 }
 
-// NotAudited is what could not be read completely: a kind of the cluster, as resource.group, or a
+// NotAudited is a kind of the cluster, as resource.group, that could not be read completely, or a
 // file, which the reason begins with.
 type NotAudited struct {
 	Resource string `json:"resource,omitempty"`

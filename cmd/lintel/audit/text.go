@@ -33,7 +33,7 @@ func (w *writer) write(to io.Writer, format string) error {
 	}
 }
 
-// counted are the results that count: with a baseline, new violations and what is no violation.
+// counted are the results that count: with a baseline, violations are left out unless they are new.
 func (w *writer) counted(policy PolicyCount) []Result {
 	return slices.DeleteFunc(slices.Clone(w.of(policy)), func(r Result) bool {
 		return w.report.Summary.New != nil && r.isViolation() && !r.New

@@ -76,9 +76,9 @@ func (r *reader) entry(name, file string, header *tar.Header, content io.Reader)
 	return r.unreadable(r.text(at, file, content, header.Size))
 }
 
-// unreadable tells the visitor about an error, and keeps one that stops the reading.
+// unreadable passes an error to the visitor, and returns one that stops the reading.
 func (r *reader) unreadable(err error) error {
-	if stop := r.tell(err); stop != nil {
+	if stop := r.notify(err); stop != nil {
 		return stopped{stop}
 	}
 	return nil

@@ -46,7 +46,7 @@ func Open(paths []string, stdin io.Reader) (*Dump, error) {
 			continue
 		}
 		if slices.Contains(paths[:i], path) {
-			return nil, errors.Join(errors.New("-f - is given twice, but standard input can be read once"), d.Close())
+			return nil, errors.Join(errors.New("-f - occurs twice, but standard input can be read once"), d.Close())
 		}
 		if err := d.copyStandardInput(stdin); err != nil {
 			return nil, errors.Join(err, d.Close())
@@ -88,7 +88,7 @@ func (d *Dump) Each(ctx context.Context, visitor Visitor) error {
 	r := &reader{ctx: ctx, visitor: visitor}
 	for _, path := range d.paths {
 		r.backup = newBackup()
-		if err := r.tell(d.readPath(r, path)); err != nil {
+		if err := r.notify(d.readPath(r, path)); err != nil {
 			return err
 		}
 	}
@@ -124,7 +124,7 @@ func (d *Dump) readPath(r *reader, path string) error {
 type reader struct {
 	ctx     context.Context
 	visitor Visitor
-	// backup is what is known of a backup of Velero in the current path.
+	// backup contains the objects of a backup of Velero in the current path.
 	backup *backup
 }
 
@@ -133,8 +133,8 @@ type stopped struct{ error }
 
 func (s stopped) Unwrap() error { return s.error }
 
-// tell passes the error of a file to the visitor, and returns any other.
-func (r *reader) tell(err error) error {
+// notify passes the error of a file to the visitor, and returns any other.
+func (r *reader) notify(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (r *reader) folder(folder string) error {
 	}
 	err := source.WalkFolder(folder, wanted, func(name string, file *os.File) error {
 		path := filepath.Join(folder, filepath.FromSlash(name))
-		if stop := r.tell(r.file(path, path, file)); stop != nil {
+		if stop := r.notify(r.file(path, path, file)); stop != nil {
 			return stopped{stop}
 		}
 		return nil

@@ -176,7 +176,7 @@ func TestBadFiles(t *testing.T) {
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	_, err := Open([]string{"-", "-"}, strings.NewReader(""))
-	require.ErrorContains(t, err, "given twice")
+	require.ErrorContains(t, err, "-f - occurs twice")
 	_, err = Open([]string{"nowhere"}, nil)
 	require.ErrorContains(t, err, "reading objects: ")
 	d, err := Open([]string{"-"}, strings.NewReader(configMap("a", "b")))

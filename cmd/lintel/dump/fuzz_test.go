@@ -46,7 +46,7 @@ func streamed(t *testing.T, text string) (objects []string, problems []error) {
 		},
 		Unreadable: func(err error) { problems = append(problems, err) },
 	}}
-	require.NoError(t, r.tell(r.stream("list", "list", strings.NewReader(text))))
+	require.NoError(t, r.notify(r.stream("list", "list", strings.NewReader(text))))
 	return objects, problems
 }
 

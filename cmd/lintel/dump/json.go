@@ -152,7 +152,7 @@ func (d *jsonDocument) readItems() error {
 	return nil
 }
 
-// meter counts lines, and bounds what is read for one value.
+// meter counts lines, and bounds the bytes of one value.
 type meter struct {
 	from  io.Reader
 	lines int

@@ -162,7 +162,7 @@ func isAllBlank(text []byte) bool {
 	return true
 }
 
-// end passes what is left of the document.
+// end passes the rest of the document.
 func (d *yamlDocument) end() error {
 	if !d.items {
 		return d.endObject()

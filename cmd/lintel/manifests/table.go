@@ -81,8 +81,7 @@ func isOfKubernetes(kind schema.GroupVersionKind) bool {
 	})
 }
 
-// Unchecked says which objects are of kinds that nobody here knows the fields of; empty
-// where there are none.
+// Unchecked lists the objects of kinds whose fields are not known; empty if there are none.
 func (t *Table) Unchecked(objects []Object) (string, error) {
 	var names []string
 	for _, o := range objects {
