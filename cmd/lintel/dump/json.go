@@ -96,9 +96,14 @@ func (d *jsonDocument) read() error {
 	}
 	d.fields.WriteByte('}')
 	if d.items {
-		return d.r.unreadable(checkList(d.name, d.line, d.kind()))
+		if err := checkList(d.name, d.line, d.kind()); err != nil {
+			return d.r.unreadable(err)
+		}
 	}
 	objects, err := manifests.ParseDocument(manifest.Document{File: d.name, Line: d.line, Number: 1, JSON: d.fields.Bytes()})
+	if d.items { // the document without them is not an object
+		return d.r.unreadable(err)
+	}
 	if err != nil {
 		return d.r.unreadable(err)
 	}

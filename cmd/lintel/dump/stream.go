@@ -34,8 +34,11 @@ func (r *reader) stream(name, file string, content io.Reader) error {
 
 // checkList refuses a document with items whose kind is not that of a list.
 func checkList(name string, line int, kind schema.GroupVersionKind) error {
-	if isList(kind) {
+	switch {
+	case isList(kind) && kind.Version != "":
 		return nil
+	case isList(kind):
+		return fmt.Errorf("%s:%d: %s has no valid apiVersion", name, line, kind.Kind)
 	}
 	return fmt.Errorf("%s:%d: the document has items, and its kind %q is not that of a list", name, line, kind.Kind)
 }

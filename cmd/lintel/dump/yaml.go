@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -24,6 +25,7 @@ type yamlDocument struct {
 	outer bytes.Buffer
 	// items says that the document is a list, and inItems that its items have not ended.
 	items, inItems bool
+	hasItems       bool
 	indent         int // of the dashes
 	itemLine       int
 	item           bytes.Buffer
@@ -41,6 +43,9 @@ func (r *reader) yamlStream(name, file string, lines *lineReader) error {
 		case err != nil:
 			return fmt.Errorf("%s:%d: the rest of the file cannot be read: %w", name, lines.line+1, err)
 		}
+		if hasControls(line) {
+			return fmt.Errorf("%s:%d: the rest of the file cannot be read: the line has control characters", name, lines.line)
+		}
 		if isMarker(line, "---") || isMarker(line, "...") {
 			if err := document.end(); err != nil {
 				return err
@@ -55,6 +60,15 @@ func (r *reader) yamlStream(name, file string, lines *lineReader) error {
 			return err
 		}
 	}
+}
+
+// hasControls reports whether a line has control characters, or is broken by YAML at another place
+// than its end.
+func hasControls(line []byte) bool {
+	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+	return bytes.ContainsFunc(line, func(r rune) bool {
+		return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
+	})
 }
 
 func isMarker(line []byte, marker string) bool {
@@ -74,7 +88,10 @@ func (d *yamlDocument) add(line []byte, number int) error {
 		return d.grow(&d.outer, line, number)
 	}
 	if isBlank(line) {
-		return d.grow(&d.item, line, number)
+		if d.indent >= 0 { // a comment before the first item belongs to none
+			return d.grow(&d.item, line, number)
+		}
+		return d.checkComment(line, number)
 	}
 	indent := len(line) - len(bytes.TrimLeft(line, " "))
 	isDash := isMarker(line[indent:], "-")
@@ -86,17 +103,27 @@ func (d *yamlDocument) add(line []byte, number int) error {
 		if err := d.endItem(); err != nil {
 			return err
 		}
-		d.itemLine = number
+		d.itemLine, d.hasItems = number, true
 	case indent == 0:
 		d.inItems = false
 		if err := d.endItem(); err != nil {
 			return err
 		}
 		return d.grow(&d.outer, line, number)
+	case indent < d.indent:
+		return fmt.Errorf("%s:%d: the line is indented less than the items of the list", d.name, number)
 	case d.indent < 0:
 		return fmt.Errorf("%s:%d: items is not a list of objects in block style; lists in files of more than %d MiB must be as kubectl writes them", d.name, number, maxWholeBytes>>20)
 	}
 	return d.grow(&d.item, line, number)
+}
+
+// checkComment refuses a line that YAML does not read as empty.
+func (d *yamlDocument) checkComment(line []byte, number int) error {
+	if bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\t")) {
+		return fmt.Errorf("%s:%d: the line is indented with a tab", d.name, number)
+	}
+	return nil
 }
 
 func (d *yamlDocument) grow(buffer *bytes.Buffer, line []byte, number int) error {
@@ -174,7 +201,24 @@ func (d *yamlDocument) end() error {
 	if err == nil {
 		err = checkList(d.name, d.line, kind)
 	}
+	if err == nil && !d.hasItems && kind.Kind != "List" {
+		err = fmt.Errorf("%s:%d: items is empty: write []", d.name, d.line)
+	}
+	if err == nil {
+		err = d.checkOuter()
+	}
 	return d.r.unreadable(err)
+}
+
+// checkOuter refuses a list that is invalid apart from its items.
+func (d *yamlDocument) checkOuter() error {
+	documents, err := manifest.ReadAt(d.name, d.line, d.outer.Bytes())
+	for _, document := range documents {
+		if _, invalid := manifests.ParseDocument(document); invalid != nil {
+			return invalid
+		}
+	}
+	return err
 }
 
 // endObject passes a document that is not a list in block style.
