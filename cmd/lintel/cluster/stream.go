@@ -33,6 +33,7 @@ const (
 func newLister(config *rest.Config) (rest.Interface, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = 0
+	config.WarningHandlerWithContext = rest.NoWarnings{} // about versions that policies name, not the user
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
 	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	return rest.UnversionedRESTClientFor(config)
