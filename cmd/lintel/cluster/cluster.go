@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
@@ -91,7 +92,7 @@ func (o Options) Config() (*rest.Config, error) {
 	}
 	config.QPS, config.Burst = 50, 100 // a person waits
 	if o.QPS > 0 {
-		config.QPS, config.Burst = o.QPS, max(1, int(o.QPS))
+		config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(o.QPS, max(1, int(o.QPS))) // of all clients
 	}
 	config.Timeout = o.timeout
 	return config, nil
