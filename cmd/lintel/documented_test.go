@@ -89,6 +89,7 @@ func runnable(b docpage.Block) []docpage.Command {
 			return true
 		}
 		return !slices.Contains([]string{"check", "why", "prove", "source"}, words[1]) &&
+			(words[1] != "audit" || !slices.Contains(words, "-f")) &&
 			(words[1] != "policy" || !slices.Contains(words, "lint") && !slices.Contains(words, "test"))
 	})
 }

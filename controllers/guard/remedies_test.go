@@ -48,19 +48,19 @@ const (
 // remedies are the messages that describe a write of an object that a controller creates, by a
 // part of the text. The value nil means that the message names objects of users only.
 var remedies = map[string][]remedy{
-	"See kubectl logs job/%s, and delete the Job to have it run again":              {{kind: "Job", name: "main-ca-setup", owner: ownerOfKind(ofOpenVox, "CertificateAuthority")}},
-	"Stop the CA's server and delete Secret %s; the setup Job then makes one":       {{kind: "Secret", name: "main-ca-setup", owner: ownerOfKind(ofOpenVox, "CertificateAuthority")}},
-	"; to discard the record, annotate the CertificateAuthority with %s=%s":         {{kind: "CertificateAuthority", name: "main", change: annotated("openvox.voxpupuli.org/discard-revocations", "1")}},
-	"If the CA is right, annotate the CertificateAuthority with %s=%s":              {{kind: "CertificateAuthority", name: "main", change: annotated("openvox.voxpupuli.org/accept-crl", "1")}},
-	"For a new CA, delete the CertificateAuthority, both Secrets and the volume":    {{kind: "Secret", name: "main-ca"}, {kind: "Secret", name: "main-ca-key"}},
-	"kubectl delete certificates.openvox.voxpupuli.org %s -n %s revokes it, and":    {{kind: "Secret", name: "main-tls", owner: ownerOfKind(ofOpenVox, "Certificate")}},
-	"delete Secret %s, and Lintel creates another key":                              {{kind: "Secret", name: "any", owner: ownerOfKind(ofOpenZro, "OZSetupKey")}},
-	"delete it, and create it again without immutable":                              {{kind: "Secret", name: "any", owner: ownerOfKind(ofOpenZro, "OZSetupKey"), extra: object{"immutable": true}}},
-	"the Secret is immutable, and keeps its values; delete it and make it again":    {{kind: "Secret", name: "any", owner: ownerOfKind("zopp.dev", "ZoppSecretSync"), extra: object{"immutable": true}}},
-	"it is being deleted and waits for its finalizers; remove them":                 {{kind: "ConfigMap", name: "any", owner: ownerOfKind("openclaw.enterprise.io", "OpenClawInstance"), extra: object{}, change: func(o object) { delete(o["metadata"].(object), "finalizers") }}},
-	"annotate it or the Secret %s with %s=%s":                                       {{kind: "OZGroup", name: "routingpeer-main", owner: ownerOfKind(ofOpenZro, "OZRoutingPeer"), change: annotated("openzro.io/account", "2")}},
-	"or annotate this object with %s=true to adopt it":                              {{kind: "OZGroup", name: "routingpeer-main", owner: ownerOfKind(ofOpenZro, "OZRoutingPeer"), change: annotated("openzro.io/adopt", "true")}},
-	"; to delete this object and leave at the server what was made there, annotate": {{kind: "OZSetupKey", name: "routingpeer-main", owner: ownerOfKind(ofOpenZro, "OZRoutingPeer"), change: annotated("openzro.io/deletion-policy", "Retain")}},
+	"See kubectl logs job/%s, and delete the Job to have it run again":                  {{kind: "Job", name: "main-ca-setup", owner: ownerOfKind(ofOpenVox, "CertificateAuthority")}},
+	"Stop the CA's server and delete Secret %s; the setup Job then makes one":           {{kind: "Secret", name: "main-ca-setup", owner: ownerOfKind(ofOpenVox, "CertificateAuthority")}},
+	"; to discard the record, annotate the CertificateAuthority with %s=%s":             {{kind: "CertificateAuthority", name: "main", change: annotated("openvox.voxpupuli.org/discard-revocations", "1")}},
+	"If the CA is right, annotate the CertificateAuthority with %s=%s":                  {{kind: "CertificateAuthority", name: "main", change: annotated("openvox.voxpupuli.org/accept-crl", "1")}},
+	"For a new CA, delete the CertificateAuthority, both Secrets and the volume":        {{kind: "Secret", name: "main-ca"}, {kind: "Secret", name: "main-ca-key"}},
+	"kubectl delete certificates.openvox.voxpupuli.org %s -n %s revokes it, and":        {{kind: "Secret", name: "main-tls", owner: ownerOfKind(ofOpenVox, "Certificate")}},
+	"delete Secret %s, and Lintel creates another key":                                  {{kind: "Secret", name: "any", owner: ownerOfKind(ofOpenZro, "OZSetupKey")}},
+	"delete it, and create it again without immutable":                                  {{kind: "Secret", name: "any", owner: ownerOfKind(ofOpenZro, "OZSetupKey"), extra: object{"immutable": true}}},
+	"the Secret is immutable, and keeps its values; delete it and make it again":        {{kind: "Secret", name: "any", owner: ownerOfKind("zopp.dev", "ZoppSecretSync"), extra: object{"immutable": true}}},
+	"it is being deleted and waits for its finalizers; remove them":                     {{kind: "ConfigMap", name: "any", owner: ownerOfKind("openclaw.enterprise.io", "OpenClawInstance"), extra: object{}, change: func(o object) { delete(o["metadata"].(object), "finalizers") }}},
+	"annotate it or the Secret %s with %s=%s":                                           {{kind: "OZGroup", name: "routingpeer-main", owner: ownerOfKind(ofOpenZro, "OZRoutingPeer"), change: annotated("openzro.io/account", "2")}},
+	"or annotate this object with %s=true to adopt it":                                  {{kind: "OZGroup", name: "routingpeer-main", owner: ownerOfKind(ofOpenZro, "OZRoutingPeer"), change: annotated("openzro.io/adopt", "true")}},
+	"; to delete this object and leave its items at the server, annotate it with %s=%s": {{kind: "OZSetupKey", name: "routingpeer-main", owner: ownerOfKind(ofOpenZro, "OZRoutingPeer"), change: annotated("openzro.io/deletion-policy", "Retain")}},
 
 	"store another one there, or remove it, and Lintel creates one":                                         nil,
 	"is not controlled by this object and is left alone; delete it, or have this object under another name": nil,
@@ -82,7 +82,7 @@ var remedies = map[string][]remedy{
 	"store the new certificate in Secret ":                                        nil, // of an external CA
 	"), which this object did not create: delete it at the server, or rename the": nil,
 	"does not accept Services: annotate it with %s=true, which permits users":     nil, // an OZPolicy
-	"choose another one, or delete that (%s)":                                     nil, // at the server
+	"choose another name, or delete that item (%s)":                               nil, // at the server
 	"revoked with --force only. Delete the Certificate instead":                   nil,
 	"cleaned with --force only. Delete the Certificate instead":                   nil,
 	"spec.dnsZoneRef of the OZRoutingPeer: several namespaces share the account":  nil,

@@ -25,7 +25,7 @@ type checker struct {
 	options    options
 	objects    []manifests.Object
 	snapshot   *engine.Snapshot
-	resources  *resourceTable
+	resources  *manifests.Table
 	titles     map[string]string // of the policies, by source and package
 	cluster    *clusterdata.Objects
 	namespaces map[string]engine.Namespace
@@ -71,7 +71,7 @@ func newOfflineChecker(o options, objects []manifests.Object, compile func([]sou
 	if o.operation == "DELETE" { // which looks at no field
 		return c, nil
 	}
-	unchecked, err := c.resources.unchecked(objects)
+	unchecked, err := c.resources.Unchecked(objects)
 	if unchecked != "" {
 		c.notes = append(c.notes, unchecked)
 	}
@@ -88,7 +88,7 @@ func (c *checker) readCluster(sets []*engine.PolicySet) error {
 		}
 	}
 	c.existing = existing
-	if c.resources, err = newResourceTable(slices.Concat(existing, c.objects)); err != nil {
+	if c.resources, err = manifests.NewTable(slices.Concat(existing, c.objects)); err != nil {
 		return err
 	}
 	c.setPolicies(sets)
@@ -115,7 +115,7 @@ func (c *checker) setPolicies(sets []*engine.PolicySet) {
 // setNamespaces puts the objects into the namespaces that the API server would.
 func (c *checker) setNamespaces() {
 	for i := range c.objects {
-		resource, _ := c.resources.lookup(c.objects[i].Kind)
+		resource, _ := c.resources.Lookup(c.objects[i].Kind)
 		c.objects[i].SetNamespace(resource.Namespaced, c.options.namespace)
 	}
 }

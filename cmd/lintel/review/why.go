@@ -190,7 +190,7 @@ func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Objec
 	}
 	c := &checker{options: o.options, objects: objects, namespaces: map[string]engine.Namespace{}}
 	definitions, unread := live.Definitions(ctx, objects)
-	c.resources = &resourceTable{admission.NewResources(live.Resources), kinds.NewOfCluster(definitions...), "the cluster"}
+	c.resources = &manifests.Table{Resources: admission.NewResources(live.Resources), Kinds: kinds.NewOfCluster(definitions...), Serves: "the cluster"}
 	c.setPolicies(sets)
 	required, unasked := live.Required(ctx, sets)
 	c.cluster, c.notes = required, slices.Concat(notes, unread, unasked)

@@ -1,4 +1,4 @@
-package review
+package manifests
 
 import (
 	"fmt"
@@ -9,22 +9,21 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/kinds"
 )
 
-// resourceTable finds the resource of a kind: a built-in one, one that a
-// CustomResourceDefinition at hand defines, or a guess.
-type resourceTable struct {
+// Table finds the resource of a kind: a built-in one, one that a CustomResourceDefinition at
+// hand defines, or a guess.
+type Table struct {
 	*admission.Resources
-	kinds *kinds.Kinds
-	// serves says who serves the kinds of the table, for messages.
-	serves string
+	Kinds *kinds.Kinds
+	// Serves says who serves the kinds of the table, for messages.
+	Serves string
 }
 
-// newResourceTable reads the CustomResourceDefinitions among the objects.
-func newResourceTable(objects []manifests.Object) (*resourceTable, error) {
+// NewTable reads the CustomResourceDefinitions among the objects.
+func NewTable(objects []Object) (*Table, error) {
 	var definitions []*apiextensionsv1.CustomResourceDefinition
 	var defined []admission.Resource
 	for _, o := range objects {
@@ -41,12 +40,12 @@ func newResourceTable(objects []manifests.Object) (*resourceTable, error) {
 		}
 		definitions, defined = append(definitions, definition), append(defined, kinds.Resources(definition)...)
 	}
-	return &resourceTable{admission.BuiltinResourcesWith(defined...), kinds.New(definitions...), "Kubernetes 1.36, with the CustomResourceDefinitions at hand,"}, nil
+	return &Table{admission.BuiltinResourcesWith(defined...), kinds.New(definitions...), "Kubernetes 1.36, with the CustomResourceDefinitions at hand,"}, nil
 }
 
-// lookup is the resource of a kind in the version of the kind. known is false for a
+// Lookup is the resource of a kind in the version of the kind. known is false for a
 // guess: most kinds are namespaced.
-func (t *resourceTable) lookup(kind schema.GroupVersionKind) (resource admission.Resource, known bool) {
+func (t *Table) Lookup(kind schema.GroupVersionKind) (resource admission.Resource, known bool) {
 	resource, known = t.ByKind(kind.Group, kind.Kind)
 	if !known {
 		plural, _ := meta.UnsafeGuessKindToResource(kind)
@@ -56,20 +55,20 @@ func (t *resourceTable) lookup(kind schema.GroupVersionKind) (resource admission
 	return resource, known
 }
 
-// unserved returns why a cluster with the kinds of the table does not serve a kind; empty if it
+// Unserved returns why a cluster with the kinds of the table does not serve a kind; empty if it
 // does, or if another CRD may define it.
-func (t *resourceTable) unserved(kind schema.GroupVersionKind) string {
+func (t *Table) Unserved(kind schema.GroupVersionKind) string {
 	versions := t.Versions(kind.Group, kind.Kind)
 	switch {
 	case slices.Contains(versions, kind.Version):
 		return ""
 	case len(versions) > 0:
-		return fmt.Sprintf("%s serves %s in %s, not in %s: write apiVersion %s", t.serves, kind.Kind, strings.Join(versions, " and "), kind.Version,
+		return fmt.Sprintf("%s serves %s in %s, not in %s: write apiVersion %s", t.Serves, kind.Kind, strings.Join(versions, " and "), kind.Version,
 			schema.GroupVersion{Group: kind.Group, Version: versions[0]})
 	case !isOfKubernetes(kind):
 		return ""
 	default:
-		return fmt.Sprintf("no matches for kind %q in version %q: %s has none%s", kind.Kind, kind.GroupVersion(), t.serves, t.Suggest(kind.Group, kind.Kind))
+		return fmt.Sprintf("no matches for kind %q in version %q: %s has none%s", kind.Kind, kind.GroupVersion(), t.Serves, t.Suggest(kind.Group, kind.Kind))
 	}
 }
 
@@ -82,12 +81,12 @@ func isOfKubernetes(kind schema.GroupVersionKind) bool {
 	})
 }
 
-// unchecked returns a note about objects of kinds whose fields are unknown here; empty if there
-// are none.
-func (t *resourceTable) unchecked(objects []manifests.Object) (string, error) {
+// Unchecked returns a note about objects of kinds whose fields are unknown; empty if there are
+// none.
+func (t *Table) Unchecked(objects []Object) (string, error) {
 	var names []string
 	for _, o := range objects {
-		known, err := t.kinds.Know(o.Kind)
+		known, err := t.Kinds.Know(o.Kind)
 		if err != nil {
 			return "", err
 		}
@@ -103,8 +102,8 @@ func (t *resourceTable) unchecked(objects []manifests.Object) (string, error) {
 }
 
 // suggestGroup names the group that was likely meant, where it has the kind.
-func (t *resourceTable) suggestGroup(kind schema.GroupVersionKind) string {
-	if _, known := t.lookup(kind); known {
+func (t *Table) suggestGroup(kind schema.GroupVersionKind) string {
+	if _, known := t.Lookup(kind); known {
 		return ""
 	}
 	var groups []string
