@@ -47,11 +47,21 @@ type Metadata struct {
 	Requires           []admission.GroupVersionKind
 	Clock              bool
 	Timeout            time.Duration
+	// Exceptions is nil if the METADATA do not contain it.
+	Exceptions *Allowance
+}
+
+// Allowance is what the policy allows exceptions from its rules.
+func (m Metadata) Allowance() Allowance {
+	if m.Exceptions == nil {
+		return Allowance{}
+	}
+	return *m.Exceptions
 }
 
 // customKeys are the keys of `custom` that Lintel reads. Others are the author's
 // own, unless they look like a misspelling of one of these, or belong elsewhere.
-var customKeys = []string{"match", "enforcement", "requires", "clock", "timeout"}
+var customKeys = []string{"match", "enforcement", "requires", "clock", "timeout", "exceptions"}
 
 // matchKeys and kindKeys are the fields of `match` and of one of its kinds.
 var (
@@ -122,6 +132,9 @@ func (m *Metadata) set(key string, value any, loc *ast.Location) []error {
 	}
 	if key == "requires" {
 		return m.readRequires(value)
+	}
+	if key == "exceptions" {
+		return m.readExceptions(value)
 	}
 	if err := m.setOne(key, value); err != nil {
 		return []error{fmt.Errorf(": %w", err)}
