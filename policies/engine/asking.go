@@ -10,6 +10,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/exception"
 )
 
 // sourceTime bounds all policies of one source below the enterprise in one review, so that a
@@ -26,6 +27,8 @@ type question struct {
 	reason  string
 	// workload is the kind of which the review is the Pod template, where it is one.
 	workload admission.GroupVersionKind
+	// exceptions are those in force that select the object.
+	exceptions []*exception.Exception
 }
 
 // askEach asks one question after the other, and gives the answers in their order. The

@@ -16,6 +16,9 @@ type Decision struct {
 	Warnings []Finding
 	// Audits are findings of policies with `enforcement: audit`: logged only.
 	Audits []Finding
+	// Exempted are findings that would deny, warn or be logged without an exception. They have no
+	// effect.
+	Exempted []Finding
 	// Undecided names the policies that could not be asked, with the reason. Only
 	// Options.Offline leaves any; elsewhere they are errors.
 	Undecided []Undecided

@@ -24,7 +24,7 @@ func (s *Snapshot) templateQuestions(e *evaluation, unmatched bool) []question {
 			template = kept
 		}
 		if matches, reason := p.form.matches(p, s, template, p.matcher.MatchesVerb(template.review)); matches || reason != "" || unmatched {
-			out = append(out, question{policy: p, evaluation: template, matches: matches, reason: reason, workload: e.review.Kind})
+			out = append(out, question{policy: p, evaluation: template, matches: matches, reason: reason, workload: e.review.Kind, exceptions: s.exceptionsFor(p, template)})
 		}
 	}
 	return out
@@ -45,5 +45,6 @@ func (d *Decision) add(other *Decision) {
 	d.Warnings = append(d.Warnings, other.Warnings...)
 	d.Audits = append(d.Audits, other.Audits...)
 	d.Undecided = append(d.Undecided, other.Undecided...)
+	d.Exempted = append(d.Exempted, other.Exempted...)
 	d.Policies += other.Policies
 }

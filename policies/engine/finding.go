@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -47,6 +48,10 @@ type Finding struct {
 	// Limit names the limit that was reached, where one was: steps, bytes, timeout,
 	// function or result.
 	Limit string
+	// Exception is the name of the PolicyException that covers the finding, and Expires when the
+	// exception ends. They are set in Decision.Exempted only.
+	Exception string
+	Expires   time.Time
 }
 
 // suffix says which policy spoke: rule, place, source and revision.
@@ -107,7 +112,7 @@ func (f Finding) compare(other Finding) int {
 
 // sort orders the findings and removes duplicates.
 func (d *Decision) sort() {
-	for _, findings := range []*[]Finding{&d.Denials, &d.Warnings, &d.Audits} {
+	for _, findings := range []*[]Finding{&d.Denials, &d.Warnings, &d.Audits, &d.Exempted} {
 		slices.SortStableFunc(*findings, Finding.compare)
 		*findings = slices.CompactFunc(*findings, func(a, b Finding) bool { return a.compare(b) == 0 })
 	}

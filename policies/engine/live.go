@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/exception"
 )
 
 // Live holds the snapshot that decides now. Readers never wait; each change makes
@@ -19,7 +20,9 @@ type Live struct {
 	published bool
 	resources *admission.Resources
 	sets      map[string]*PolicySet
-	changed   []func(*Snapshot)
+	// exceptions are all, also those without effect.
+	exceptions []*exception.Exception
+	changed    []func(*Snapshot)
 }
 
 // NewLive starts without any source.
@@ -53,6 +56,11 @@ func (l *Live) Put(set *PolicySet) {
 // Remove takes a source out.
 func (l *Live) Remove(name string) {
 	l.change(func() { delete(l.sets, name) })
+}
+
+// PutExceptions replaces all exceptions.
+func (l *Live) PutExceptions(exceptions []*exception.Exception) {
+	l.change(func() { l.exceptions = exceptions })
 }
 
 // SetResources replaces the table of kinds.
@@ -117,7 +125,7 @@ func (l *Live) With(candidate *PolicySet) *Snapshot {
 			sets = append(sets, set)
 		}
 	}
-	return NewSnapshot(l.resources, sets...)
+	return NewSnapshotWithExceptions(l.resources, l.exceptions, sets...)
 }
 
 func (l *Live) change(apply func()) {
@@ -127,7 +135,7 @@ func (l *Live) change(apply func()) {
 	if !l.published {
 		return
 	}
-	snapshot := NewSnapshot(l.resources, l.all()...)
+	snapshot := NewSnapshotWithExceptions(l.resources, l.exceptions, l.all()...)
 	l.snapshot.Store(snapshot)
 	for _, f := range l.changed {
 		f(snapshot)

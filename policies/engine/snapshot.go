@@ -7,6 +7,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/exception"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
@@ -40,6 +41,8 @@ type PolicyInfo struct {
 	Requires []admission.GroupVersionKind
 	Clock    bool
 	Timeout  time.Duration
+	// Exceptions is what the policy allows exceptions from it.
+	Exceptions definition.Allowance
 }
 
 // MutatesKind reports whether patch and defaults are evaluated, or refused, for objects of
@@ -59,6 +62,9 @@ type Snapshot struct {
 	scopes     []ScopeInfo       // below the enterprise
 	remembered rememberedCandidates
 	digest     string
+	// exceptions are those that their policies allow, and allExceptions all, in the same order.
+	exceptions    map[policyName][]granted
+	allExceptions []*exception.Exception
 }
 
 // NewSnapshot combines compiled sources; it is cheap. Policies are evaluated in the order of
@@ -166,6 +172,7 @@ func (p *compiledPolicy) info() PolicyInfo {
 		Location:      p.location,
 		Scope:         p.set.source.Scope.Key(),
 		Parent:        p.set.place.Parent,
+		Exceptions:    p.meta.Allowance(),
 		Follows:       p.set.source.Scope.Level != hierarchy.Enterprise,
 		Grants:        p.set.place.Grants,
 		AnyVersion:    p.form.foreign(),

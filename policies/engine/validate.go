@@ -54,7 +54,7 @@ func (s *Snapshot) questions(e *evaluation, unmatched bool) []question {
 			continue
 		}
 		if matches, reason := p.form.matches(p, s, e, p.matcher.MatchesVerb(e.review)); matches || reason != "" || unmatched {
-			out = append(out, question{policy: p, evaluation: e, matches: matches, reason: reason})
+			out = append(out, question{policy: p, evaluation: e, matches: matches, reason: reason, exceptions: s.exceptionsFor(p, e)})
 		}
 	}
 	return append(out, s.templateQuestions(e, unmatched)...)
@@ -65,7 +65,7 @@ func validate(ctx context.Context, questions []question) []*Decision {
 	return askEach(questions, func(q question) *Decision {
 		found := &Decision{}
 		q.policy.validateOne(ctx, q, found)
-		return q.implied(found)
+		return q.exempt(q.implied(found))
 	}, func(q question, err evalError) *Decision {
 		found := &Decision{}
 		q.policy.report(q.evaluation, found, q.policy.errorFinding(definition.EntryDeny, err))
