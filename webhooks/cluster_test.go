@@ -36,6 +36,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/test/installation"
 	"github.com/lintel-policy/lintel/webhooks/registration"
@@ -374,7 +375,7 @@ func inject(t *testing.T, c client.Client, bundle []byte) {
 func testScope(t *testing.T, c client.Client, live *atomic.Pointer[engine.Snapshot], settings registration.Settings, bundle []byte, endServer func() error) {
 	ctx := t.Context()
 	acme := live.Load()
-	team, err := engine.Compile(definition.Source{
+	team, err := policyset.Compile(definition.Source{
 		Name: "shop", FailurePolicy: definition.Fail,
 		Scope: hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Namespaces: []string{"shop", "shop-*"}},
 		Files: map[string]string{"shop.rego": `package shop

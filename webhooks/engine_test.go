@@ -12,6 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // compiled is a snapshot of one source with one module.
@@ -22,7 +23,7 @@ func compiled(t testing.TB, policy definition.FailurePolicy, module string) *eng
 
 func compiledSet(t testing.TB, policy definition.FailurePolicy, module string) *engine.PolicySet {
 	t.Helper()
-	set, err := engine.Compile(definition.Source{
+	set, err := policyset.Compile(definition.Source{
 		Name: "team", FailurePolicy: policy, Files: map[string]string{"team.rego": module},
 	})
 	require.NoError(t, err)

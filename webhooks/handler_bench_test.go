@@ -29,6 +29,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // BenchmarkHandler asks about one Pod, as far as a process can ask itself: all that
@@ -152,7 +153,7 @@ func sampleSnapshot(b testing.TB, names ...string) *engine.Snapshot {
 		require.NoError(b, err)
 		files[path[len("../config/samples/policies/"):]] = string(text)
 	}
-	set, err := engine.Compile(definition.Source{Name: "samples", FailurePolicy: definition.Fail, Files: files})
+	set, err := policyset.Compile(definition.Source{Name: "samples", FailurePolicy: definition.Fail, Files: files})
 	require.NoError(b, err)
 	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }

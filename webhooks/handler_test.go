@@ -26,6 +26,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -200,7 +201,7 @@ func TestMutate(t *testing.T) {
 // policies of all scopes say.
 func TestEntriesOfScopes(t *testing.T) {
 	compile := func(name string, scope hierarchy.Scope) *engine.PolicySet {
-		set, err := engine.Compile(definition.Source{
+		set, err := policyset.Compile(definition.Source{
 			Name: name, FailurePolicy: definition.Fail, Scope: scope, Files: map[string]string{"p.rego": "package " + name + "\ndeny contains \"no\""},
 		})
 		require.NoError(t, err)

@@ -20,6 +20,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -150,7 +151,7 @@ func TestMessagesAreTheWebhooks(t *testing.T) {
 	object := &v1alpha1.PolicySource{}
 	require.NoError(t, json.Unmarshal(text, object))
 	files := object.Spec.Inline.Files
-	set, err := engine.Compile(source.FromPolicySource(object, files, definition.Source{Files: files}.Digest()))
+	set, err := policyset.Compile(source.FromPolicySource(object, files, definition.Source{Files: files}.Digest()))
 	require.NoError(t, err)
 	review, err := admission.NewReview([]byte(`{"uid":"1","operation":"CREATE","name":"web","namespace":"shop",
 		"kind":{"group":"","version":"v1","kind":"ConfigMap"},"resource":{"group":"","version":"v1","resource":"configmaps"},

@@ -28,6 +28,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/test/reviews"
 )
 
@@ -164,7 +165,7 @@ func snapshot(t *testing.T) *engine.Snapshot {
 			files[relative] = string(text)
 		}
 	}
-	set, err := engine.Compile(definition.Source{Name: "samples", Files: files})
+	set, err := policyset.Compile(definition.Source{Name: "samples", Files: files})
 	require.NoError(t, err)
 	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }

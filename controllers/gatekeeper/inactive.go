@@ -20,7 +20,7 @@ func (r *Reconciler) inactive(ctx context.Context, existing *v1alpha1.PolicySour
 		return nil, err
 	}
 	policies := map[string]engine.PolicyInfo{}
-	for _, policy := range verdict.Set.Describe() {
+	for _, policy := range engine.Describe(verdict.Set) {
 		policies[policy.Package] = policy
 	}
 	reasons := map[string]string{}

@@ -51,7 +51,7 @@ func withFile(errs definition.CompileErrors) definition.CompileErrors {
 func (r *Reconciler) unmet(ctx context.Context, set *engine.PolicySet) opinion {
 	var found opinion
 	known := map[admission.GroupVersionKind]string{}
-	for _, p := range set.Describe() {
+	for _, p := range engine.Describe(set) {
 		for _, kind := range p.Requires {
 			why, asked := known[kind]
 			if !asked {

@@ -13,6 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	gates "github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
@@ -21,11 +22,11 @@ import (
 func TestAClashOfPackagesIsNamedAsOne(t *testing.T) {
 	live := engine.NewLive(admission.BuiltinResources())
 	source := definition.Source{Name: "one", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}}
-	set, err := engine.Compile(source)
+	set, err := policyset.Compile(source)
 	require.NoError(t, err)
 	live.Put(set)
 	gate := gates.Gate{Compile: func(_ context.Context, candidate definition.Source) (*engine.PolicySet, error) {
-		return engine.Compile(candidate)
+		return policyset.Compile(candidate)
 	}}
 	source.Name = "two"
 	verdict, err := gate.Judge(t.Context(), source, live)

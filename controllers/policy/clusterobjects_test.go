@@ -22,7 +22,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
@@ -136,7 +136,7 @@ func count(objects *clusterObjects, kind admission.GroupVersionKind) int {
 // readsOf are what a policy with this condition reads of Services.
 func readsOf(t *testing.T, condition string) clusterdata.Projection {
 	t.Helper()
-	set, err := engine.Compile(definition.Source{Name: "s", Files: map[string]string{
+	set, err := policyset.Compile(definition.Source{Name: "s", Files: map[string]string{
 		"p.rego": "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\npackage p\ndeny contains \"x\" if " + condition,
 	}})
 	require.NoError(t, err)

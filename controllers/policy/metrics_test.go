@@ -15,11 +15,12 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // TestSourceReadyIsWhatThisReplicaServes: nothing is asked of a leader.
 func TestSourceReadyIsWhatThisReplicaServes(t *testing.T) {
-	set, err := engine.Compile(definition.Source{Name: "team", Files: map[string]string{"p.rego": good}})
+	set, err := policyset.Compile(definition.Source{Name: "team", Files: map[string]string{"p.rego": good}})
 	require.NoError(t, err)
 	ready := func(o *v1alpha1.PolicySource) {
 		o.Status.Digest = set.Digest()
@@ -58,7 +59,7 @@ lintel_source_ready{source="team"} `+c.want+`
 }
 
 func TestWhatIsServedOfASource(t *testing.T) {
-	set, err := engine.Compile(definition.Source{Name: "team", Revision: "main@sha1:1", Files: map[string]string{"p.rego": good}})
+	set, err := policyset.Compile(definition.Source{Name: "team", Revision: "main@sha1:1", Files: map[string]string{"p.rego": good}})
 	require.NoError(t, err)
 	served := func(digests ...string) func(*v1alpha1.PolicySource) {
 		return func(o *v1alpha1.PolicySource) {

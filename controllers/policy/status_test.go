@@ -17,6 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/origin"
@@ -39,7 +40,7 @@ const good = "package p\ndeny contains \"no\""
 // pass is what the gate says of a good revision.
 func pass(t *testing.T, object *v1alpha1.PolicySource) source.Verdict {
 	t.Helper()
-	set, err := engine.Compile(source.FromPolicySource(object, object.Spec.Inline.Files, ""))
+	set, err := policyset.Compile(source.FromPolicySource(object, object.Spec.Inline.Files, ""))
 	require.NoError(t, err)
 	return source.Verdict{Set: set}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // TestObjectsAreDecodedForPoliciesOnly: the whole cost of a review that concerns no
@@ -22,7 +23,7 @@ func TestObjectsAreDecodedForPoliciesOnly(t *testing.T) {
 	} {
 		review, err := admission.DecodeReview(body)
 		require.NoError(t, err)
-		set, err := engine.Compile(definition.Source{Name: "s", Files: map[string]string{"p.rego": rego}})
+		set, err := policyset.Compile(definition.Source{Name: "s", Files: map[string]string{"p.rego": rego}})
 		require.NoError(t, err)
 		snapshot := engine.NewSnapshot(admission.BuiltinResources(), set)
 		require.Equal(t, asked, !snapshot.Validate(t.Context(), review, engine.Options{}).Allowed())

@@ -14,9 +14,9 @@ import (
 
 func TestAPanicIsAFailureOfItsPolicy(t *testing.T) {
 	set := compile(t, "package p\ndeny contains \"x\"")
-	answers := askEach([]question{{policy: set.policies[0]}},
-		func(question) string { panic("at once") },
-		func(_ question, err evalError) string { return err.message })
+	answers := runInOrder([]invocation{{policy: policiesIn(set)[0]}},
+		func(invocation) string { panic("at once") },
+		func(_ invocation, err evalError) string { return err.message })
 	require.Contains(t, answers[0], "internal error: at once")
 }
 
@@ -64,16 +64,16 @@ func TestTimeInWhichOthersRunDoesNotCount(t *testing.T) {
 // TestPoliciesOfTheEnterpriseAreEvaluatedFirst, so that they do not lack the time for which those of a
 // team wait. The answers keep the order of the policies.
 func TestPoliciesOfTheEnterpriseAreEvaluatedFirst(t *testing.T) {
-	below, all := compile(t, "package a\ndeny contains \"x\"").policies[0], compile(t, "package b\ndeny contains \"x\"").policies[0]
-	below.set.place.Below = true
-	var asked []string
-	answers := askEach([]question{
+	below, all := policiesIn(compile(t, "package a\ndeny contains \"x\""))[0], policiesIn(compile(t, "package b\ndeny contains \"x\""))[0]
+	below.source.place.Below = true
+	var evaluated []string
+	answers := runInOrder([]invocation{
 		{policy: below, evaluation: newEvaluation(makeReview(t, pod), Options{})}, {policy: all},
-	}, func(q question) string {
-		asked = append(asked, q.policy.name)
-		return q.policy.name
+	}, func(i invocation) string {
+		evaluated = append(evaluated, i.policy.Name)
+		return i.policy.Name
 	}, nil)
-	require.Equal(t, []string{"b", "a"}, asked)
+	require.Equal(t, []string{"b", "a"}, evaluated)
 	require.Equal(t, []string{"a", "b"}, answers)
 }
 

@@ -39,17 +39,17 @@ deny contains "matched"`))
 			require.Equal(t, c.want, !decision.Allowed(), "%+v: %v", c, denials(decision))
 		}
 	}
-	require.NotEmpty(t, snapshot.remembered.lists)
+	require.NotEmpty(t, snapshot.cache.lists)
 }
 
 func TestPlacesAreBounded(t *testing.T) {
 	snapshot := snapshotOf(compile(t, "package p\ndeny contains \"matched\""))
 	padding := strings.Repeat("x", 64<<10)
-	for i := range 3 * maxRemembered / len(padding) {
+	for i := range 3 * maxCachedCandidates / len(padding) {
 		namespace := fmt.Sprintf(`{"metadata":{"name":"n%d","annotations":{"a":"%s"}}}`, i, padding)
 		review := makeReview(t, pod, field("namespace", fmt.Sprintf("n%d", i)))
 		require.False(t, snapshot.Validate(t.Context(), review, Options{Namespace: readNamespace(t, namespace)}).Allowed())
-		require.LessOrEqual(t, snapshot.remembered.size, maxRemembered)
+		require.LessOrEqual(t, snapshot.cache.size, maxCachedCandidates)
 	}
-	require.Less(t, len(snapshot.remembered.lists), maxRemembered/len(padding)+1)
+	require.Less(t, len(snapshot.cache.lists), maxCachedCandidates/len(padding)+1)
 }

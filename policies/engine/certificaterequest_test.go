@@ -63,7 +63,7 @@ deny contains "x" if object.get(input, "csr", null)`: true,
 	} {
 		set := compile(t, text)
 		e := newEvaluation(review, Options{})
-		input := e.input(set)
+		input := e.input(sourceOf(set))
 		require.Equal(t, reads, e.csr != nil, text)
 		require.Equal(t, reads, input.Get(ast.StringTerm("csr")) != nil, text)
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
-// claims keeps the paths that the members of one round change or read, so that no
-// member touches what another changes: the result never depends on an order.
-type claims struct {
-	root  func() any
-	taken []claim
+// reservations are the paths that the members of one round change or read. No member touches a
+// path that another changes, so that the result never depends on an order.
+type reservations struct {
+	root   func() any
+	claims []claim
 }
 
-// claim is one place. A place that is only read may be read by others.
+// claim is one path. Several members may read a path.
 type claim struct {
 	path    []string
 	change  bool
@@ -24,19 +24,21 @@ type claim struct {
 	member *member
 }
 
-// leaves says whether a claim leaves a place alone that is below it, in the map it adds.
-func (c claim) leaves(path []string) bool {
+// sharesBelow reports whether another member may change a path below the claim, in the map that
+// the claim adds.
+func (c claim) sharesBelow(path []string) bool {
 	return c.adds != nil && len(path) > len(c.path) && jsonpatch.IsPrefix(c.path, path) && !jsonpatch.Sets(c.adds, path[len(c.path):])
 }
 
-// conflict is what a member must not touch, because another does.
+// conflict is a path that a member must not touch, because another does.
 type conflict struct {
 	path  string
 	other *member
-	// mine and theirs are what the two do to it.
+	// mine and theirs are the verbs of the two members.
 	mine, theirs string
 }
 
+// reason describes the conflict for the author of the policy.
 func (c *conflict) reason() string {
 	if c.other == nil {
 		return fmt.Sprintf("it %s being %s; set absent fields only", c.mine, c.path)
@@ -46,27 +48,28 @@ func (c *conflict) reason() string {
 		too = ", too"
 	}
 	return fmt.Sprintf("it %s %s, which policy %s of source %s (%s at %s) %s%s; leave the change to one of them, or make both in one member",
-		c.mine, c.path, other.policy.name, other.policy.set.source.Name, other.rule.Entry, other.rule.Location, c.theirs, too)
+		c.mine, c.path, other.policy.Name, other.policy.source.Name, other.rule.Entry, other.rule.Location, c.theirs, too)
 }
 
-func newClaims(root func() any) *claims { return &claims{root: root} }
+// newReservations returns no reservations of an object.
+func newReservations(root func() any) *reservations { return &reservations{root: root} }
 
-// claim reserves the paths of a member, or returns the conflict with the member that has one of
+// reserve reserves the paths of a member, or returns the conflict with the member that has one of
 // them. later reports that the member must wait for the next round: another member makes the
 // same change, appends to the same list for another policy, or adds the map that this member
 // changes.
-func (c *claims) claim(m member) (found *conflict, later bool) {
+func (c *reservations) reserve(m member) (found *conflict, later bool) {
 	var mine []claim
 	for _, op := range m.ops {
-		mine = append(mine, c.places(op, &m)...)
+		mine = append(mine, c.effects(op, &m)...)
 	}
 	for _, own := range mine {
-		for _, theirs := range c.taken {
+		for _, theirs := range c.claims {
 			switch {
 			case !own.change && !theirs.change, !jsonpatch.IsPrefix(theirs.path, own.path) && !jsonpatch.IsPrefix(own.path, theirs.path):
 			case jsonpatch.Same(theirs.member.ops, m.ops):
 				return nil, true
-			case theirs.leaves(own.path) || own.leaves(theirs.path):
+			case theirs.sharesBelow(own.path) || own.sharesBelow(theirs.path):
 				later = true
 			case theirs.adds != nil && own.adds != nil && len(own.adds) == 0 && slices.Equal(theirs.path, own.path):
 				later = true // it only makes sure that there is a map
@@ -78,11 +81,12 @@ func (c *claims) claim(m member) (found *conflict, later bool) {
 		}
 	}
 	if !later {
-		c.taken = append(c.taken, mine...)
+		c.claims = append(c.claims, mine...)
 	}
 	return nil, later
 }
 
+// verb describes the claim in messages.
 func (c claim) verb() string {
 	if c.change {
 		return "changes"
@@ -90,16 +94,16 @@ func (c claim) verb() string {
 	return "reads"
 }
 
-// places are what an operation changes and reads. What moves the elements of a list
-// changes the whole list.
-func (c *claims) places(op jsonpatch.Step, m *member) []claim {
+// effects are the claims of an operation. An operation that moves the elements of a list changes
+// the whole list.
+func (c *reservations) effects(op jsonpatch.Step, m *member) []claim {
 	changes := func(path []string) claim { return claim{path: c.listOf(path), change: true, member: m} }
-	reads := func(path []string) claim { return claim{path: c.place(path), member: m} }
+	reads := func(path []string) claim { return claim{path: c.resolve(path), member: m} }
 	switch op.Op {
 	case "test":
 		return []claim{reads(op.Path)}
 	case "replace":
-		return []claim{{path: c.place(op.Path), change: true, member: m}}
+		return []claim{{path: c.resolve(op.Path), change: true, member: m}}
 	case "move":
 		return []claim{changes(op.From), c.addition(op.Path, m)}
 	case "copy":
@@ -119,7 +123,7 @@ func (c *claims) places(op jsonpatch.Step, m *member) []claim {
 
 // addition is the change of an add operation. An append moves no element that another member
 // could mean. If the list must be created first, no other member may create it.
-func (c *claims) addition(path []string, m *member) claim {
+func (c *reservations) addition(path []string, m *member) claim {
 	if path[len(path)-1] != "-" {
 		return claim{path: c.listOf(path), change: true, member: m}
 	}
@@ -131,19 +135,19 @@ func (c *claims) addition(path []string, m *member) claim {
 }
 
 // listOf is the list that a path is an element of, else the path itself.
-func (c *claims) listOf(path []string) []string {
+func (c *reservations) listOf(path []string) []string {
 	parent := path[:len(path)-1]
 	if node, err := jsonpatch.Get(c.root(), parent); err == nil {
 		if _, isList := node.([]any); isList {
 			return parent
 		}
 	}
-	return c.place(path)
+	return c.resolve(path)
 }
 
-// place is the path, with "-" for the elements that a list does not have yet: another
+// resolve returns the path, with "-" for the elements that a list does not have yet: another
 // member that appends would make them.
-func (c *claims) place(path []string) []string {
+func (c *reservations) resolve(path []string) []string {
 	for i, key := range path {
 		node, err := jsonpatch.Get(c.root(), path[:i])
 		if err != nil {

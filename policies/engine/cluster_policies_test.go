@@ -12,6 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 var ingresses = admission.GroupVersionKind{Group: "networking.k8s.io", Kind: "Ingress"}
@@ -87,7 +88,7 @@ func TestConcurrentReadersOfOneVersion(t *testing.T) {
 
 // BenchmarkClusterDataPolicy asks a policy that compares one object with all others.
 func BenchmarkClusterDataPolicy(b *testing.B) {
-	set, err := Compile(definition.Source{Name: "test", Files: map[string]string{"policy.rego": hostsUnique}})
+	set, err := policyset.Compile(definition.Source{Name: "test", Files: map[string]string{"policy.rego": hostsUnique}})
 	require.NoError(b, err)
 	review := makeReview(b, string(ingressText("new", "h7")))
 	for _, objects := range []int{100, 1000, 5000} {

@@ -14,14 +14,14 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// constraint is the form of a policy that is compiled from a template.
-type constraint struct{ definition.Constraint }
+// constraintDialect is the dialect of constraints of templates.
+type constraintDialect struct{ *definition.Constraint }
 
-func (c *constraint) foreign() bool { return true }
+func (c *constraintDialect) isForeign() bool { return true }
 
-func (c *constraint) matches(p *compiledPolicy, s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
+func (c *constraintDialect) matches(p *policy, resources *admission.Resources, e *evaluation, verb bool) (matches bool, reason string) {
 	r := e.review
-	if r.Operation != "" && !verb || !p.set.inScope(r) || e.isExempt(p.set) || p.spares(r) {
+	if r.Operation != "" && !verb || !p.source.inScope(r) || e.isExempt(p.source) || p.exempts(r) {
 		return false, ""
 	}
 	for _, subject := range e.subjects() {
@@ -32,13 +32,13 @@ func (c *constraint) matches(p *compiledPolicy, s *Snapshot, e *evaluation, verb
 		if !matches {
 			continue
 		}
-		if err := p.forbids(s.resources); err != nil {
+		if err := p.evaluationForbidden(resources); err != nil {
 			return false, "it " + err.Error()
 		}
-		if kind, lacks := e.lacks(p); lacks {
+		if kind, lacks := e.missingKind(p); lacks {
 			return false, fmt.Sprintf("it requires cluster objects (%s)", kind)
 		}
-		if p.lacksNamespace(e) {
+		if p.missesNamespace(e) {
 			return false, fmt.Sprintf("it reads the Namespace object, and namespace %q is not at hand", r.Namespace)
 		}
 		return true, ""
@@ -46,14 +46,14 @@ func (c *constraint) matches(p *compiledPolicy, s *Snapshot, e *evaluation, verb
 	return false, ""
 }
 
-// mayMatchAt leaves to matches what depends on the object.
-func (c *constraint) mayMatchAt(p *compiledPolicy, e *evaluation, _ admission.GroupVersionKind, verb bool) bool {
-	return (verb || e.review.Operation == "") && p.set.inScope(e.review)
+// mayMatch leaves criteria of the object to matches.
+func (c *constraintDialect) mayMatch(p *policy, e *evaluation, _ admission.GroupVersionKind, verb bool) bool {
+	return (verb || e.review.Operation == "") && p.source.inScope(e.review)
 }
 
-// leavesOut is for what only the constraint's own match knows.
-func (c *constraint) leavesOut(unmet condition) (name, reason string) {
-	if unmet == nothing || unmet > conditionKind {
+// explainMismatch is for the criteria of the constraint's own match.
+func (c *constraintDialect) explainMismatch(unmet criterion) (name, reason string) {
+	if unmet == criterionNone || unmet > criterionKind {
 		return "match", "spec.match of the constraint leaves the object out"
 	}
 	return "", ""
@@ -65,10 +65,10 @@ const (
 	templateGroup    = "templates.gatekeeper.sh"
 )
 
-// spares reports whether a request creates, changes or deletes policy objects, which a
+// exempts reports whether a request creates, changes or deletes policy objects, which a
 // constraint reviews only if it names their group. Otherwise a constraint could prevent its own
 // repair.
-func (p *compiledPolicy) spares(r *admission.Review) bool {
+func (p *policy) exempts(r *admission.Review) bool {
 	group := r.Resource.Group
 	switch group {
 	case definition.PolicyGroup:
@@ -83,20 +83,19 @@ func (p *compiledPolicy) spares(r *admission.Review) bool {
 	default:
 		return false
 	}
-	return !p.matcher.NamesGroup(group)
+	return !p.Matcher.NamesGroup(group)
 }
 
-func (c *constraint) documents(p *compiledPolicy, e *evaluation) (input *ast.Term, data eval.Document) {
+func (c *constraintDialect) documents(p *policy, e *evaluation) (input *ast.Term, data eval.Document) {
 	input = ast.ObjectTerm(
 		ast.Item(ast.InternedTerm("review"), e.constraintReview()),
 		ast.Item(ast.InternedTerm("parameters"), c.Parameters),
 	)
-	return input, clusterdata.Inventory(e.options.Cluster, p.meta.Requires, p.set.sees())
+	return input, clusterdata.Inventory(e.options.Cluster, p.Meta.Requires, p.source.visibility())
 }
 
-// read reads a member of violation. One without msg is none, as where the
-// template comes from.
-func (c *constraint) read(p *compiledPolicy, value ast.Value, rule definition.Rule) ([]Finding, error) {
+// findings reads a member of violation. As in Gatekeeper, a member without msg is not a finding.
+func (c *constraintDialect) findings(p *policy, value ast.Value, rule definition.Rule) ([]Finding, error) {
 	finding := p.finding(rule.Entry, rule.Location)
 	object, ok := value.(ast.Object)
 	if !ok || terms.Lookup(object, "msg") == nil {
@@ -105,15 +104,16 @@ func (c *constraint) read(p *compiledPolicy, value ast.Value, rule definition.Ru
 	return readObject(object, rule, finding)
 }
 
-func (c *constraint) expandsFrom(workload admission.GroupVersionKind) bool {
+func (c *constraintDialect) expands(workload admission.GroupVersionKind) bool {
 	return len(c.expansionsOf(workload)) > 0
 }
 
-func (c *constraint) howToExpand() string {
+func (c *constraintDialect) expandSetting() string {
 	return "an ExpansionTemplate for the kind, in the same source,"
 }
 
-func (c *constraint) expansionsOf(workload admission.GroupVersionKind) []definition.Expansion {
+// expansionsOf returns the expansions of a kind of workload.
+func (c *constraintDialect) expansionsOf(workload admission.GroupVersionKind) []definition.Expansion {
 	var out []definition.Expansion
 	for _, expansion := range c.Expansions {
 		if expansion.Kind == workload {
@@ -123,45 +123,46 @@ func (c *constraint) expansionsOf(workload admission.GroupVersionKind) []definit
 	return out
 }
 
-// imply names each expansion by which the constraint reviewed a template, and gives its findings
+// attribute names each expansion by which the constraint reviewed a template, and gives its findings
 // the enforcement of that expansion.
-func (c *constraint) imply(_ *compiledPolicy, workload admission.GroupVersionKind, found *Decision) {
-	said := *found
-	found.Denials, found.Warnings, found.Audits = nil, nil, nil
+func (c *constraintDialect) attribute(_ *policy, workload admission.GroupVersionKind, decision *Decision) {
+	original := *decision
+	decision.Denials, decision.Warnings, decision.Audits = nil, nil, nil
 	for _, expansion := range c.expansionsOf(workload) {
 		into := func(enforcement definition.Enforcement, findings []Finding) {
-			list := &found.Denials
+			list := &decision.Denials
 			switch cmp.Or(expansion.Enforcement, enforcement) {
 			case definition.EnforceWarn:
-				list = &found.Warnings
+				list = &decision.Warnings
 			case definition.EnforceAudit:
-				list = &found.Audits
+				list = &decision.Audits
 			}
 			for _, finding := range findings {
 				finding.Words = fmt.Sprintf("[Implied by %s] %s", expansion.Name, finding.Words)
 				*list = append(*list, finding)
 			}
 		}
-		into(definition.EnforceDeny, said.Denials)
-		into(definition.EnforceWarn, said.Warnings)
-		into(definition.EnforceAudit, said.Audits)
+		into(definition.EnforceDeny, original.Denials)
+		into(definition.EnforceWarn, original.Warnings)
+		into(definition.EnforceAudit, original.Audits)
 	}
 }
 
 // subjects are the object and the old object: on DELETE the old one alone.
 func (e *evaluation) subjects() []definition.Subject {
-	if e.ofConstraints != nil {
-		return e.ofConstraints
+	if e.constraintSubjects != nil {
+		return e.constraintSubjects
 	}
-	e.ofConstraints = []definition.Subject{}
+	e.constraintSubjects = []definition.Subject{}
 	for _, object := range []*admission.Object{e.review.New, e.review.Old} {
 		if object != nil {
-			e.ofConstraints = append(e.ofConstraints, e.subject(object))
+			e.constraintSubjects = append(e.constraintSubjects, e.subject(object))
 		}
 	}
-	return e.ofConstraints
+	return e.constraintSubjects
 }
 
+// subject describes an object of the review to constraints.
 func (e *evaluation) subject(of *admission.Object) definition.Subject {
 	object := of.Value()
 	metadata, _ := terms.Lookup(object, "metadata").(ast.Object)
@@ -184,11 +185,11 @@ func (e *evaluation) subject(of *admission.Object) definition.Subject {
 	return s
 }
 
-// constraintReview is the AdmissionRequest as templates see it: where an object is
-// deleted, it is the object; the Namespace object is in it.
+// constraintReview is the AdmissionRequest that templates read. A deleted object is in object, and
+// the Namespace object in namespaceObject.
 func (e *evaluation) constraintReview() *ast.Term {
-	if e.forConstraints != nil {
-		return e.forConstraints
+	if e.constraintRequest != nil {
+		return e.constraintRequest
 	}
 	request := e.review.Request()
 	if e.review.Operation == "DELETE" && e.review.Old != nil {
@@ -200,6 +201,6 @@ func (e *evaluation) constraintReview() *ast.Term {
 		request = terms.With(request, "_unstable", ast.ObjectTerm(ast.Item(ast.StringTerm("namespace"), namespace)))
 	}
 	request = terms.With(request, "namespaceObject", namespace)
-	e.forConstraints = ast.NewTerm(request)
-	return e.forConstraints
+	e.constraintRequest = ast.NewTerm(request)
+	return e.constraintRequest
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
@@ -62,4 +63,22 @@ type Mutation struct {
 	Patch []jsonpatch.Operation
 	// Review is the review with the final object in it.
 	Review *admission.Review
+}
+
+// add takes over the findings of another decision.
+func (d *Decision) add(other *Decision) {
+	d.Denials = append(d.Denials, other.Denials...)
+	d.Warnings = append(d.Warnings, other.Warnings...)
+	d.Audits = append(d.Audits, other.Audits...)
+	d.Exempted = append(d.Exempted, other.Exempted...)
+	d.Undecided = append(d.Undecided, other.Undecided...)
+	d.Policies += other.Policies
+}
+
+// sort orders the findings and removes duplicates.
+func (d *Decision) sort() {
+	for _, findings := range []*[]Finding{&d.Denials, &d.Warnings, &d.Audits, &d.Exempted} {
+		slices.SortStableFunc(*findings, Finding.compare)
+		*findings = slices.CompactFunc(*findings, func(a, b Finding) bool { return a.compare(b) == 0 })
+	}
 }

@@ -1,5 +1,6 @@
-// Package engine decides. It compiles policy sources into an immutable Snapshot
-// and answers admission reviews with it: denials, warnings, patches.
+// Package engine evaluates policies. It combines compiled sources in an immutable Snapshot
+// and evaluates admission reviews with it: denials, warnings, patches. Package policyset compiles
+// the sources.
 //
 // Invariants: what a Snapshot decides never changes after NewSnapshot returned it, and any
 // number of goroutines may evaluate it. A Snapshot caches only which policies a kind of

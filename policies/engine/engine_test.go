@@ -9,6 +9,8 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // compile compiles one file named policy.rego.
@@ -19,10 +21,16 @@ func compile(t *testing.T, rego string) *PolicySet {
 
 func compileSource(t *testing.T, source definition.Source) *PolicySet {
 	t.Helper()
-	set, err := Compile(source)
+	set, err := policyset.Compile(source)
 	require.NoError(t, err)
-	return TestTimeouts(set)
+	return policyset.TestTimeouts(set)
 }
+
+// sourceOf returns the source of a set whose scope is the only one.
+func sourceOf(set *PolicySet) *source { return newSource(set, hierarchy.Place{}) }
+
+// policiesIn returns the policies of a set whose scope is the only one.
+func policiesIn(set *PolicySet) []*policy { return policiesOf(set, sourceOf(set)) }
 
 func readNamespace(t testing.TB, text string) Namespace {
 	t.Helper()
@@ -102,3 +110,5 @@ func suffixOf(set *PolicySet, pkg, rule string, line int) string {
 }
 
 type jsonRaw = json.RawMessage
+
+func one(text string) map[string]string { return map[string]string{"policy.rego": text} }

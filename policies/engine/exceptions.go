@@ -50,12 +50,12 @@ func NewSnapshotWithExceptions(resources *admission.Resources, exceptions []*exc
 	s.allExceptions = slices.SortedFunc(slices.Values(exceptions), (*exception.Exception).Compare)
 	s.exceptions = map[policyName][]granted{}
 	for _, one := range s.allExceptions {
-		policy, problem := s.exceptedPolicy(one)
-		if problem != nil || forbidsException(policy.meta.Allowance(), one) != nil {
+		of, problem := s.exceptedPolicy(one)
+		if problem != nil || forbidsException(of.Meta.Allowance(), one) != nil {
 			continue
 		}
 		name := policyName{one.Source, one.Policy}
-		s.exceptions[name] = append(s.exceptions[name], granted{one, policy.meta.Allowance().Duration()})
+		s.exceptions[name] = append(s.exceptions[name], granted{one, of.Meta.Allowance().Duration()})
 	}
 	return s
 }
@@ -85,11 +85,11 @@ func (g granted) inForce(now time.Time) bool {
 // ExceptionProblems are the reasons why an exception has no effect at a time, other than that it
 // has expired. It need not be one of the snapshot.
 func (s *Snapshot) ExceptionProblems(one *exception.Exception, now time.Time) []ExceptionProblem {
-	policy, problem := s.exceptedPolicy(one)
+	of, problem := s.exceptedPolicy(one)
 	if problem != nil {
 		return []ExceptionProblem{*problem}
 	}
-	allowance := policy.meta.Allowance()
+	allowance := of.Meta.Allowance()
 	if problem := forbidsException(allowance, one); problem != nil {
 		return []ExceptionProblem{*problem}
 	}
@@ -104,10 +104,10 @@ func (s *Snapshot) ExceptionProblems(one *exception.Exception, now time.Time) []
 // exceptedPolicy finds the policy of an exception. The scope that the exception names must be
 // that of the source: it may have been created by the owner of another scope, before the source
 // had its present one.
-func (s *Snapshot) exceptedPolicy(one *exception.Exception) (*compiledPolicy, *ExceptionProblem) {
+func (s *Snapshot) exceptedPolicy(one *exception.Exception) (*policy, *ExceptionProblem) {
 	var names, sources []string
 	for _, p := range s.policies {
-		source := p.set.source
+		source := p.source
 		if !slices.Contains(sources, source.Name) {
 			sources = append(sources, source.Name)
 		}
@@ -118,10 +118,10 @@ func (s *Snapshot) exceptedPolicy(one *exception.Exception) (*compiledPolicy, *E
 			return nil, &ExceptionProblem{ReasonScopeMismatch, fmt.Sprintf(
 				"spec.scope: PolicySource %s belongs to %s, not to %s: set spec.scope to the scope of the PolicySource", one.Source, key, one.Scope)}
 		}
-		if p.name == one.Policy {
+		if p.Name == one.Policy {
 			return p, nil
 		}
-		names = append(names, p.name)
+		names = append(names, p.Name)
 	}
 	if names == nil {
 		return nil, &ExceptionProblem{ReasonSourceNotFound, fmt.Sprintf(
@@ -161,11 +161,11 @@ func forbidsException(allowance definition.Allowance, one *exception.Exception) 
 
 // exceptionsFor are the exceptions from a policy in force that select the object of a review. For
 // the Pod that a workload would create, that is the workload.
-func (s *Snapshot) exceptionsFor(p *compiledPolicy, e *evaluation) (found []*exception.Exception) {
+func (s *Snapshot) exceptionsFor(p *policy, e *evaluation) (found []*exception.Exception) {
 	if len(s.exceptions) == 0 {
 		return nil
 	}
-	for _, one := range s.exceptions[policyName{p.set.source.Name, p.name}] {
+	for _, one := range s.exceptions[policyName{p.source.Name, p.Name}] {
 		if one.inForce(e.now) && one.Selects(e.original, s.resources.KindOf(e.original)) {
 			found = append(found, one.Exception)
 		}
@@ -175,14 +175,14 @@ func (s *Snapshot) exceptionsFor(p *compiledPolicy, e *evaluation) (found []*exc
 
 // exempt moves the findings that an exception covers to Exempted. Errors are never exempt: what
 // the policy would have said is not known.
-func (q question) exempt(found *Decision) *Decision {
-	if len(q.exceptions) == 0 {
+func (i invocation) exempt(found *Decision) *Decision {
+	if len(i.exceptions) == 0 {
 		return found
 	}
 	for _, findings := range []*[]Finding{&found.Denials, &found.Warnings, &found.Audits} {
 		var kept []Finding
 		for _, finding := range *findings {
-			one := q.exceptionFrom(finding)
+			one := i.exceptionFrom(finding)
 			if one == nil {
 				kept = append(kept, finding)
 				continue
@@ -196,15 +196,15 @@ func (q question) exempt(found *Decision) *Decision {
 }
 
 // exceptionFrom is the exception that covers a finding; nil if there is none.
-func (q question) exceptionFrom(finding Finding) *exception.Exception {
+func (i invocation) exceptionFrom(finding Finding) *exception.Exception {
 	if finding.Error {
 		return nil
 	}
-	object := q.evaluation.review.New
+	object := i.evaluation.review.New
 	if object == nil {
-		object = q.evaluation.review.Old
+		object = i.evaluation.review.Old
 	}
-	for _, one := range q.exceptions {
+	for _, one := range i.exceptions {
 		if one.Covers(finding.Rule) && one.CoversField(object, finding.Field) {
 			return one
 		}

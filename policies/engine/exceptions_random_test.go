@@ -45,8 +45,8 @@ func TestExceptionsChangeTheirRuleAlone(t *testing.T) {
 		}
 		options := Options{Clock: func() time.Time { return now }}
 		review := makeReview(t, string(text))
-		without := snapshotOf(sets...).Ask(t.Context(), review, options)
-		with := excepted(exceptions, sets...).Ask(t.Context(), review, options)
+		without := snapshotOf(sets...).Evaluate(t.Context(), review, options)
+		with := excepted(exceptions, sets...).Evaluate(t.Context(), review, options)
 		context := fmt.Sprintf("%s\n%s\n%s\n%+v\nat %s", sets[0].Files()["policy.rego"], sets[1].Files()["policy.rego"], text, exceptions[0], now)
 
 		covered := func(f Finding) bool {

@@ -16,6 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 func TestExplainNamesTheCondition(t *testing.T) {
@@ -60,7 +61,7 @@ func TestExplainNamesTheCondition(t *testing.T) {
 }
 
 func TestExplainOutsideTheScope(t *testing.T) {
-	set, err := Compile(definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}, Scope: hierarchy.Scope{Level: hierarchy.Team, Name: "a", Namespaces: []string{"a-*"}}})
+	set, err := policyset.Compile(definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}, Scope: hierarchy.Scope{Level: hierarchy.Team, Name: "a", Namespaces: []string{"a-*"}}})
 	require.NoError(t, err)
 	found := snapshotOf(set).Explain(t.Context(), makeReview(t, pod), Options{})
 	require.Equal(t, `namespace "shop" is outside team a of its source (a-*)`, found[0].Reason)
@@ -110,7 +111,7 @@ func TestExplainAgreesWithValidateAndMutate(t *testing.T) {
 			if random.IntN(3) == 0 {
 				source.Scope = hierarchy.Scope{Level: hierarchy.Team, Name: fmt.Sprint("t", i), Namespaces: []string{pick("shop", "d*", "other")}}
 			}
-			set, err := Compile(source)
+			set, err := policyset.Compile(source)
 			require.NoError(t, err)
 			sets = append(sets, set)
 		}
@@ -138,7 +139,7 @@ func TestExplainAgreesWithValidateAndMutate(t *testing.T) {
 		}
 		e := newEvaluation(review, options)
 		if !review.OnlyRemovesFinalizers() && snapshot.Concerns(review) {
-			sum.add(snapshot.notConverged(t.Context(), e)) // not of a single policy
+			sum.add(snapshot.verifyFixpoint(t.Context(), e)) // not of a single policy
 		}
 		require.Equal(t, decision.Policies, sum.Policies)
 		sum.sort()
@@ -189,7 +190,7 @@ func TestExplainRules(t *testing.T) {
 		"put in order":    {"deny contains \"x\" if {\n\tsome x\n\tnot input.labels[x]\n\tx = input.other\n\tinput.kind\n}", "5 not reached: not input.labels[x]; 6 did not hold: x = input.other; 7 not reached: input.kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			set, err := CompileForTest(definition.Source{Name: "test", Files: map[string]string{"policy.rego": "package p\n\n" + c.rule}})
+			set, err := policyset.CompileForTest(definition.Source{Name: "test", Files: map[string]string{"policy.rego": "package p\n\n" + c.rule}})
 			require.NoError(t, err)
 			found := snapshotOf(set).Explain(t.Context(), makeReview(t, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"},"spec":{"containers":[{"name":"c","image":"b"}]}}`), Options{})
 			require.Len(t, found[0].Rules, 1)

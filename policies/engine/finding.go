@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -108,12 +107,4 @@ func (f Finding) compare(other Finding) int {
 		return order
 	}
 	return cmp.Compare(f.Text(), other.Text())
-}
-
-// sort orders the findings and removes duplicates.
-func (d *Decision) sort() {
-	for _, findings := range []*[]Finding{&d.Denials, &d.Warnings, &d.Audits, &d.Exempted} {
-		slices.SortStableFunc(*findings, Finding.compare)
-		*findings = slices.CompactFunc(*findings, func(a, b Finding) bool { return a.compare(b) == 0 })
-	}
 }

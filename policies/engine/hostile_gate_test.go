@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // repeated is a text for each of the numbers up to n, of which %[1]d is the number.
@@ -46,7 +47,7 @@ func TestHostileTexts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			peak := watchHeap()
-			set, err := Compile(definition.Source{Name: "s", Files: map[string]string{"policy.rego": "package p\n" + c.rego}})
+			set, err := policyset.Compile(definition.Source{Name: "s", Files: map[string]string{"policy.rego": "package p\n" + c.rego}})
 			t.Logf("%s, %d MiB", time.Since(start).Round(time.Millisecond), peak()>>20)
 			if c.want != "" {
 				require.ErrorContains(t, err, c.want)
@@ -54,7 +55,7 @@ func TestHostileTexts(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			decision := snapshotOf(set).Validate(t.Context(), makeReview(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"n":7}`), Options{})
+			decision := snapshotOf(policyset.TestTimeouts(set)).Validate(t.Context(), makeReview(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"n":7}`), Options{})
 			for _, denial := range decision.Denials {
 				require.Empty(t, denial.Limit, "%q", denial.Words)
 			}

@@ -191,7 +191,7 @@ func TestHostilePolicies(t *testing.T) {
 			}})
 			if c.says == "it took " {
 				// Elsewhere another limit is to be reached, however slow the machine.
-				set.policies[0].meta.Timeout = definition.DefaultTimeout
+				policiesIn(set)[0].Meta.Timeout = definition.DefaultTimeout
 			}
 			snapshot := snapshotOf(set)
 			peak := watchHeap()

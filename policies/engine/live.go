@@ -22,7 +22,7 @@ type Live struct {
 	sets      map[string]*PolicySet
 	// exceptions are all, also those without effect.
 	exceptions []*exception.Exception
-	changed    []func(*Snapshot)
+	listeners  []func(*Snapshot)
 }
 
 // NewLive starts without any source.
@@ -38,34 +38,34 @@ func (l *Live) Snapshot() *Snapshot { return l.snapshot.Load() }
 func (l *Live) OnChange(f func(*Snapshot)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.changed = append(l.changed, f)
+	l.listeners = append(l.listeners, f)
 }
 
 // Publish says that the sources are complete. Further calls do nothing.
 func (l *Live) Publish() {
 	if l.Snapshot() == nil {
-		l.change(func() { l.published = true })
+		l.update(func() { l.published = true })
 	}
 }
 
 // Put makes a source live, in place of its earlier state.
 func (l *Live) Put(set *PolicySet) {
-	l.change(func() { l.sets[set.Name()] = set })
+	l.update(func() { l.sets[set.Name()] = set })
 }
 
 // Remove takes a source out.
 func (l *Live) Remove(name string) {
-	l.change(func() { delete(l.sets, name) })
+	l.update(func() { delete(l.sets, name) })
 }
 
 // PutExceptions replaces all exceptions.
 func (l *Live) PutExceptions(exceptions []*exception.Exception) {
-	l.change(func() { l.exceptions = exceptions })
+	l.update(func() { l.exceptions = exceptions })
 }
 
 // SetResources replaces the table of kinds.
 func (l *Live) SetResources(resources *admission.Resources) {
-	l.change(func() { l.resources = resources })
+	l.update(func() { l.resources = resources })
 }
 
 // Resources is the table of kinds as it is now.
@@ -90,6 +90,7 @@ func (l *Live) Sets() []*PolicySet {
 	return l.all()
 }
 
+// all lists the sources by name; the caller holds the lock.
 func (l *Live) all() []*PolicySet {
 	sets := make([]*PolicySet, 0, len(l.sets))
 	for _, name := range slices.Sorted(maps.Keys(l.sets)) {
@@ -99,14 +100,15 @@ func (l *Live) all() []*PolicySet {
 }
 
 // Digests are the digests of the sources' files, by name.
-func (l *Live) Digests() map[string]string { return l.ofEach((*PolicySet).Digest) }
+func (l *Live) Digests() map[string]string { return l.forEach((*PolicySet).Digest) }
 
 // Settings are those of Source.Settings, by name.
 func (l *Live) Settings() map[string]string {
-	return l.ofEach(func(set *PolicySet) string { return set.source.Settings() })
+	return l.forEach(func(set *PolicySet) string { return set.Source().Settings() })
 }
 
-func (l *Live) ofEach(value func(*PolicySet) string) map[string]string {
+// forEach returns a value of each source, by name.
+func (l *Live) forEach(value func(*PolicySet) string) map[string]string {
 	values := map[string]string{}
 	for _, set := range l.Sets() {
 		values[set.Name()] = value(set)
@@ -128,7 +130,8 @@ func (l *Live) With(candidate *PolicySet) *Snapshot {
 	return NewSnapshotWithExceptions(l.resources, l.exceptions, sets...)
 }
 
-func (l *Live) change(apply func()) {
+// update changes the sources and creates a snapshot of them.
+func (l *Live) update(apply func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	apply()
@@ -137,7 +140,7 @@ func (l *Live) change(apply func()) {
 	}
 	snapshot := NewSnapshotWithExceptions(l.resources, l.exceptions, l.all()...)
 	l.snapshot.Store(snapshot)
-	for _, f := range l.changed {
+	for _, f := range l.listeners {
 		f(snapshot)
 	}
 }

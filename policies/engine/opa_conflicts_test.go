@@ -146,7 +146,7 @@ func TestRulesOfDifferentDepth(t *testing.T) {
 			asked := newAskedTwice(text + "\ndeny contains 1 if input.x\n")
 			require.NotNil(t, asked, text)
 			for _, list := range []string{`[{"name":"x","kind":"x"}]`, `[{"name":"x","kind":"y"}]`, `[{"name":"x","kind":"x"},{"name":"x","kind":"y"}]`, `[{"name":"x","kind":"x"},{"name":"y","kind":"y"}]`, `[{"name":"x"}]`} {
-				input := newEvaluation(makeReview(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n","namespace":"shop"},"list":`+list+`}`), Options{}).input(asked.set)
+				input := newEvaluation(makeReview(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n","namespace":"shop"},"list":`+list+`}`), Options{}).input(sourceOf(asked.set))
 				want, got := asked.byOPA(t, input), asked.byEval(t, input)
 				for rule := range want {
 					if name == "more" && order == "the long one first" && strings.Count(list, `"name":"x"`) == 2 {

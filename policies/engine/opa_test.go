@@ -24,6 +24,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/eval/plan"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/test/properties"
 )
 
@@ -64,7 +65,7 @@ func TestRandomPoliciesAnswerAsInOPA(t *testing.T) {
 					encoded, err := json.Marshal(object)
 					require.NoError(t, err)
 					e := newEvaluation(makeReview(t, string(encoded)), Options{})
-					input := e.input(asked.set)
+					input := e.input(sourceOf(asked.set))
 					want, got := asked.byOPA(t, input), asked.byEval(t, input)
 					if conflicts, ok := w.(*conflictWriter); ok && !conflicts.mixed {
 						asked.requireSameConflicts(t, input, got, fmt.Sprintf("seed %d\n%s\n%s", seed, text, encoded))
@@ -124,7 +125,7 @@ deny contains "value" if { m := data.base.m; m[1] }
 deny contains "iteration" if { some k, _ in data.base.m; k == 1 }
 `)
 	require.NotNil(t, asked)
-	input := newEvaluation(makeReview(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n","namespace":"shop"}}`), Options{}).input(asked.set)
+	input := newEvaluation(makeReview(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n","namespace":"shop"}}`), Options{}).input(sourceOf(asked.set))
 	want := asked.byOPA(t, input)
 	require.Equal(t, `{"constant", "variable"}`, want["data.rules.deny"].value)
 	require.Equal(t, want, asked.byEval(t, input))
@@ -151,7 +152,7 @@ deny contains "a member" if grouped in {{k: {1, 2, 3} | some k in key}}
 deny contains "nested" if nested == {l: {"rows": {l: {1, 2} | some l in key}} | some l in key}
 `)
 	require.NotNil(t, asked)
-	input := newEvaluation(makeReview(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n","namespace":"shop"}}`), Options{}).input(asked.set)
+	input := newEvaluation(makeReview(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n","namespace":"shop"}}`), Options{}).input(sourceOf(asked.set))
 	require.Equal(t, `{"a member", "grouped", "nested"}`, asked.byEval(t, input)["data.rules.deny"].value)
 }
 
@@ -166,7 +167,7 @@ type askedTwice struct {
 
 // newAskedTwice is nil for what does not compile, or is refused.
 func newAskedTwice(text string) *askedTwice {
-	set, err := Compile(definition.Source{Name: "random", Files: map[string]string{"policy.rego": text}, Parameters: []byte(`{"a": "x", "list": [{"a": 1}]}`)})
+	set, err := policyset.Compile(definition.Source{Name: "random", Files: map[string]string{"policy.rego": text}, Parameters: []byte(`{"a": "x", "list": [{"a": 1}]}`)})
 	if err != nil {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/test/properties"
 )
 
@@ -29,9 +30,9 @@ var services = admission.GroupVersionKind{Kind: "Service"}
 // TestAPolicyIsNotAskedWithoutWhatItReads: objects that are held for other policies may
 // lack it.
 func TestAPolicyIsNotAskedWithoutWhatItReads(t *testing.T) {
-	set, err := Compile(readingServices(`deny contains "x" if data.cluster.Service["n"]["a"].spec.type == "x"`))
+	set, err := policyset.Compile(readingServices(`deny contains "x" if data.cluster.Service["n"]["a"].spec.type == "x"`))
 	require.NoError(t, err)
-	other, err := Compile(readingServices(`deny contains "x" if data.cluster.Service["n"]["a"].metadata == "x"`))
+	other, err := policyset.Compile(readingServices(`deny contains "x" if data.cluster.Service["n"]["a"].metadata == "x"`))
 	require.NoError(t, err)
 	for _, c := range []struct {
 		fields *clusterdata.Fields
@@ -93,7 +94,7 @@ func TestProjectionChangesNoDecision(t *testing.T) {
 	}
 	compiled, denied, smaller := 0, 0, 0
 	for range policies {
-		set, err := Compile(readingServices("helper(x) if x.a == 1\nhelper(x) if x[_].b\ndeny contains \"x\" if { " + body() + " }\ndeny contains \"y\" if { " + body() + " }"))
+		set, err := policyset.Compile(readingServices("helper(x) if x.a == 1\nhelper(x) if x[_].b\ndeny contains \"x\" if { " + body() + " }\ndeny contains \"y\" if { " + body() + " }"))
 		if err != nil {
 			continue // some bodies are unsafe, such as not x[_]
 		}

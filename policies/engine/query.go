@@ -10,6 +10,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
@@ -22,49 +23,39 @@ const (
 	MaxMadeBytes = 64 << 20
 )
 
-// query is a prepared question to one policy, safe for concurrent use.
-type query struct {
-	program *eval.Program
-	// rules are evaluated in their order; nil if the policy has none.
-	rules []*eval.Rule
-	// lenient takes the failure of a function for undefined, as OPA does by default.
-	// That of a limit is a failure all the same.
-	lenient bool
-}
-
-// evalError is why a policy could not be evaluated.
+// evalError is the reason why a policy could not be evaluated.
 type evalError struct {
 	message  string
 	location definition.Location // zero where unknown
 	limit    string              // steps, bytes, timeout or function where a limit was reached
 }
 
-// run evaluates the query. given are the values for each rule of the query, or nil after an
+// runQuery evaluates the query. results are the values for each rule of the query, or nil after an
 // error that ended the evaluation. Errors that did not end it (a function that failed in one
 // rule) are returned together with the values of the other rules.
-func (q *query) run(ctx context.Context, options eval.Options) (given [][]eval.Given, errs []evalError) {
-	_, report, err := q.program.Run(ctx, q.rules, options)
+func runQuery(ctx context.Context, q *policyset.Query, options eval.Options) (results [][]eval.Given, errs []evalError) {
+	_, report, err := q.Program.Run(ctx, q.Rules, options)
 	var limit *eval.LimitError
 	if errors.As(err, &limit) {
 		return nil, []evalError{{message: limit.Message, limit: limit.Limit}}
 	}
-	given = report.Given
+	results = report.Given
 	switch {
 	case err != nil:
-		given, errs = nil, append(errs, failure(err))
-	case given == nil:
-		given = noneGiven
+		results, errs = nil, append(errs, newEvalError(err))
+	case results == nil:
+		results = noResults
 	}
 	for _, err := range report.Errors {
-		if err := failure(err); err.limit != "" || !q.lenient {
+		if err := newEvalError(err); err.limit != "" || !q.Lenient {
 			errs = append(errs, err)
 		}
 	}
-	return given, errs
+	return results, errs
 }
 
-// noneGiven is what most policies have to say: nothing, at either entry point.
-var noneGiven = make([][]eval.Given, 2)
+// noResults is the result of most policies: none at either entry point.
+var noResults = make([][]eval.Given, 2)
 
 // valueFree are the errors of functions that quote no value.
 var valueFree = []string{"divide by zero", "modulo by zero", "modulo on floating-point number"}
@@ -79,8 +70,8 @@ func withoutValues(message string) string {
 	return function + " cannot use its operand (not shown: it may be secret)"
 }
 
-// failure is the error of an evaluation, or of one function in it.
-func failure(err error) evalError {
+// newEvalError returns the error of an evaluation, or of one function in it.
+func newEvalError(err error) evalError {
 	var failure *topdown.Error
 	if !errors.As(err, &failure) {
 		return evalError{message: err.Error()}

@@ -17,26 +17,11 @@ type ScopeInfo struct {
 	Above [][]string
 }
 
-// Scopes lists the scopes below the enterprise, broadest first.
-func (s *Snapshot) Scopes() []ScopeInfo { return s.scopes }
-
-// Scope returns the scope with an ID, of those that have sources in the snapshot.
-func (s *Snapshot) Scope(id string) (hierarchy.Key, bool) {
-	if enterprise := (hierarchy.Key{Level: hierarchy.Enterprise}); id == enterprise.ID() {
-		return enterprise, true
-	}
-	for _, scope := range s.scopes {
-		if scope.ID() == id {
-			return scope.Key, true
-		}
-	}
-	return hierarchy.Key{}, false
-}
-
-func scopesOf(sets []*PolicySet) (scopes []ScopeInfo) {
-	for _, set := range sets {
-		key := set.source.Scope.Key()
-		own, above := set.place.Namespaces()
+// scopesOf describes the scopes of sources.
+func scopesOf(sources []*source) (scopes []ScopeInfo) {
+	for _, source := range sources {
+		key := source.Scope.Key()
+		own, above := source.place.Namespaces()
 		i := slices.IndexFunc(scopes, func(scope ScopeInfo) bool { return scope.Key == key })
 		if i < 0 {
 			scopes = append(scopes, ScopeInfo{Key: key, Namespaces: slices.Clone(own), Above: above})

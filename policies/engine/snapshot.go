@@ -11,57 +11,12 @@ import (
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
-// PolicyInfo describes one policy of a snapshot.
-type PolicyInfo struct {
-	Package       string
-	Title         string
-	Source        string
-	FailurePolicy definition.FailurePolicy
-	Enforcement   definition.Enforcement
-	Match         definition.Match
-	// Validates and Mutates say which entry points the policy has: deny or warn,
-	// and patch or defaults.
-	Validates, Mutates bool
-	Location           definition.Location
-	// Scope is the scope of the policy's source.
-	Scope hierarchy.Key
-	// Parent says that the scope has scopes below it: /validate checks what the policy's
-	// patch and defaults set.
-	Parent bool
-	// Follows says that the policy is of a scope below the enterprise: it takes kinds in
-	// the version that others have registered, and has no say in which that is.
-	Follows bool
-	// Grants are what all scopes above let a policy use that is of a scope below the
-	// enterprise.
-	Grants hierarchy.Grants
-	// AnyVersion reports that the policy reviews objects in the version in which they arrive,
-	// and does not influence that version.
-	AnyVersion bool
-	// Requires, Clock and Timeout are what its METADATA say.
-	Requires []admission.GroupVersionKind
-	Clock    bool
-	Timeout  time.Duration
-	// Exceptions is what the policy allows exceptions from it.
-	Exceptions definition.Allowance
-}
-
-// MutatesKind reports whether patch and defaults are evaluated, or refused, for objects of
-// a kind.
-func (p PolicyInfo) MutatesKind(kind admission.GroupVersionKind) bool {
-	place := hierarchy.Place{Below: p.Follows, Grants: p.Grants}
-	return p.Mutates && p.Match.NamesKind(kind) && !leavesRights(&place, p.Match.Kinds, kind)
-}
-
 // Snapshot is an immutable set of compiled sources.
 type Snapshot struct {
-	resources  *admission.Resources
-	policies   []*compiledPolicy // by scope, source, package
-	byKind     map[admission.GroupVersionKind][]*compiledPolicy
-	anyKind    []*compiledPolicy // those that match kinds which byKind does not list
-	scoped     []*PolicySet      // of scopes below the enterprise
-	scopes     []ScopeInfo       // below the enterprise
-	remembered rememberedCandidates
-	digest     string
+	candidateIndex
+	scoped []*source   // of scopes below the enterprise
+	scopes []ScopeInfo // below the enterprise
+	digest string
 	// exceptions are those that their policies allow, and allExceptions all, in the same order.
 	exceptions    map[policyName][]granted
 	allExceptions []*exception.Exception
@@ -70,77 +25,45 @@ type Snapshot struct {
 // NewSnapshot combines compiled sources; it is cheap. Policies are evaluated in the order of
 // scope (broadest first), source and package.
 func NewSnapshot(resources *admission.Resources, sets ...*PolicySet) *Snapshot {
-	s := &Snapshot{resources: resources, byKind: map[admission.GroupVersionKind][]*compiledPolicy{}}
-	for _, set := range arrange(sets) {
-		if set.place.Below {
-			s.scoped = append(s.scoped, set)
+	s := &Snapshot{candidateIndex: candidateIndex{resources: resources, byKind: map[admission.GroupVersionKind][]*policy{}}}
+	for i, source := range sourcesOf(sets) {
+		if source.place.Below {
+			s.scoped = append(s.scoped, source)
 		}
-		s.policies = append(s.policies, set.policies...)
+		s.policies = append(s.policies, policiesOf(sets[i], source)...)
 	}
 	s.scopes = scopesOf(s.scoped)
-	slices.SortFunc(s.policies, func(a, b *compiledPolicy) int {
+	slices.SortFunc(s.policies, func(a, b *policy) int {
 		return cmp.Or(
-			cmp.Compare(a.set.source.Scope.Level.Rank(), b.set.source.Scope.Level.Rank()),
-			cmp.Compare(a.set.source.Name, b.set.source.Name),
-			cmp.Compare(a.name, b.name),
+			cmp.Compare(a.source.Scope.Level.Rank(), b.source.Scope.Level.Rank()),
+			cmp.Compare(a.source.Name, b.source.Name),
+			cmp.Compare(a.Name, b.Name),
 		)
 	})
 	pinned := make([]definition.Pinned, len(sets))
 	for i, set := range sets {
-		pinned[i] = set.source
+		pinned[i] = set.Pinned()
 	}
 	s.digest = definition.IdentityOf(pinned...)
-	s.index()
+	s.build()
 	return s
 }
 
-// index lists, for each kind that a policy names, the policies to ask.
-func (s *Snapshot) index() {
-	for _, p := range s.policies {
-		for _, kind := range p.matcher.Kinds {
-			s.byKind[kind.WithoutVersion()] = nil
+// policiesOf returns the policies of a set for evaluation.
+func policiesOf(set *PolicySet, source *source) []*policy {
+	policies := make([]*policy, len(set.List()))
+	for i, compiled := range set.List() {
+		policies[i] = &policy{Policy: compiled, source: source, dialect: nativeDialect{}}
+		if compiled.Constraint != nil {
+			policies[i].dialect = &constraintDialect{compiled.Constraint}
 		}
 	}
-	for kind := range s.byKind {
-		for _, p := range s.policies {
-			if p.matcher.NamesKind(kind) {
-				s.byKind[kind] = append(s.byKind[kind], p)
-			}
-		}
-	}
-	for _, p := range s.policies {
-		if p.matcher.HasWildcard() {
-			s.anyKind = append(s.anyKind, p)
-		}
-	}
+	return policies
 }
 
-// candidates are the policies that may match a kind.
-func (s *Snapshot) candidates(kind admission.GroupVersionKind) []*compiledPolicy {
-	if policies, ok := s.byKind[kind.WithoutVersion()]; ok {
-		return policies
-	}
-	return s.anyKind
-}
-
-// candidatesFor are the policies that may match a review. For a subresource, Lintel's own
-// name the kind of the resource, and constraints that of the object.
-func (s *Snapshot) candidatesFor(r *admission.Review) []*compiledPolicy {
-	kind := s.resources.KindOf(r)
-	if kind.WithoutVersion() == r.Kind.WithoutVersion() {
-		return s.candidates(kind)
-	}
-	return slices.DeleteFunc(slices.Clone(s.policies), func(p *compiledPolicy) bool {
-		return !p.matcher.NamesKind(p.kindOf(s, r))
-	})
-}
-
-// kindOf is the kind of a review that the policy names.
-func (p *compiledPolicy) kindOf(s *Snapshot, r *admission.Review) admission.GroupVersionKind {
-	if p.form.foreign() {
-		return r.Kind
-	}
-	return s.resources.KindOf(r)
+// Describe lists the policies of a set by package, as if its scope were the only one.
+func Describe(set *PolicySet) []PolicyInfo {
+	return infosOf(policiesOf(set, newSource(set, hierarchy.Place{})))
 }
 
 // Digest identifies the policies and settings: equal digests decide alike.
@@ -152,32 +75,56 @@ func (s *Snapshot) Resources() *admission.Resources { return s.resources }
 // Policies lists the policies by scope, source and package.
 func (s *Snapshot) Policies() []PolicyInfo { return infosOf(s.policies) }
 
-func infosOf(policies []*compiledPolicy) (infos []PolicyInfo) {
-	for _, p := range policies {
-		infos = append(infos, p.info())
+// Scopes lists the scopes below the enterprise, broadest first.
+func (s *Snapshot) Scopes() []ScopeInfo { return s.scopes }
+
+// Scope returns the scope with an ID, of those that have sources in the snapshot.
+func (s *Snapshot) Scope(id string) (hierarchy.Key, bool) {
+	if enterprise := (hierarchy.Key{Level: hierarchy.Enterprise}); id == enterprise.ID() {
+		return enterprise, true
 	}
-	return infos
+	for _, scope := range s.scopes {
+		if scope.ID() == id {
+			return scope.Key, true
+		}
+	}
+	return hierarchy.Key{}, false
 }
 
-func (p *compiledPolicy) info() PolicyInfo {
-	return PolicyInfo{
-		Package:       p.name,
-		Title:         p.meta.Title,
-		Source:        p.set.source.Name,
-		FailurePolicy: p.set.source.FailurePolicy,
-		Enforcement:   p.meta.Enforcement,
-		Match:         p.matcher.Match,
-		Validates:     p.validate != nil,
-		Mutates:       p.mutate != nil,
-		Location:      p.location,
-		Scope:         p.set.source.Scope.Key(),
-		Parent:        p.set.place.Parent,
-		Exceptions:    p.meta.Allowance(),
-		Follows:       p.set.source.Scope.Level != hierarchy.Enterprise,
-		Grants:        p.set.place.Grants,
-		AnyVersion:    p.form.foreign(),
-		Requires:      p.meta.Requires,
-		Clock:         p.meta.Clock,
-		Timeout:       p.meta.Timeout,
+// Tenant names the narrowest scope below the enterprise that an object belongs to: ""
+// where it belongs to none.
+func (s *Snapshot) Tenant(review *admission.Review) string {
+	tenant := hierarchy.Key{Level: hierarchy.Enterprise}
+	for _, source := range s.scoped {
+		if key := source.Scope.Key(); key.Level.Rank() > tenant.Level.Rank() && source.inScope(review) {
+			tenant = key
+		}
 	}
+	if tenant.Level == hierarchy.Enterprise {
+		return ""
+	}
+	return tenant.String()
+}
+
+// inLowerScope reports whether a scope below the enterprise has the object.
+func (s *Snapshot) inLowerScope(review *admission.Review) bool {
+	return slices.ContainsFunc(s.scoped, func(source *source) bool { return source.inScope(review) })
+}
+
+// ReachedLimit is a policy that has reached a limit.
+type ReachedLimit struct {
+	Source, Package string
+	// Limit is steps, bytes, timeout, function, result or source.
+	Limit string
+}
+
+// ReachedLimits lists the policies that have reached a limit since a time, in the order of
+// Policies.
+func (s *Snapshot) ReachedLimits(since time.Time) (reached []ReachedLimit) {
+	for _, p := range s.policies {
+		if last := p.LastOverrun.Load(); last != nil && !last.At.Before(since) {
+			reached = append(reached, ReachedLimit{Source: p.source.Name, Package: p.Name, Limit: last.Limit})
+		}
+	}
+	return reached
 }

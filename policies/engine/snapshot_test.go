@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // TestSnapshotsSwapUnderLoad evaluates in many goroutines while snapshots are
@@ -85,7 +87,7 @@ deny contains msg if {
 	msg := sprintf("%%s is privileged", [c.name])
 }`, i)
 			}
-			set, err := Compile(definition.Source{Name: "s", Files: files})
+			set, err := policyset.Compile(definition.Source{Name: "s", Files: files})
 			require.NoError(b, err)
 			snapshot := snapshotOf(set)
 			review := makeReview(b, pod)
@@ -96,5 +98,23 @@ deny contains msg if {
 				}
 			}
 		})
+	}
+}
+
+// TestSetsThatShareAreApart: what is said of one is not said of the other.
+func TestSetsThatShareAreApart(t *testing.T) {
+	files := map[string]string{}
+	for i := range 20 {
+		files[fmt.Sprintf("%d.rego", i)] = fmt.Sprintf("package many.p%d\nimport rego.v1\ndeny contains \"%d\" if input.request.object.metadata.labels.l%d", i, i, i)
+	}
+	before := compileSource(t, definition.Source{Name: "s", Revision: "one", Files: files})
+	set, err := policyset.Recompile(definition.Source{Name: "s", Revision: "two", FailurePolicy: definition.Ignore, Files: files, Parameters: []byte(`{"a": 1}`)}, before)
+	require.NoError(t, err)
+	require.Zero(t, set.Compiled())
+	review := makeReview(t, strings.Replace(pod, `"app"`, `"l3"`, 1))
+	for _, one := range []*PolicySet{before, set, before} {
+		decision := snapshotOf(one).Validate(t.Context(), review, Options{})
+		require.Equal(t, []string{fmt.Sprintf("3 [many.p3 deny, 3.rego:3, s@%s]", one.Revision())}, denials(decision))
+		require.Equal(t, one.Pinned().FailurePolicy, Describe(one)[0].FailurePolicy)
 	}
 }

@@ -214,9 +214,10 @@ func wordsOf(findings []Finding) []string {
 // A source below the enterprise that takes its time takes it once, not for each policy.
 func TestASourceBelowTheEnterpriseHasItsTime(t *testing.T) {
 	e := newEvaluation(makeReview(t, in("shop")), Options{})
-	below := scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), no).at(hierarchy.Place{Below: true}).policies[0]
-	asked := func(p *compiledPolicy) (asked bool, err evalError) {
-		askOne(question{policy: p, evaluation: e}, func(question) int { asked = true; return 0 }, func(_ question, failure evalError) int { err = failure; return 0 })
+	set := scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), no)
+	below := policiesOf(set, newSource(set, hierarchy.Place{Below: true}))[0]
+	asked := func(p *policy) (asked bool, err evalError) {
+		runGuarded(invocation{policy: p, evaluation: e}, func(invocation) int { asked = true; return 0 }, func(_ invocation, failure evalError) int { err = failure; return 0 })
 		return asked, err
 	}
 	ok, _ := asked(below)
@@ -226,7 +227,7 @@ func TestASourceBelowTheEnterpriseHasItsTime(t *testing.T) {
 	require.False(t, ok)
 	require.Equal(t, "source", err.limit)
 	require.Contains(t, err.message, "all that a source below the enterprise has")
-	ok, _ = asked(scoped(t, "team", hierarchy.Scope{}, no).policies[0])
+	ok, _ = asked(policiesIn(scoped(t, "team", hierarchy.Scope{}, no))[0])
 	require.True(t, ok, "the enterprise's are only bounded one by one")
 	require.Less(t, e.used["other"], time.Nanosecond)
 }

@@ -203,9 +203,9 @@ func TestDeadlineAndStepBudget(t *testing.T) {
 				"policy.rego": c.rego,
 				"other.rego":  "package other\ndeny contains \"still asked\"",
 			}})
-			for _, p := range set.policies {
+			for _, p := range set.List() {
 				if name == "steps" {
-					p.meta.Timeout = time.Minute // longer than policies may: a slow machine must not stop it first
+					p.Meta.Timeout = time.Minute // longer than policies may: a slow machine must not stop it first
 				}
 			}
 			decision := snapshotOf(set).Validate(context.Background(), makeReview(t, pod), Options{})

@@ -10,21 +10,21 @@ import (
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
-// givenValue is a value that a rule gave.
-type givenValue struct {
+// entryValue is a value of a rule.
+type entryValue struct {
 	value *ast.Term
 	rule  definition.Rule
 }
 
-// givenValues are the values of an entry point in their order, those of equal ones in the order of
-// the rules; what a rule gives several times is there once.
-func (p *compiledPolicy) givenValues(entry string, given []eval.Given) []givenValue {
-	out := make([]givenValue, len(given))
-	for i, one := range given {
-		out[i] = givenValue{one.Value, p.rules.At(entry, one.At)}
+// valuesOf sorts the values of an entry point, and equal ones by their rules. It drops duplicates
+// of the same rule.
+func (p *policy) valuesOf(entry string, results []eval.Given) []entryValue {
+	out := make([]entryValue, len(results))
+	for i, one := range results {
+		out[i] = entryValue{one.Value, p.EntryRules.At(entry, one.At)}
 	}
-	slices.SortStableFunc(out, func(a, b givenValue) int {
+	slices.SortStableFunc(out, func(a, b entryValue) int {
 		return cmp.Or(a.value.Value.Compare(b.value.Value), a.rule.Compare(b.rule))
 	})
-	return slices.CompactFunc(out, func(a, b givenValue) bool { return a.rule == b.rule && a.value.Equal(b.value) })
+	return slices.CompactFunc(out, func(a, b entryValue) bool { return a.rule == b.rule && a.value.Equal(b.value) })
 }

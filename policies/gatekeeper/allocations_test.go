@@ -12,13 +12,14 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // TestAllocations holds what a review costs, which a clock cannot tell here. The numbers
 // are exact: lower one that has become too high, and think before raising one.
 func TestAllocations(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // pooled values stay in their pools
-	set, err := engine.Compile(definition.Source{
+	set, err := policyset.Compile(definition.Source{
 		Name: "s", Files: sampleFiles(t), Parameters: []byte(`{"allowedRegistries":["registry.example.com"]}`),
 	}, Dialect)
 	require.NoError(t, err)

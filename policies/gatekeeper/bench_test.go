@@ -11,6 +11,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // BenchmarkTemplates is one Pod against all templates of the samples.
@@ -25,7 +26,7 @@ func BenchmarkTemplates(b *testing.B) {
 			files[path] = string(text)
 		}
 	}
-	set, err := engine.Compile(definition.Source{Name: "s", Files: files}, Dialect)
+	set, err := policyset.Compile(definition.Source{Name: "s", Files: files}, Dialect)
 	require.NoError(b, err)
 	snapshot := engine.NewSnapshot(admission.BuiltinResources(), set)
 	review, err := admission.NewReview([]byte(`{"uid":"u","operation":"CREATE","kind":{"version":"v1","kind":"Pod"},"resource":{"version":"v1","resource":"pods"},"name":"web","namespace":"shop",

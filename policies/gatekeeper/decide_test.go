@@ -13,6 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 type fields = map[string]any
@@ -638,12 +639,12 @@ func TestATeamsTemplates(t *testing.T) {
 		{`time.now_ns() > 0; msg := "late"`, "Pod", "policy X/all cannot be evaluated: it reads the time"},
 	} {
 		t.Run(test.body, func(t *testing.T) {
-			team, err := engine.Compile(definition.Source{
+			team, err := policyset.Compile(definition.Source{
 				Name: "team", Files: map[string]string{"f.yaml": fmt.Sprintf(template(test.body), test.kind)},
 				Scope: hierarchy.Scope{Level: hierarchy.Team, Name: "a", Namespaces: []string{"team-a"}},
 			}, Dialect)
 			require.NoError(t, err)
-			enterprise, err := engine.Compile(definition.Source{Name: "top", Files: map[string]string{"p.rego": "package p\ndeny contains \"never\" if false"}})
+			enterprise, err := policyset.Compile(definition.Source{Name: "top", Files: map[string]string{"p.rego": "package p\ndeny contains \"never\" if false"}})
 			require.NoError(t, err)
 			snapshot := engine.NewSnapshot(admission.BuiltinResources(), enterprise, team)
 			decide := func(namespace string) []string {

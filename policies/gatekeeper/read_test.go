@@ -10,6 +10,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // makeTemplate is a template whose Rego begins on line 13 of the file.
@@ -42,7 +43,7 @@ func makeConstraint(kind, name, spec string) string {
 
 func compile(t *testing.T, files map[string]string) (*engine.PolicySet, error) {
 	t.Helper()
-	return engine.Compile(definition.Source{Name: "s", Revision: "r", Files: files}, Dialect)
+	return policyset.Compile(definition.Source{Name: "s", Revision: "r", Files: files}, Dialect)
 }
 
 func mustCompile(t *testing.T, files map[string]string) *engine.PolicySet {
@@ -318,7 +319,7 @@ func TestViolationsWithoutMsg(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			warnings := set.Unasked()
+			warnings := set.NeverEvaluated()
 			require.Len(t, warnings, len(test.warnings))
 			for i, want := range test.warnings {
 				require.ErrorContains(t, warnings[i:i+1], want)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/test/properties"
 )
 
@@ -131,8 +132,8 @@ func randomEdit(r *rand.Rand, files map[string]string) map[string]string {
 func said(t *testing.T, set *engine.PolicySet) []any {
 	t.Helper()
 	all := []any{
-		set.Identity(), set.Digest(), set.Describe(), set.Policies(), set.Rules(), set.Warnings(), set.Requires(),
-		set.Projection(), set.UndefinedData(), set.Unasked(), set.Defines("settings.names"), set.Files(),
+		set.Identity(), set.Digest(), engine.Describe(set), set.Policies(), set.Rules(), set.Warnings(), set.Requires(),
+		set.Projection(), set.UndefinedData(), set.NeverEvaluated(), set.Defines("settings.names"), set.Files(),
 	}
 	for i := range 4 {
 		labels := fields{fmt.Sprintf("l%d", i): "x"}
@@ -173,15 +174,15 @@ func TestRecompilingGivesWhatCompilingGives(t *testing.T) {
 		for step := range 120 {
 			edited := randomEdit(r, files)
 			source := definition.Source{Name: "s", Files: edited, Parameters: []byte(fmt.Sprintf(`{"n": %d}`, step))}
-			whole, wrong := engine.Compile(source, Dialect)
-			since, err := engine.Recompile(source, before, Dialect)
+			whole, wrong := policyset.Compile(source, Dialect)
+			since, err := policyset.Recompile(source, before, Dialect)
 			require.Equal(t, errorsOf(wrong), errorsOf(err), "seed %d, step %d: %v", seed, step, edited)
 			if before != nil {
-				var known engine.Known
+				var known policyset.Known
 				text, marshalErr := json.Marshal(before.Known())
 				require.NoError(t, marshalErr)
 				require.NoError(t, json.Unmarshal(text, &known))
-				apart, err := engine.Verify(source, &known, Dialect)
+				apart, err := policyset.Verify(source, &known, Dialect)
 				require.Equal(t, errorsOf(wrong), errorsOf(err), "seed %d, step %d, in another process", seed, step)
 				if err == nil {
 					require.Equal(t, since.Compiled(), apart.Compiled(), "seed %d, step %d", seed, step)

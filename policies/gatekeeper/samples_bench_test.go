@@ -13,6 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // sampleFiles are the templates with their constraints, and the policies of Lintel's own.
@@ -57,7 +58,7 @@ func podReview(tb testing.TB, replica, workload int) *admission.Review {
 
 // BenchmarkSamples asks all samples about the creation of Pods.
 func BenchmarkSamples(b *testing.B) {
-	set, err := engine.Compile(definition.Source{
+	set, err := policyset.Compile(definition.Source{
 		Name: "s", Files: sampleFiles(b), Parameters: []byte(`{"allowedRegistries":["registry.example.com"]}`),
 	}, Dialect)
 	require.NoError(b, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/inert"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // compiled is a policy with a match in YAML: none where that is empty.
@@ -25,7 +26,7 @@ func compiled(t *testing.T, match, rego string, files map[string]string) *engine
 	for name, file := range files {
 		all[name] = file
 	}
-	set, err := engine.Compile(definition.Source{Name: "s", Files: all})
+	set, err := policyset.Compile(definition.Source{Name: "s", Files: all})
 	require.NoError(t, err)
 	return set
 }

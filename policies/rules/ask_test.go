@@ -11,6 +11,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 const head = `# METADATA
@@ -45,7 +46,7 @@ func snapshot(t *testing.T, texts ...string) *engine.Snapshot {
 	for i, text := range texts {
 		files[string(rune('a'+i))+".rego"] = text
 	}
-	set, err := engine.Compile(definition.Source{Name: "rules", Revision: "built-in", Files: files})
+	set, err := policyset.Compile(definition.Source{Name: "rules", Revision: "built-in", Files: files})
 	require.NoError(t, err)
 	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // Revision is the revision of the rules that ship with Lintel.
@@ -20,7 +21,7 @@ func Compile(system string, files embed.FS, more map[string]string) (*engine.Pol
 		return nil, err
 	}
 	maps.Copy(texts, more)
-	return engine.Compile(definition.Source{Name: system, Revision: Revision, Files: texts})
+	return policyset.Compile(definition.Source{Name: system, Revision: Revision, Files: texts})
 }
 
 // Snapshot is Compile with the result as a snapshot of its own.

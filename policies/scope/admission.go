@@ -98,7 +98,7 @@ func Check(candidate, before *engine.PolicySet, others []*engine.PolicySet, reso
 	c.written = sync.OnceValue(func() map[string][]writtenPath { return patchPaths(candidate, true) })
 	out := CheckScope(c.scope, scopes)
 	if c.scope.Key().Level != hierarchy.Enterprise {
-		for _, policy := range candidate.Describe() {
+		for _, policy := range engine.Describe(candidate) {
 			out = append(out, c.match(policy)...)
 			out = append(out, c.grants(policy)...)
 		}
@@ -209,13 +209,13 @@ func CheckPackages(live *engine.PolicySet, others []*engine.PolicySet) (out []Vi
 func sameScope(candidate, before, other *engine.PolicySet) []Violation {
 	kept := map[string]bool{}
 	if before != nil && candidate.Source().OlderThan(other.Source()) {
-		for _, policy := range before.Describe() {
+		for _, policy := range engine.Describe(before) {
 			kept[policy.Package] = true
 		}
 	}
 	var out []Violation
-	for _, mine := range candidate.Describe() {
-		for _, theirs := range other.Describe() {
+	for _, mine := range engine.Describe(candidate) {
+		for _, theirs := range engine.Describe(other) {
 			if mine.Package == theirs.Package && !kept[mine.Package] {
 				out = append(out, Violation{ReasonPackageConflict, mine.Location.Errorf(
 					"source %s has a policy %s, too (%s): messages could not distinguish them, and that source keeps the package; rename the package", other.Name(), theirs.Package, theirs.Location)})
@@ -228,7 +228,7 @@ func sameScope(candidate, before, other *engine.PolicySet) []Violation {
 // redeclares is about packages in the place of a policy of a scope above.
 func (c *candidateCheck) redeclares(parent *engine.PolicySet) []Violation {
 	var out []Violation
-	for _, policy := range parent.Describe() {
+	for _, policy := range engine.Describe(parent) {
 		for _, own := range c.packages() {
 			if overlaps(own.name, policy.Package) {
 				out = append(out, Violation{ReasonRedeclares, own.location.Errorf(
@@ -271,7 +271,7 @@ func packagesOf(set *engine.PolicySet) []declared {
 			out = append(out, declared{name, definition.LocationOf(module.Package.Location)})
 		}
 	}
-	for _, policy := range set.Describe() {
+	for _, policy := range engine.Describe(set) {
 		if !slices.ContainsFunc(out, func(d declared) bool { return d.name == policy.Package }) {
 			out = append(out, declared{policy.Package, policy.Location})
 		}

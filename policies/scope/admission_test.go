@@ -11,6 +11,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // source compiles files of a scope; a Rego text stands for policy.rego.
@@ -20,7 +21,7 @@ func source(t *testing.T, name string, scope hierarchy.Scope, files ...string) *
 	for i := 1; i < len(files); i += 2 {
 		s.Files[files[i]] = files[i+1]
 	}
-	set, err := engine.Compile(s)
+	set, err := policyset.Compile(s)
 	require.NoError(t, err)
 	return set
 }
@@ -207,11 +208,11 @@ func TestTwoSourcesOfOneScopeHaveTheirOwnPackages(t *testing.T) {
 // no such package live, cannot claim the package of a younger one.
 func TestTheOlderSourceKeepsAPackage(t *testing.T) {
 	at := func(name string, created int64) *engine.PolicySet {
-		set, err := engine.Compile(definition.Source{Name: name, Files: map[string]string{"policy.rego": denies}, Created: time.Unix(created, 0)})
+		set, err := policyset.Compile(definition.Source{Name: name, Files: map[string]string{"policy.rego": denies}, Created: time.Unix(created, 0)})
 		require.NoError(t, err)
 		return set
 	}
-	unstored, err := engine.Compile(definition.Source{Name: "a", Files: map[string]string{"policy.rego": denies}})
+	unstored, err := policyset.Compile(definition.Source{Name: "a", Files: map[string]string{"policy.rego": denies}})
 	require.NoError(t, err)
 	for _, c := range []struct{ older, younger *engine.PolicySet }{
 		{at("b", 1), at("a", 2)}, {at("a", 1), at("b", 1)}, {at("b", 1), unstored},

@@ -53,8 +53,8 @@ func (w writtenPath) overlaps(other writtenPath) bool {
 func (c *candidateCheck) patches(parent *engine.PolicySet) []Violation {
 	theirs := patchPaths(parent, false)
 	var out []Violation
-	for _, policy := range c.set.Describe() {
-		for _, above := range parent.Describe() {
+	for _, policy := range engine.Describe(c.set) {
+		for _, above := range engine.Describe(parent) {
 			if !policy.Mutates || !above.Mutates || !sameKinds(policy.Match, above.Match) {
 				continue
 			}

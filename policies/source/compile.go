@@ -19,6 +19,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/source/process"
 )
 
@@ -74,15 +75,15 @@ func NewCompiler(program string, timeout time.Duration) *Compiler {
 	return &Compiler{program: program, timeout: timeout, clean: lru.New(keptClean), compiling: make(chan struct{}, 1), freeMemory: freeMemory}
 }
 
-// Compile is engine.Compile of all the forms of policy that a source may hold.
+// Compile is policyset.Compile of all the forms of policy that a source may hold.
 func Compile(source definition.Source) (*engine.PolicySet, error) {
-	return engine.Compile(source, gatekeeper.Dialect)
+	return policyset.Compile(source, gatekeeper.Dialect)
 }
 
 // CompileToExplain is Compile of a set that explains its rules (engine.RuleOutcome), at the
 // price of speed.
 func CompileToExplain(source definition.Source) (*engine.PolicySet, error) {
-	return engine.CompileForTest(source, gatekeeper.Dialect)
+	return policyset.CompileForTest(source, gatekeeper.Dialect)
 }
 
 // Compile is the function Compile within the limits. An error that is not a
@@ -142,7 +143,7 @@ func (c *Compiler) compileHere(ctx context.Context, source definition.Source, be
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting to compile: %w", ctx.Err())
 	}
-	return engine.Recompile(source, before, gatekeeper.Dialect)
+	return policyset.Recompile(source, before, gatekeeper.Dialect)
 }
 
 // compileApart compiles in a child and checks the references there: nil where the
@@ -280,7 +281,7 @@ func tooLarge(bytes int64) error {
 // known of the source.
 type compileRequest struct {
 	Source definition.Source
-	Known  *engine.Known
+	Known  *policyset.Known
 }
 
 func requestFor(source definition.Source, before *engine.PolicySet) compileRequest {
@@ -320,7 +321,9 @@ func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
 			return err
 		}
 		var answer compileAnswer
-		compile := func() (*engine.PolicySet, error) { return engine.Verify(asked.Source, asked.Known, gatekeeper.Dialect) }
+		compile := func() (*engine.PolicySet, error) {
+			return policyset.Verify(asked.Source, asked.Known, gatekeeper.Dialect)
+		}
 		if below(asked.Source) { // its memory is that of a set as it is live, without what analyses need
 			compile = func() (*engine.PolicySet, error) { return Compile(asked.Source) }
 		}
@@ -330,7 +333,7 @@ func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
 			return err
 		}
 		if err == nil {
-			answer.Matches, answer.TakenOver = matchesOf(set), set.TakenOver()
+			answer.Matches, answer.TakenOver = matchesOf(set), set.Reused()
 			if below(asked.Source) {
 				answer.Bytes = heapInUse() - before
 			}
@@ -346,7 +349,7 @@ func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
 				return err
 			}
 			if set.Compiler() == nil || request.Whole || request.names(answer.TakenOver) {
-				if set, err = engine.Verify(asked.Source, nil, gatekeeper.Dialect); err != nil {
+				if set, err = policyset.Verify(asked.Source, nil, gatekeeper.Dialect); err != nil {
 					return err
 				}
 				answer.TakenOver = nil

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/lintel-policy/lintel/policies/definition"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // manyPolicies are the sample policies again and again, each time in packages of
@@ -123,7 +123,7 @@ func keysOf(clean []cleanPackage) (keys []string) {
 // that changed.
 func BenchmarkReferences500(b *testing.B) {
 	many := manyPolicies(b, 50)
-	set, err := engine.Verify(many, nil)
+	set, err := policyset.Verify(many, nil)
 	require.NoError(b, err)
 	request := referenceRequest{Checks: referenceChecks(b.Context(), schemasWith(b), matchesOf(set))}
 	first, err := checkReferences(set, matchesOf(set), request)

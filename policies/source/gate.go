@@ -79,7 +79,7 @@ func (g Gate) Judge(ctx context.Context, candidate definition.Source, live *engi
 	}
 	if set.Policies() == 0 {
 		return Verdict{
-			Reason: ReasonNoPolicies, Errors: set.Unasked(),
+			Reason: ReasonNoPolicies, Errors: set.NeverEvaluated(),
 			Message: "no package has a rule deny, warn, patch or defaults, and there is no constraint: nothing would ever be asked",
 		}, nil
 	}
@@ -177,7 +177,7 @@ func beyondScope(violations []scope.Violation) Verdict {
 // enforced.
 func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
 	_, missing := set.MissingData()
-	found := slices.Concat(set.Unasked(), PassedOver(set.Files()), missing, set.Inert(resources))
+	found := slices.Concat(set.NeverEvaluated(), PassedOver(set.Files()), missing, set.Inert(resources))
 	for _, one := range unknownKinds(set, resources) {
 		if one.suggestion != "" {
 			found = append(found, one.CompileError)
@@ -189,11 +189,11 @@ func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.
 // warnings are about the policies of a set, and about other files of its source.
 func warnings(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
 	_, missing := set.MissingData()
-	out := slices.Concat(set.Unasked(), PassedOver(set.Files()), missing, set.Inert(resources), set.Warnings())
+	out := slices.Concat(set.NeverEvaluated(), PassedOver(set.Files()), missing, set.Inert(resources), set.Warnings())
 	for _, one := range unknownKinds(set, resources) {
 		out = append(out, one.CompileError)
 	}
-	for _, p := range set.Describe() {
+	for _, p := range engine.Describe(set) {
 		if len(p.Match.Kinds) == 0 {
 			place := "custom.match.kinds in its METADATA"
 			if p.AnyVersion { // a constraint's
@@ -213,7 +213,7 @@ type unknownKind struct {
 
 func unknownKinds(set *engine.PolicySet, resources *admission.Resources) []unknownKind {
 	var out []unknownKind
-	for _, p := range set.Describe() {
+	for _, p := range engine.Describe(set) {
 		for _, kind := range p.Match.Kinds {
 			_, known := resources.ByKind(kind.Group, kind.Kind)
 			if !known && !(p.AnyVersion && resources.OnlyInSubresources(kind)) && kind.Kind != "*" && kind.Group != "*" {

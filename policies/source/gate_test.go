@@ -11,6 +11,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
@@ -33,7 +34,7 @@ const (
 func allRegistrable([]engine.PolicyInfo, *admission.Resources) error { return nil }
 
 func compileHere(_ context.Context, source definition.Source) (*engine.PolicySet, error) {
-	return engine.Compile(source)
+	return policyset.Compile(source)
 }
 
 func testHere(ctx context.Context, source definition.Source) (suite.Results, error) {
@@ -99,7 +100,7 @@ func TestGate(t *testing.T) {
 func TestGateJudgesBesideWhatIsLive(t *testing.T) {
 	live := engine.NewLive(admission.BuiltinResources())
 	put := func(source definition.Source) {
-		set, err := engine.Compile(source)
+		set, err := policyset.Compile(source)
 		require.NoError(t, err)
 		live.Put(set)
 	}
@@ -121,7 +122,7 @@ func TestGateJudgesBesideWhatIsLive(t *testing.T) {
 func TestGateTellsOfAScopeThatWasNarrowed(t *testing.T) {
 	live := engine.NewLive(admission.BuiltinResources())
 	put := func(source definition.Source) {
-		set, err := engine.Compile(source)
+		set, err := policyset.Compile(source)
 		require.NoError(t, err)
 		live.Put(set)
 	}

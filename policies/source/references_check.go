@@ -16,6 +16,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
@@ -66,7 +67,7 @@ type cleanPackage struct {
 func checkReferences(set *engine.PolicySet, policies []matched, request referenceRequest) (referenceAnswer, error) {
 	graph := newRuleGraph(set)
 	unchecked := graph.replaced()
-	for rule := range engine.ReachableRules(graph.without(policies, request.Checks), graph.graph) {
+	for rule := range policyset.ReachableRules(graph.without(policies, request.Checks), graph.graph) {
 		unchecked[rule] = true
 	}
 	answer := referenceAnswer{}
@@ -158,7 +159,7 @@ func (s *extent) reaches(rules map[*ast.Rule]bool) bool {
 }
 
 func (g *ruleGraph) extent(name string, input json.RawMessage) *extent {
-	one := &extent{name: name, reached: engine.ReachableRules(g.byPackage[name], g.graph)}
+	one := &extent{name: name, reached: policyset.ReachableRules(g.byPackage[name], g.graph)}
 	one.files = g.files(one.reached)
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %x", name, sha256.Sum256(input))
@@ -401,7 +402,7 @@ func (g *ruleGraph) replaced() map[*ast.Rule]bool {
 			})
 		}
 	}
-	return engine.ReachableRules(roots, g.graph)
+	return policyset.ReachableRules(roots, g.graph)
 }
 
 // files are those of rules, with all that the rules in those files come to.
@@ -415,7 +416,7 @@ func (g *ruleGraph) files(rules map[*ast.Rule]bool) []string {
 				more = append(more, g.byFile[file]...)
 			}
 		}
-		rules = engine.ReachableRules(more, g.graph)
+		rules = policyset.ReachableRules(more, g.graph)
 		maps.DeleteFunc(rules, func(rule *ast.Rule, _ bool) bool { return known[rule.Module.Package.Location.File] })
 	}
 	return slices.Sorted(maps.Keys(known))

@@ -15,7 +15,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/source/schema"
 	"github.com/lintel-policy/lintel/policies/source/schema/offline"
 )
@@ -95,7 +95,7 @@ func referenceErrorsOf(t *testing.T, files map[string]string) []string {
 func referenceErrorsBy(t *testing.T, schemas Schemas, files map[string]string) ([]string, int) {
 	t.Helper()
 	source := definition.Source{Name: "s", Files: files}
-	set, err := engine.Verify(source, nil)
+	set, err := policyset.Verify(source, nil)
 	require.NoError(t, err)
 	matches := matchesOf(set)
 	checks := referenceChecks(t.Context(), schemas, matches)

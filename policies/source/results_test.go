@@ -12,6 +12,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // revision is a source that compiles to a set of its own.
@@ -24,7 +25,7 @@ func counted(t *testing.T, r *results, source definition.Source, count *int) *en
 	t.Helper()
 	set, err := r.get(t.Context(), source, func() (*engine.PolicySet, error) {
 		*count++
-		return engine.Compile(source)
+		return policyset.Compile(source)
 	})
 	require.NoError(t, err)
 	return set

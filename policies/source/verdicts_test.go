@@ -13,6 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
@@ -22,7 +23,7 @@ func TestAVerdictIsFoundOnce(t *testing.T) {
 	verdicts := NewVerdicts(Gate{
 		Compile: func(_ context.Context, s definition.Source) (*engine.PolicySet, error) {
 			compiled++
-			return engine.Compile(s)
+			return policyset.Compile(s)
 		},
 		Test: func(context.Context, definition.Source) (suite.Results, error) {
 			tested++
@@ -57,7 +58,7 @@ func TestAVerdictIsFoundOnce(t *testing.T) {
 	require.Equal(t, ReasonVersionConflict, judge("3", good).Reason)
 	require.Equal(t, ReasonVersionConflict, judge("3", good).Reason)
 	require.Equal(t, 5, compiled)
-	other, err := engine.Compile(definition.Source{Name: "other", Files: map[string]string{"b.rego": "package b\n\ndeny contains \"x\""}})
+	other, err := policyset.Compile(definition.Source{Name: "other", Files: map[string]string{"b.rego": "package b\n\ndeny contains \"x\""}})
 	require.NoError(t, err)
 	live.Put(other)
 	registrable = nil
@@ -80,7 +81,7 @@ func TestAVerdictBySchemasIsFoundAgain(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return engine.Compile(s)
+			return policyset.Compile(s)
 		},
 		Test:        func(context.Context, definition.Source) (suite.Results, error) { return suite.Results{}, nil },
 		Registrable: func([]engine.PolicyInfo, *admission.Resources) error { return nil },
@@ -111,7 +112,7 @@ func TestAVerdictBySchemasIsFoundAgain(t *testing.T) {
 func TestSourcesBelowTheEnterpriseHoldUpNobodyElse(t *testing.T) {
 	end, started := make(chan struct{}), make(chan struct{})
 	verdicts := NewVerdicts(Gate{
-		Compile: func(_ context.Context, s definition.Source) (*engine.PolicySet, error) { return engine.Compile(s) },
+		Compile: func(_ context.Context, s definition.Source) (*engine.PolicySet, error) { return policyset.Compile(s) },
 		Test: func(_ context.Context, s definition.Source) (suite.Results, error) {
 			if s.Scope.Level == hierarchy.Team {
 				started <- struct{}{}
@@ -141,7 +142,7 @@ func TestSourcesBelowTheEnterpriseHoldUpNobodyElse(t *testing.T) {
 	}
 	require.ErrorIs(t, judge("late", hierarchy.Team), ErrBusy)
 	require.NoError(t, judge("all", hierarchy.Enterprise))
-	known, err := engine.Compile(sourceAt("known", hierarchy.Team))
+	known, err := policyset.Compile(sourceAt("known", hierarchy.Team))
 	require.NoError(t, err)
 	live.Put(known)
 	require.NoError(t, judge("known", hierarchy.Team), "there is next to nothing to judge")
@@ -155,7 +156,7 @@ func TestSourcesBelowTheEnterpriseHoldUpNobodyElse(t *testing.T) {
 // younger one reports it, and stays in force.
 func TestSourcesThatClaimAPackageAtOneTime(t *testing.T) {
 	verdicts := NewVerdicts(Gate{
-		Compile:     func(_ context.Context, s definition.Source) (*engine.PolicySet, error) { return engine.Compile(s) },
+		Compile:     func(_ context.Context, s definition.Source) (*engine.PolicySet, error) { return policyset.Compile(s) },
 		Test:        func(context.Context, definition.Source) (suite.Results, error) { return suite.Results{}, nil },
 		Registrable: func([]engine.PolicyInfo, *admission.Resources) error { return nil },
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/manifest"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // suiteFile is one Suite of Gatekeeper.
@@ -184,7 +185,7 @@ func (r *runner) compile(suite suiteFile, test suiteTest, objects []caseObjects)
 			}
 		}
 	}
-	set, err := engine.CompileForTest(definition.Source{Name: r.source.Name, Files: files}, gatekeeper.TestDialect(inventory))
+	set, err := policyset.CompileForTest(definition.Source{Name: r.source.Name, Files: files}, gatekeeper.TestDialect(inventory))
 	if err != nil {
 		return nil, err
 	}
@@ -214,10 +215,10 @@ func (r *runner) runCase(ctx context.Context, snapshot *engine.Snapshot, base Ca
 	if r.coverage != nil {
 		options.Coverage = &r.coverage.reached
 	}
-	decision := snapshot.Ask(ctx, objects.review, options)
+	decision := snapshot.Evaluate(ctx, objects.review, options)
 	for try := 1; try < tries && timedOut(decision); try++ {
 		printed.Reset()
-		decision = snapshot.Ask(ctx, objects.review, options)
+		decision = snapshot.Evaluate(ctx, objects.review, options)
 	}
 	violations, err := violations(decision)
 	base.Output = printed.String()

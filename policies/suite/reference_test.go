@@ -19,14 +19,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/definition"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // reference is what OPA's own runner says of the Rego tests of a source.
 func reference(t *testing.T, source definition.Source) (cases []Case, coverage []Coverage) {
 	t.Helper()
-	modules, _, data, errs := engine.TestModules(source)
+	modules, _, data, errs := policyset.TestModules(source)
 	require.Empty(t, errs)
 	value, err := data.Value()
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/planning"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
@@ -81,7 +82,7 @@ func (t regoTest) isPart() bool { return len(t.rule.Head.Ref().GroundPrefix()) >
 func (t regoTest) ref() ast.Ref { return t.rule.Ref().GroundPrefix() }
 
 func compileTests(source definition.Source) (*regoTests, error) {
-	modules, compiler, data, errs := engine.TestModules(source)
+	modules, compiler, data, errs := policyset.TestModules(source)
 	if len(errs) > 0 {
 		return nil, errs
 	}

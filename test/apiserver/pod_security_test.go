@@ -20,6 +20,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // TestPodSecuritySamplesAgreeWithTheAPIServer draws Pods: each control of the
@@ -94,7 +95,7 @@ func podSecuritySamples(t *testing.T) *engine.Snapshot {
 		require.NoError(t, err)
 		files[path] = string(text)
 	}
-	set, err := engine.Compile(definition.Source{Name: "samples", Files: files})
+	set, err := policyset.Compile(definition.Source{Name: "samples", Files: files})
 	require.NoError(t, err)
 	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	dialect "github.com/lintel-policy/lintel/policies/gatekeeper"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // evaluation is what one review takes where no request is made.
@@ -53,7 +54,7 @@ func (p *peers) evaluate(constraints []constraint) (evaluation, error) {
 	if err != nil {
 		return evaluation{}, err
 	}
-	set, err := engine.Compile(definition.Source{Name: peersSource, Files: files}, dialect.Dialect)
+	set, err := policyset.Compile(definition.Source{Name: peersSource, Files: files}, dialect.Dialect)
 	if err != nil {
 		return evaluation{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	dialect "github.com/lintel-policy/lintel/policies/gatekeeper"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // recordedReview is a review of the Pod of the benchmarks, as the API server would
@@ -73,7 +74,7 @@ func compiledConstraints(t *testing.T, l *library, constraints []constraint) *en
 	t.Helper()
 	files, err := l.files(constraints)
 	require.NoError(t, err)
-	set, err := engine.Compile(definition.Source{Name: "s", Files: files}, dialect.Dialect)
+	set, err := policyset.Compile(definition.Source{Name: "s", Files: files}, dialect.Dialect)
 	require.NoError(t, err)
 	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 	dialect "github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/manifest"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // publicLibrary are the templates and sample constraints of a checkout of
@@ -193,7 +194,7 @@ func (l *library) snapshot() (*engine.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := engine.Compile(definition.Source{Name: "library", Files: files}, dialect.Dialect)
+	set, err := policyset.Compile(definition.Source{Name: "library", Files: files}, dialect.Dialect)
 	if err != nil {
 		return nil, err
 	}

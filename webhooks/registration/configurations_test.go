@@ -15,6 +15,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -465,7 +466,7 @@ func TestConfigurationsDoNotDependOnOrder(t *testing.T) {
 // template with this target.
 func constraintRules(t *testing.T, match, target string) []string {
 	t.Helper()
-	set, err := engine.Compile(definition.Source{Name: "s", Files: map[string]string{"f.yaml": `apiVersion: templates.gatekeeper.sh/v1
+	set, err := policyset.Compile(definition.Source{Name: "s", Files: map[string]string{"f.yaml": `apiVersion: templates.gatekeeper.sh/v1
 kind: ConstraintTemplate
 metadata: {name: x}
 spec:

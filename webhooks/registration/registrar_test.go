@@ -27,6 +27,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -35,7 +36,7 @@ func accept(context.Context, *admission.Review) (*rules.Answer, error) { return 
 // snapshotOf is a snapshot of one source that denies ConfigMaps, and labels them.
 func snapshotOf(t *testing.T, policy definition.FailurePolicy) *engine.Snapshot {
 	t.Helper()
-	set, err := engine.Compile(definition.Source{Name: "team", FailurePolicy: policy, Files: map[string]string{"team.rego": `# METADATA
+	set, err := policyset.Compile(definition.Source{Name: "team", FailurePolicy: policy, Files: map[string]string{"team.rego": `# METADATA
 # custom:
 #   match: {kinds: [{group: "", kind: ConfigMap}]}
 package team
@@ -382,7 +383,7 @@ func TestABundleOfOurOwnIsKept(t *testing.T) {
 func teamSnapshot(t *testing.T) *engine.Snapshot {
 	t.Helper()
 	compile := func(name, kind string, scope hierarchy.Scope) *engine.PolicySet {
-		set, err := engine.Compile(definition.Source{Name: name, FailurePolicy: definition.Fail, Scope: scope, Files: map[string]string{
+		set, err := policyset.Compile(definition.Source{Name: name, FailurePolicy: definition.Fail, Scope: scope, Files: map[string]string{
 			name + ".rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: " + kind + "}]}\npackage " + name + "\ndeny contains \"no\"",
 		}})
 		require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -67,7 +68,7 @@ func compile(name string, wanted func(file string) bool) (*engine.PolicySet, err
 		return nil, err
 	}
 	maps.DeleteFunc(texts, func(file, _ string) bool { return !wanted(file) })
-	return engine.Compile(definition.Source{Name: name, Revision: rules.Revision, Files: texts})
+	return policyset.Compile(definition.Source{Name: name, Revision: rules.Revision, Files: texts})
 }
 
 // For returns the rules that an object needs. If the object does not depend on its

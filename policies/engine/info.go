@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
+)
+
+// PolicyInfo describes one policy of a snapshot.
+type PolicyInfo struct {
+	Package       string
+	Title         string
+	Source        string
+	FailurePolicy definition.FailurePolicy
+	Enforcement   definition.Enforcement
+	Match         definition.Match
+	// Validates and Mutates say which entry points the policy has: deny or warn,
+	// and patch or defaults.
+	Validates, Mutates bool
+	Location           definition.Location
+	// Scope is the scope of the policy's source.
+	Scope hierarchy.Key
+	// Parent says that the scope has scopes below it: /validate checks what the policy's
+	// patch and defaults set.
+	Parent bool
+	// Follows says that the policy is of a scope below the enterprise: it takes kinds in
+	// the version that others have registered, and has no say in which that is.
+	Follows bool
+	// Grants are what all scopes above let a policy use that is of a scope below the
+	// enterprise.
+	Grants hierarchy.Grants
+	// AnyVersion reports that the policy reviews objects in the version in which they arrive,
+	// and does not influence that version.
+	AnyVersion bool
+	// Requires, Clock and Timeout are what its METADATA say.
+	Requires []admission.GroupVersionKind
+	Clock    bool
+	Timeout  time.Duration
+	// Exceptions is what the policy allows exceptions from it.
+	Exceptions definition.Allowance
+}
+
+// MutatesKind reports whether patch and defaults are evaluated, or refused, for objects of
+// a kind.
+func (p PolicyInfo) MutatesKind(kind admission.GroupVersionKind) bool {
+	place := hierarchy.Place{Below: p.Follows, Grants: p.Grants}
+	return p.Mutates && p.Match.NamesKind(kind) && !withoutRights(&place, p.Match.Kinds, kind)
+}
+
+// infosOf describes policies, in their order.
+func infosOf(policies []*policy) (infos []PolicyInfo) {
+	for _, p := range policies {
+		infos = append(infos, p.info())
+	}
+	return infos
+}
+
+// info describes the policy.
+func (p *policy) info() PolicyInfo {
+	return PolicyInfo{
+		Package:       p.Name,
+		Title:         p.Meta.Title,
+		Source:        p.source.Name,
+		FailurePolicy: p.source.FailurePolicy,
+		Enforcement:   p.Meta.Enforcement,
+		Match:         p.Matcher.Match,
+		Validates:     p.Validate != nil,
+		Mutates:       p.Mutate != nil,
+		Location:      p.Location,
+		Scope:         p.source.Scope.Key(),
+		Parent:        p.source.place.Parent,
+		Follows:       p.source.Scope.Level != hierarchy.Enterprise,
+		Grants:        p.source.place.Grants,
+		AnyVersion:    p.dialect.isForeign(),
+		Requires:      p.Meta.Requires,
+		Clock:         p.Meta.Clock,
+		Timeout:       p.Meta.Timeout,
+		Exceptions:    p.Meta.Allowance(),
+	}
+}

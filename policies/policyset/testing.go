@@ -1,0 +1,35 @@
+package policyset
+
+import (
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/bounds"
+	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/sandbox"
+)
+
+// TestModules are what the Rego tests of a source need: its modules with those of the
+// tests, by file; a compiler for them, with the functions of policies, which has compiled nothing yet; and
+// its data.
+func TestModules(source definition.Source) (map[string]*ast.Module, *ast.Compiler, eval.Document, definition.CompileErrors) {
+	modules, own, errs := definition.ReadFiles(source.Files, definition.FileRego, definition.FileTest)
+	compiler := bounds.OfSources.On(ast.NewCompiler()).WithCapabilities(sandbox.Capabilities()).
+		WithEvalMode(ast.EvalModeIR).
+		WithEnablePrintStatements(true).
+		WithPathConflictsCheck(func(path []string) (bool, error) { return definition.Descend(own, path) != nil, nil })
+	return modules, compiler, eval.ObjectDocument(own), definition.Distinct(errs)
+}
+
+// TestTimeouts sets the timeout of policies that have the default to two minutes, for tests
+// whose subject is not the timeout: the machine may be busy.
+func TestTimeouts(set *Set) *Set {
+	for _, p := range set.policies {
+		if p.Meta.Timeout == definition.DefaultTimeout {
+			p.Meta.Timeout = 2 * time.Minute
+		}
+	}
+	return set
+}
