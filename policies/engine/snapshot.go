@@ -66,7 +66,8 @@ func Describe(set *PolicySet) []PolicyInfo {
 	return infosOf(policiesOf(set, newSource(set, hierarchy.Place{})))
 }
 
-// Digest identifies the policies and settings: equal digests decide alike.
+// Digest identifies the policies and settings: snapshots with equal digests and exceptions decide
+// alike.
 func (s *Snapshot) Digest() string { return s.digest }
 
 // Resources returns the table of kinds of the snapshot.
