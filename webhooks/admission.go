@@ -34,6 +34,8 @@ const (
 // of the API.
 type answer struct {
 	denials, warnings, audits []engine.Finding
+	// exempted are findings without effect, because of exceptions.
+	exempted []engine.Finding
 	// denialTexts and warningTexts are what users see of the findings.
 	denialTexts, warningTexts []string
 	patch                     json.RawMessage // a JSON Patch; nil = none
@@ -70,7 +72,8 @@ func decided(decision *engine.Decision, digest string) *answer {
 		denials:      decision.Denials,
 		warnings:     decision.Warnings,
 		audits:       decision.Audits,
-		warningTexts: engine.WarningTexts(decision.Warnings),
+		exempted:     decision.Exempted,
+		warningTexts: limitWarnings(append(engine.ExemptionTexts(decision.Exempted), engine.WarningTexts(decision.Warnings)...)),
 		policies:     decision.Policies,
 		digest:       digest,
 		code:         http.StatusForbidden,
@@ -204,6 +207,13 @@ func (a *answer) auditAnnotations() map[string]string {
 				codes.add(strconv.Itoa(finding.Code))
 			}
 		}
+	}
+	var exceptions distinct
+	for _, finding := range a.exempted {
+		exceptions.add(finding.Exception)
+	}
+	if len(exceptions.texts) > 0 {
+		annotations["exceptions"] = truncate(strings.Join(exceptions.texts, ","), maxAnnotationBytes)
 	}
 	if len(policies.texts) > 0 {
 		annotations["policies"] = truncate(strings.Join(policies.texts, ","), maxAnnotationBytes)

@@ -20,8 +20,9 @@ import (
 type LogMode string
 
 const (
-	// LogDenied logs what was denied, what could not be judged, and what policies
-	// with `enforcement: audit` would have denied: their findings go nowhere else.
+	// LogDenied logs what was denied, what could not be judged, what policies with
+	// `enforcement: audit` would have denied, because their findings go nowhere else, and what
+	// PolicyExceptions exempt.
 	LogDenied LogMode = "denied"
 	// LogAll logs every request.
 	LogAll LogMode = "all"
@@ -78,14 +79,17 @@ type loggedFinding struct {
 	Field    string `json:"field,omitempty"`
 	Limit    string `json:"limit,omitempty"`
 	Error    bool   `json:"error,omitempty"`
-	Msg      string `json:"msg"`
+	// Exception and Until are set for findings that a PolicyException covers.
+	Exception string `json:"exception,omitempty"`
+	Until     string `json:"until,omitempty"`
+	Msg       string `json:"msg"`
 }
 
 func (l DecisionLog) wants(review *admission.Review, a *answer) bool {
 	switch {
 	case l.Mode == LogNone:
 		return false
-	case !a.allowed() || a.failure != nil || len(a.audits) > 0:
+	case !a.allowed() || a.failure != nil || len(a.audits) > 0 || len(a.exempted) > 0:
 		return true
 	case l.Mode != LogAll:
 		return false
@@ -135,7 +139,7 @@ func (l DecisionLog) write(ctx context.Context, entry, uid string, review *admis
 	for _, part := range []struct {
 		key      string
 		findings []engine.Finding
-	}{{"denials", a.denials}, {"warnings", a.warnings}, {"audits", a.audits}} {
+	}{{"denials", a.denials}, {"warnings", a.warnings}, {"audits", a.audits}, {"exempted", a.exempted}} {
 		if len(part.findings) > 0 {
 			attrs = append(attrs, slog.Any(part.key, loggedFindings(part.findings)))
 		}
@@ -156,6 +160,9 @@ func loggedFindings(findings []engine.Finding) []loggedFinding {
 		}
 		if f.Location != (definition.Location{}) {
 			logged.Location = f.Location.String()
+		}
+		if f.Exception != "" {
+			logged.Exception, logged.Until = f.Exception, f.Expires.UTC().Format(time.RFC3339)
 		}
 		out = append(out, logged)
 	}
