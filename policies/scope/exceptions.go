@@ -83,14 +83,21 @@ func WarnException(set *engine.PolicySet, one *exception.Exception) string {
 	return fmt.Sprintf("spec.containers and spec.images exempt nothing: no denial of policy %s has a field; add field to its denials, such as {\"msg\": msg, \"field\": sprintf(\"spec.containers[%%d]\", [i])}", one.Policy)
 }
 
-// namesFields reports whether a module of a policy has an object with the key field. The key may
-// also be in a library, so a source with a library that has it counts.
+// namesFields reports whether a policy, or a library of its source, has an object with the key
+// field.
 func namesFields(set *engine.PolicySet, policy string) bool {
 	if strings.Contains(policy, "/") { // a constraint, whose template is in YAML
 		return slices.ContainsFunc(slices.Collect(maps.Values(set.Files())), func(text string) bool { return strings.Contains(text, `"field"`) })
 	}
+	others := map[string]bool{}
+	for _, other := range engine.Describe(set) {
+		others[other.Package] = other.Package != policy
+	}
 	modules, _, _ := definition.ReadFiles(set.Files(), definition.FileRego)
 	for _, module := range modules {
+		if others[definition.PackageName(module)] {
+			continue
+		}
 		found := false
 		ast.WalkTerms(module, func(term *ast.Term) bool {
 			if object, ok := term.Value.(ast.Object); ok && object.Get(ast.StringTerm("field")) != nil {

@@ -5,7 +5,7 @@
 #     kinds: [{group: policy.lintel.dev, version: v1alpha1, kind: PolicyException}]
 #     operations: [CREATE, UPDATE]
 #   enforcement: deny
-package lintel.rules.exceptions.policyexception
+package exceptions.policyexception
 
 import rego.v1
 

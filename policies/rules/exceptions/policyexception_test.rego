@@ -1,6 +1,6 @@
-package lintel.rules.exceptions.policyexception_test
+package exceptions.policyexception_test
 
-import data.lintel.rules.exceptions.policyexception
+import data.exceptions.policyexception
 import rego.v1
 
 spec := {
