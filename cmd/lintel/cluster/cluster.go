@@ -30,6 +30,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/exception"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -153,6 +154,24 @@ func (c *Cluster) Sources(ctx context.Context) ([]v1alpha1.PolicySource, error) 
 	}
 	slices.SortFunc(list.Items, func(a, b v1alpha1.PolicySource) int { return strings.Compare(a.Name, b.Name) })
 	return list.Items, nil
+}
+
+// Exceptions are the PolicyExceptions. Without permission to list them, or where the cluster has
+// no such kind, there are none, which is noted; so is one that cannot be read.
+func (c *Cluster) Exceptions(ctx context.Context) (found []*exception.Exception, notes []string) {
+	var list v1alpha1.PolicyExceptionList
+	if err := c.reader.List(ctx, &list); err != nil {
+		return nil, []string{fmt.Sprintf("PolicyExceptions are not considered: %v", err)}
+	}
+	for i := range list.Items {
+		one, err := source.FromPolicyException(&list.Items[i])
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("PolicyException %s has no effect: %v", list.Items[i].Name, err))
+			continue
+		}
+		found = append(found, one)
+	}
+	return found, notes
 }
 
 // Sets compiles what is live; notes are about sources of which nothing is.

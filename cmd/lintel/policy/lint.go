@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -104,9 +105,14 @@ func judge(ctx context.Context, judged sources.Source, options lintOptions, w io
 	if err := putInScope(&judged, options, live); err != nil {
 		return err
 	}
-	found, err := askGate(ctx, judged, live, definitions)
+	found, set, err := askGate(ctx, judged, live, definitions)
 	if err != nil {
 		return err
+	}
+	if set != nil && options.scope != "" {
+		if err := found.addExceptions(options.scope, set, live); err != nil {
+			return err
+		}
 	}
 	if err := write(w, found); err != nil {
 		return err
@@ -118,17 +124,17 @@ func judge(ctx context.Context, judged sources.Source, options lintOptions, w io
 }
 
 // askGate asks the gate, with what it asks of a cluster replaced by files.
-func askGate(ctx context.Context, judged sources.Source, live *engine.Live, definitions []*schema.Definition) (LintReport, error) {
+func askGate(ctx context.Context, judged sources.Source, live *engine.Live, definitions []*schema.Definition) (LintReport, *engine.PolicySet, error) {
 	out := LintReport{Errors: []definition.CompileError{}, Warnings: []definition.CompileError{}}
 	compiler, err := sources.NewCompiler(definitions, func(message string) {
 		out.Warnings = append(out.Warnings, definition.CompileError{Message: message})
 	})
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	tester, err := sources.NewTester()
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	gate := source.Gate{
 		Compile: compiler.Compile,
@@ -144,7 +150,7 @@ func askGate(ctx context.Context, judged sources.Source, live *engine.Live, defi
 	}
 	verdict, err := gate.Judge(ctx, judged.Source, live)
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	out.Accepted, out.Reason = verdict.Set != nil, verdict.Reason
 	out.Warnings = append(out.Warnings, judged.InFolder(verdict.Warnings)...)
@@ -153,7 +159,7 @@ func askGate(ctx context.Context, judged sources.Source, live *engine.Live, defi
 		if len(out.Errors) == 0 || verdict.Reason == source.ReasonNoPolicies {
 			out.Errors = append([]definition.CompileError{{Message: verdict.Message}}, out.Errors...)
 		}
-		return out, nil
+		return out, nil, nil
 	}
 	out.Policies, out.Rules = verdict.Set.Policies(), verdict.Set.Rules()
 	if out.Tests.Cases == 0 {
@@ -161,7 +167,30 @@ func askGate(ctx context.Context, judged sources.Source, live *engine.Live, defi
 	}
 	found, err := source.Lint(verdict.Set)
 	out.Warnings = append(out.Warnings, judged.InFolder(found)...)
-	return out, err
+	return out, verdict.Set, err
+}
+
+// reasonExceptions is the reason of a source with PolicyExceptions that would have no effect.
+const reasonExceptions = "InvalidExceptions"
+
+// addExceptions reports the PolicyExceptions of a path that are about the source and would have
+// no effect.
+func (l *LintReport) addExceptions(path string, set *engine.PolicySet, live *engine.Live) error {
+	exceptions, err := sources.ExceptionsAt(path)
+	if err != nil {
+		return err
+	}
+	snapshot := live.With(set)
+	for _, one := range exceptions {
+		if one.Source != set.Name() {
+			continue
+		}
+		for _, problem := range sources.ExceptionProblems(one, []*engine.PolicySet{set}, snapshot, time.Now()) {
+			l.Errors = append(l.Errors, definition.CompileError{Message: fmt.Sprintf("PolicyException %s at %s: %s", one.Name, one.Origin, problem)})
+			l.Accepted, l.Reason = false, reasonExceptions
+		}
+	}
+	return nil
 }
 
 // putInScope gives the source the settings of its PolicySource, and makes the others live,
