@@ -20,7 +20,7 @@ type Decision struct {
 	// Exempted are findings that would deny, warn or be logged without an exception. They have no
 	// effect.
 	Exempted []Finding
-	// Undecided names the policies that could not be asked, with the reason. Only
+	// Undecided names the policies that could not be evaluated, with the reason. Only
 	// Options.Offline leaves any; elsewhere they are errors.
 	Undecided []Undecided
 	// Policies counts the policies that were evaluated.
@@ -47,7 +47,7 @@ func (d *Decision) Verdict() (denials []string, err error) {
 	return nil, err
 }
 
-// Undecided is a policy that matched but could not be asked.
+// Undecided is a policy that matched but could not be evaluated.
 type Undecided struct {
 	Policy string `json:"policy"`
 	Reason string `json:"reason"`

@@ -111,4 +111,5 @@ func suffixOf(set *PolicySet, pkg, rule string, line int) string {
 
 type jsonRaw = json.RawMessage
 
+// one is a source of one file.
 func one(text string) map[string]string { return map[string]string{"policy.rego": text} }

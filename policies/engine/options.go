@@ -39,11 +39,11 @@ type Options struct {
 	// measured by it. nil is the system's clock.
 	Clock func() time.Time
 	// Cluster holds the objects that policies read by `requires`. A policy that
-	// requires a kind which it does not hold, or where it is nil, cannot be asked.
+	// requires a missing kind, or any kind if it is nil, cannot be evaluated.
 	Cluster *clusterdata.Objects
 	// Pacer bounds the time of policies of sources below the enterprise: nil is for none.
 	Pacer Pacer
-	// Offline makes a policy that cannot be asked, because the caller lacks
+	// Offline makes a policy that cannot be evaluated, because the caller lacks
 	// cluster objects, undecided instead of an error.
 	Offline bool
 	// Coverage records the locations that evaluations reach, which takes time, and Print

@@ -21,8 +21,8 @@ type policy struct {
 // dialect is the part of an evaluation that depends on the language for which a policy was
 // written: nativeDialect for Lintel's own policies, constraintDialect for constraints of Gatekeeper
 // templates. The caller selects policies, evaluates them and reports findings in the same way for
-// both, and asks the dialect which reviews a policy matches, which documents it reads, and what its
-// results mean.
+// both; the dialect decides which reviews a policy matches, which documents it reads, and how its
+// results are read.
 type dialect interface {
 	// isForeign reports that the policy was written for another host: it reviews objects in the
 	// version in which they arrive, and reads them whole.

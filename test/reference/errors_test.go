@@ -27,7 +27,7 @@ var catalogues = []struct {
 	{"zopp", "Messages of zopp", "The built-in rules for zopp objects deny with these messages.", []string{"policies/rules/zopp"}, nil},
 	{"controlled-objects", "Messages about controlled objects", "The rules for objects that a controller keeps deny with these messages.", []string{"policies/rules/controlled"}, nil},
 	{"policies", "Messages about policies", "A policy that cannot be compiled, or whose evaluation fails, is reported with these messages.", nil,
-		[]string{"policies/definition", "policies/engine", "policies/bounds", "policies/source", "policies/scope", "policies/gatekeeper", "webhooks"}},
+		[]string{"policies/definition", "policies/engine", "policies/policyset", "policies/bounds", "policies/source", "policies/scope", "policies/gatekeeper", "webhooks"}},
 	{"command-line", "Messages of the command line", "The command `lintel` ends with these messages.", nil, []string{"cmd/lintel"}},
 	{"programs", "Messages of the programs", "The manager, and the programs of Puppet servers, end with these messages.", nil,
 		[]string{"cmd/manager", "cmd/openvox-autosign", "cmd/openvox-ca-setup", "cmd/openvox-enc", "cmd/openvox-report"}},

@@ -78,8 +78,8 @@ func TestASystemsChangeRunsItsOwnSuites(t *testing.T) {
 	require.NotContains(t, runs("controllers/openvox/issuing/issue.go"), "e2e-zopp")
 	require.Contains(t, runs("controllers/openvox/issuing/issue.go"), "chart-openvox")
 	for _, s := range []string{"e2e-openclaw", "e2e-openvox", "e2e-openzro", "e2e-orloj", "e2e-zopp", "gator"} {
-		require.Contains(t, runs("policies/engine/compile.go"), s)
-		require.NotContains(t, runs("policies/engine/compile_test.go"), s)
+		require.Contains(t, runs("policies/policyset/compile.go"), s)
+		require.NotContains(t, runs("policies/policyset/compile_test.go"), s)
 	}
 	require.Contains(t, runs("config/chart/lintel/values.yaml"), "chart")
 	require.Contains(t, runs("config/chart/lintel/values.yaml"), "chart-installed")
