@@ -78,7 +78,11 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	products = append(append(products, policies.Product()), registration.CanaryProducts(o.namespace)...)
+	exceptions, err := policies.ExceptionProduct()
+	if err != nil {
+		return err
+	}
+	products = append(append(products, policies.Product(), exceptions), registration.CanaryProducts(o.namespace)...)
 	registrar, err := addRegistrar(mgr, o, policies, products)
 	if err != nil {
 		return err

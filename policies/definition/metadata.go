@@ -50,6 +50,16 @@ type Metadata struct {
 	// Severity and Category describe violations in reports. Values that reports do not have are
 	// left out: the keys may be the author's own.
 	Severity, Category string
+	// Exceptions is nil if the METADATA do not contain it.
+	Exceptions *Allowance
+}
+
+// Allowance is what the policy allows exceptions from its rules.
+func (m Metadata) Allowance() Allowance {
+	if m.Exceptions == nil {
+		return Allowance{}
+	}
+	return *m.Exceptions
 }
 
 // Severities are those that a report can give a violation, the highest first.
@@ -57,7 +67,7 @@ var Severities = []string{"critical", "high", "medium", "low", "info"}
 
 // customKeys are the keys of `custom` that Lintel reads. Others are the author's
 // own, unless they look like a misspelling of one of these, or belong elsewhere.
-var customKeys = []string{"match", "enforcement", "requires", "clock", "timeout"}
+var customKeys = []string{"match", "enforcement", "requires", "clock", "timeout", "exceptions"}
 
 // matchKeys and kindKeys are the fields of `match` and of one of its kinds.
 var (
@@ -135,6 +145,9 @@ func (m *Metadata) set(key string, value any, loc *ast.Location) []error {
 	}
 	if key == "requires" {
 		return m.readRequires(value)
+	}
+	if key == "exceptions" {
+		return m.readExceptions(value)
 	}
 	if err := m.setOne(key, value); err != nil {
 		return []error{fmt.Errorf(": %w", err)}

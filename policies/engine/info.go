@@ -45,6 +45,8 @@ type PolicyInfo struct {
 	// NotAuditable are the references that keep rules of the policy, or all of them, from being
 	// evaluated for stored objects.
 	NotAuditable []NotAuditable
+	// Exceptions is what the policy allows exceptions from it.
+	Exceptions definition.Allowance
 }
 
 // MutatesKind reports whether patch and defaults are evaluated, or refused, for objects of
@@ -87,5 +89,6 @@ func (p *policy) info() PolicyInfo {
 		NotAuditable:  p.notAuditable(),
 
 		DependsOnNamespace: p.ReadsNamespace || p.Matcher.NamespaceSelector != nil || p.dialect.isForeign(),
+		Exceptions:         p.Meta.Allowance(),
 	}
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/exception"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -186,6 +187,23 @@ func (c *Cluster) Sources(ctx context.Context) ([]v1alpha1.PolicySource, error) 
 	}
 	slices.SortFunc(list.Items, func(a, b v1alpha1.PolicySource) int { return strings.Compare(a.Name, b.Name) })
 	return list.Items, nil
+}
+
+// Exceptions lists the PolicyExceptions. A note explains why they, or one of them, cannot be read.
+func (c *Cluster) Exceptions(ctx context.Context) (found []*exception.Exception, notes []string) {
+	var list v1alpha1.PolicyExceptionList
+	if err := c.reader.List(ctx, &list); err != nil {
+		return nil, []string{fmt.Sprintf("PolicyExceptions are not considered: %v", err)}
+	}
+	for i := range list.Items {
+		one, err := source.FromPolicyException(&list.Items[i])
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("PolicyException %s has no effect: %v", list.Items[i].Name, err))
+			continue
+		}
+		found = append(found, one)
+	}
+	return found, notes
 }
 
 // Sets compiles the live revisions; notes are about sources without one.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,6 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/exception"
 	"github.com/lintel-policy/lintel/policies/rules/openclaw"
 	"github.com/lintel-policy/lintel/policies/rules/orloj"
 	"github.com/lintel-policy/lintel/webhooks/registration"
@@ -25,6 +27,7 @@ type checker struct {
 	options    options
 	objects    []manifests.Object
 	snapshot   *engine.Snapshot
+	exceptions []*exception.Exception
 	resources  *manifests.Table
 	titles     map[string]string // of the policies, by source and package
 	cluster    *clusterdata.Objects
@@ -60,14 +63,21 @@ func newOfflineChecker(o options, objects []manifests.Object, compile func([]sou
 	if len(objects) == 0 {
 		return nil, fmt.Errorf("there are no objects in %s", strings.Join(o.manifests, ", "))
 	}
+	exceptions, err := sources.ReadExceptions(o.policies)
+	if err != nil {
+		return nil, err
+	}
 	c := &checker{options: o, objects: objects, sources: map[string]sources.Source{}}
+	for _, one := range exceptions {
+		c.exceptions = append(c.exceptions, one.Exception)
+	}
 	for _, s := range read {
 		c.sources[s.Name] = s
 	}
 	if err := c.readCluster(sets); err != nil {
 		return nil, err
 	}
-	c.notes = sources.Notes(read, sets, c.snapshot)
+	c.notes = append(sources.Notes(read, sets, c.snapshot), sources.ExceptionNotes(exceptions, sets, c.snapshot, time.Now())...)
 	if o.operation == "DELETE" { // which looks at no field
 		return c, nil
 	}
@@ -104,7 +114,7 @@ func (c *checker) readCluster(sets []*engine.PolicySet) error {
 
 // setPolicies makes the sets those that are asked, about the kinds of the table.
 func (c *checker) setPolicies(sets []*engine.PolicySet) {
-	c.snapshot = engine.NewSnapshot(c.resources.Resources, sets...)
+	c.snapshot = engine.NewSnapshotWithExceptions(c.resources.Resources, c.exceptions, sets...)
 	c.titles = map[string]string{}
 	for _, policy := range c.snapshot.Policies() {
 		c.titles[policy.Source+"/"+policy.Package] = policy.Title

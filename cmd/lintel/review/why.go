@@ -191,9 +191,11 @@ func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Objec
 	c := &checker{options: o.options, objects: objects, namespaces: map[string]engine.Namespace{}}
 	definitions, unread := live.Definitions(ctx, objects)
 	c.resources = &manifests.Table{Resources: admission.NewResources(live.Resources), Kinds: kinds.NewOfCluster(definitions...), Serves: "the cluster"}
+	var exceptionNotes []string
+	c.exceptions, exceptionNotes = live.Exceptions(ctx)
 	c.setPolicies(sets)
 	required, unasked := live.Required(ctx, sets)
-	c.cluster, c.notes = required, slices.Concat(notes, unread, unasked)
+	c.cluster, c.notes = required, slices.Concat(notes, unread, exceptionNotes, unasked)
 	c.setNamespaces()
 	excluded := append(registration.DefaultExcludedNamespaces(), o.connection.SystemNamespace)
 	for _, object := range objects {
