@@ -231,8 +231,8 @@ func listWatch(client dynamic.Interface) func(admission.Resource) cache.ListerWa
 	}
 }
 
-// contentOf is the JSON of an object as it would be created: without what the API server adds
-// when it stores the object. The digest ignores writes that change nothing else.
+// contentOf returns the JSON of an object as it would be created, without the fields that the API
+// server adds when it stores the object. The digest ignores writes that change only those fields.
 func contentOf(object *unstructured.Unstructured) ([]byte, error) {
 	unstructured.RemoveNestedField(object.Object, "metadata", "managedFields")
 	version := object.GetResourceVersion()

@@ -7,8 +7,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/audit"
 )
 
-// metrics are those of audit. Violations and passes are read at scrape time, so that a leader
-// that has ended leaves no stale value behind.
+// metrics are the metrics of audit. Violations and passes are read at scrape time, so that a leader
+// that has stopped leaves no stale value.
 type metrics struct {
 	evaluations, failures, seconds, writes prometheus.Counter
 }

@@ -36,7 +36,7 @@ type Options struct {
 	Cluster func() *clusterdata.Objects
 	// Namespaces reads the Namespaces of objects.
 	Namespaces rules.NamespaceGetter
-	// ExcludedNamespaces are those that policies are never evaluated for.
+	// ExcludedNamespaces are the namespaces without policies.
 	ExcludedNamespaces []string
 	// Reports is the format of reports, and ViolationsLimit the maximum number of results of a
 	// policy in them.

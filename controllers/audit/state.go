@@ -27,7 +27,7 @@ type pass struct {
 type state struct {
 	policies []engine.PolicyInfo // that deny or warn
 	sources  map[string]pass
-	// incomplete are the policies for which some objects were not evaluated: they never count as
+	// incomplete has the policies for which some objects were not evaluated: they never count as
 	// compliant.
 	incomplete map[audit.PolicyKey]bool
 	took       map[string]time.Duration // of the last list, by kind

@@ -48,10 +48,10 @@ const (
 // remedies are the messages that describe a write of an object that a controller creates, by a
 // part of the text. The value nil means that the message names objects of users only.
 var remedies = map[string][]remedy{
-	"See kubectl logs job/%s, and delete the Job to have it run again":                  {{kind: "Job", name: "main-ca-setup", owner: ownerOfKind(ofOpenVox, "CertificateAuthority")}},
-	"Stop the CA's server and delete Secret %s; the setup Job then makes one":           {{kind: "Secret", name: "main-ca-setup", owner: ownerOfKind(ofOpenVox, "CertificateAuthority")}},
+	"Check kubectl logs job/%s, and delete the Job to run it again":                     {{kind: "Job", name: "main-ca-setup", owner: ownerOfKind(ofOpenVox, "CertificateAuthority")}},
+	"Stop the CA's server and delete Secret %s; the setup Job then creates one":         {{kind: "Secret", name: "main-ca-setup", owner: ownerOfKind(ofOpenVox, "CertificateAuthority")}},
 	"; to discard the record, annotate the CertificateAuthority with %s=%s":             {{kind: "CertificateAuthority", name: "main", change: annotated("openvox.voxpupuli.org/discard-revocations", "1")}},
-	"If the CA is right, annotate the CertificateAuthority with %s=%s":                  {{kind: "CertificateAuthority", name: "main", change: annotated("openvox.voxpupuli.org/accept-crl", "1")}},
+	"If the new CRL is correct, annotate the CertificateAuthority with %s=%s":           {{kind: "CertificateAuthority", name: "main", change: annotated("openvox.voxpupuli.org/accept-crl", "1")}},
 	"For a new CA, delete the CertificateAuthority, both Secrets and the volume":        {{kind: "Secret", name: "main-ca"}, {kind: "Secret", name: "main-ca-key"}},
 	"kubectl delete certificates.openvox.voxpupuli.org %s -n %s revokes it, and":        {{kind: "Secret", name: "main-tls", owner: ownerOfKind(ofOpenVox, "Certificate")}},
 	"delete Secret %s, and Lintel creates another key":                                  {{kind: "Secret", name: "any", owner: ownerOfKind(ofOpenZro, "OZSetupKey")}},

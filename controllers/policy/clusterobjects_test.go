@@ -237,13 +237,13 @@ func TestAnInformerThatMayNotListHeals(t *testing.T) {
 	f := newFakeCluster()
 	f.fail(apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", nil))
 	objects := startObjects(t, f, nil)
-	told := make(chan struct{}, 1)
-	objects.OnChange(func() { signal(told, struct{}{}) })
+	changes := make(chan struct{}, 1)
+	objects.OnChange(func() { signal(changes, struct{}{}) })
 	kinds := clusterdata.Whole(serviceKind)
 	objects.Require("one", kinds)
 	eventually(t, func() bool { missing := objects.Missing(kinds); return missing != nil && missing.Final }, "the refusal")
 	require.True(t, apierrors.IsForbidden(objects.Missing(kinds)))
-	<-told
+	<-changes
 
 	f.fail(nil)
 	eventually(t, func() bool { return objects.Missing(kinds) == nil }, "the objects, once they may be read")

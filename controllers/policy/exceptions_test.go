@@ -182,7 +182,7 @@ func TestExceptionLoader(t *testing.T) {
 	require.Empty(t, live.Snapshot().Exceptions())
 }
 
-// TestFirstSnapshotHasExceptions: a replica that starts must not deny what is exempt.
+// TestFirstSnapshotHasExceptions: a replica that starts must not deny exempt objects.
 func TestFirstSnapshotHasExceptions(t *testing.T) {
 	l := newLoading(t)
 	require.NoError(t, l.client.Create(t.Context(), makeException(asIs)))

@@ -176,7 +176,7 @@ func (o *origins) state(object *v1alpha1.PolicySource) *originState {
 	return state
 }
 
-// ask fetches with the current Secrets.
+// ask fetches an origin with the current Secrets.
 func (o *origins) ask(ctx context.Context, object *v1alpha1.PolicySource, known *origin.Answer, secrets string) (_ *origin.Answer, used string, err error) {
 	ctx, end := tracing.Step(ctx, "fetch", object.Name)
 	defer func() { end(err) }()

@@ -53,8 +53,8 @@ func TestNotifications(t *testing.T) {
 		"with an empty token": {"empty", map[string]string{"X-Gitea-Signature": signature("", body)}, body, http.StatusNotFound, notificationUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var told []string
-			receiver := newTestReceiver(t, secret, func(source string) { told = append(told, source) })
+			var notified []string
+			receiver := newTestReceiver(t, secret, func(source string) { notified = append(notified, source) })
 			server := httptest.NewServer(receiver.Handler())
 			defer server.Close()
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/hook/"+c.source, strings.NewReader(c.body))
@@ -74,9 +74,9 @@ func TestNotifications(t *testing.T) {
 			}
 			require.Equal(t, 1.0, testutil.ToFloat64(receiver.counted.WithLabelValues(label, c.result)))
 			if c.want == http.StatusAccepted {
-				require.Equal(t, []string{"team"}, told)
+				require.Equal(t, []string{"team"}, notified)
 			} else {
-				require.Empty(t, told)
+				require.Empty(t, notified)
 			}
 		})
 	}

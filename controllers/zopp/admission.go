@@ -185,13 +185,13 @@ func (a *admitter) syncFacts(ctx context.Context, sync *v1alpha1.ZoppSecretSync)
 	}
 	facts.Target = &rules.Target{Namespace: name, Served: a.serves(name), Exists: err == nil}
 	if err == nil {
-		facts.Target.Annotations, err = said(text)
+		facts.Target.Annotations, err = readAnnotations(text)
 	}
 	return facts, client.IgnoreNotFound(err)
 }
 
-// said are the annotations of a Namespace in JSON.
-func said(text []byte) (map[string]string, error) {
+// readAnnotations parses the annotations of a Namespace from JSON.
+func readAnnotations(text []byte) (map[string]string, error) {
 	var namespace metav1.PartialObjectMetadata
 	if err := json.Unmarshal(text, &namespace); err != nil {
 		return nil, fmt.Errorf("reading a Namespace: %w", err)
@@ -204,7 +204,8 @@ func (a *admitter) serves(namespace string) bool {
 	return len(a.settings.namespaces) == 0 || slices.Contains(a.settings.namespaces, namespace)
 }
 
-// claims are the others that fill the Secret of a ZoppSecretSync, and count.
+// claims returns the other objects that fill the Secret of a ZoppSecretSync, and take precedence
+// over it.
 func (a *admitter) claims(ctx context.Context, sync *v1alpha1.ZoppSecretSync, counts func(*v1alpha1.ZoppSecretSync) bool, secretCounts func(*metav1.PartialObjectMetadata) bool) ([]rules.Reference, error) {
 	claims, err := a.claimsOfSyncs(ctx, targetOf(sync), counts)
 	if err != nil {
@@ -256,7 +257,7 @@ func (a *admitter) claimOfAnnotation(ctx context.Context, name client.ObjectKey,
 
 func anySecret(*metav1.PartialObjectMetadata) bool { return true }
 
-// isAnother counts all but a ZoppSecretSync itself.
+// isAnother matches all ZoppSecretSyncs except one.
 func isAnother(sync *v1alpha1.ZoppSecretSync) func(*v1alpha1.ZoppSecretSync) bool {
 	return func(other *v1alpha1.ZoppSecretSync) bool {
 		return sync == nil || other.Namespace != sync.Namespace || other.Name != sync.Name

@@ -12,7 +12,7 @@ import (
 // maxMessage is how long the message on a Secret is, in bytes.
 const maxMessage = 2048
 
-// ourAnnotations are those that are written to Secrets.
+// ourAnnotations are the annotations that Lintel writes to Secrets.
 var ourAnnotations = []string{v1alpha1.StatusAnnotation, v1alpha1.MessageAnnotation, v1alpha1.SyncedVersionAnnotation, recordAnnotation}
 
 // outcomeAnnotations returns the annotations that report the outcome of a Secret. before are its

@@ -31,7 +31,7 @@ type applier struct {
 // resolution is the desired state of a Secret according to the known snapshots.
 type resolution struct {
 	desiredSecret
-	// noticed is when the latest event came that led to it: zero where none did.
+	// noticed is the time of the latest event that led to the change: zero if there is none.
 	noticed time.Time
 	// ready is false where the state is not known yet, and again is the delay before the next
 	// attempt: 0 where a change of a snapshot enqueues the object.
@@ -85,7 +85,7 @@ type effect struct {
 	outcome outcome
 	// changed reports that the values from zopp in the Secret have changed.
 	changed bool
-	// again is when to try again: 0 where there is no reason to.
+	// again is the delay before a retry: 0 for none.
 	again time.Duration
 }
 
@@ -119,7 +119,7 @@ func deniedOutcome(message string, keys int) outcome {
 }
 
 func refusedOutcome(err error) outcome {
-	return outcome{status: v1alpha1.StatusFailed, reason: reasonRefused, message: "the API server does not take the Secret: " + err.Error()}
+	return outcome{status: v1alpha1.StatusFailed, reason: reasonRefused, message: "the API server rejects the Secret: " + err.Error()}
 }
 
 // writeDiff writes the differences.

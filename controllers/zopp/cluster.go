@@ -29,7 +29,7 @@ func newCluster(ctx context.Context, config *rest.Config, s settings) (cluster.C
 		o.Cache.ByObject = map[client.Object]cache.ByObject{
 			object.MetadataOf(object.SecretKind): {Transform: trimmed},
 		}
-		// A whole Secret is read live: a cache of them would hold the values of all.
+		// Secrets are read from the API server: a cache would hold the values of all Secrets.
 		o.Client.Cache = &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}
 	})
 	if err != nil {

@@ -79,7 +79,7 @@ func keepActual(request rules.Request, actual actualSecret) desiredSecret {
 	return desiredSecret{data: map[string][]byte{}, record: record{Changed: actual.record.Changed}, kept: true}
 }
 
-// failing is the first failure of a source, and whose it is.
+// failing returns the first failure of a source, and the index of the source.
 func failing(snapshots []*snapshot) (*failure, int) {
 	for i, s := range snapshots {
 		if s.failure != nil {
@@ -131,13 +131,13 @@ func (p *problems) String() string {
 		keys      []string
 		one, many string
 	}{
-		{p.undecryptable, "cannot be decrypted, and stays as it was last: set it in zopp again", "cannot be decrypted, and stay as they were last: set them in zopp again"},
-		{p.notText, "is no UTF-8, and stays as it was last: set it in zopp again as text", "are no UTF-8, and stay as they were last: set them in zopp again as text"},
+		{p.undecryptable, "cannot be decrypted, and keeps its last value: set it in zopp again", "cannot be decrypted, and keep their last values: set them in zopp again"},
+		{p.notText, "is not valid UTF-8, and keeps its last value: set it in zopp again as text", "are not valid UTF-8, and keep their last values: set them in zopp again as text"},
 		{
-			p.unnamable, "cannot be a key of a Secret, which is of letters, digits, - _ and . : give it another name with " + v1alpha1.KeysAnnotation,
-			"cannot be keys of a Secret, which are of letters, digits, - _ and . : give them another name with " + v1alpha1.KeysAnnotation,
+			p.unnamable, "is not a valid key of a Secret (letters, digits, -, _ and .): rename it with " + v1alpha1.KeysAnnotation,
+			"are not valid keys of a Secret (letters, digits, -, _ and .): rename them with " + v1alpha1.KeysAnnotation,
 		},
-		{p.missing, "is asked for, and no source has it", "are asked for, and no source has them"},
+		{p.missing, "is requested, but no source has it", "are requested, but no source has them"},
 	} {
 		switch len(kind.keys) {
 		case 0:

@@ -109,11 +109,11 @@ func TestBuild(t *testing.T) {
 		},
 		"a key that is asked for and is not there is named": {
 			request: asking("keys=KEY, GONE"), snapshots: []*snapshot{having("a", 2, "KEY=one")}, have: filledFor(asking("keys=KEY, GONE"), values{"GONE": "old"}, having("a", 1)),
-			data: values{"KEY": "one"}, status: "Failed", reason: "Incomplete", message: []string{`"GONE" is asked for, and no source has it; the rest is in step with acme/backend/production (keys: 1)`},
+			data: values{"KEY": "one"}, status: "Failed", reason: "Incomplete", message: []string{`"GONE" is requested, but no source has it; the rest is in step with acme/backend/production (keys: 1)`},
 		},
 		"and so are several": {
 			request: asking("keys=KEY, GONE, LOST"), snapshots: []*snapshot{having("a", 2, "KEY=one")},
-			data: values{"KEY": "one"}, status: "Failed", reason: "Incomplete", message: []string{`"GONE", "LOST" are asked for, and no source has them`},
+			data: values{"KEY": "one"}, status: "Failed", reason: "Incomplete", message: []string{`"GONE", "LOST" are requested, but no source has them`},
 		},
 		"D7: a value that cannot be decrypted is named, and the last good one stays": {
 			request: asking(), snapshots: []*snapshot{having("a", 2, "BAD", "KEY=new", "WORSE")}, have: filledFor(asking(), values{"BAD": "good", "KEY": "old"}, having("a", 1)),
@@ -139,9 +139,9 @@ func TestBuild(t *testing.T) {
 			request: asking("keys=name=with space"), snapshots: []*snapshot{having("a", 1, "with space=two")},
 			data: values{"name": "two"}, status: "Synced", reason: "SyncSuccess",
 		},
-		"what is no UTF-8 is named, and the last good one stays": {
+		"values that are not UTF-8 are named, and keep their last valid contents": {
 			request: asking(), snapshots: []*snapshot{having("a", 2, "BYTES=\xff\xfe", "KEY=one")}, have: filledFor(asking(), values{"BYTES": "text"}, having("a", 1)),
-			data: values{"KEY": "one", "BYTES": "text"}, status: "Failed", reason: "Incomplete", message: []string{`"BYTES" is no UTF-8, and stays as it was last`},
+			data: values{"KEY": "one", "BYTES": "text"}, status: "Failed", reason: "Incomplete", message: []string{`"BYTES" is not valid UTF-8, and keeps its last value`},
 		},
 		"an environment that is not found takes nothing away": {
 			request: asking(), snapshots: []*snapshot{broken(nil, store.ReasonNotFound)}, have: filledFor(asking(), values{"KEY": "one"}, having("a", 1)),

@@ -44,13 +44,13 @@ type secretDiff struct {
 	// changes reports that the values from zopp differ. It is not set where a manual edit is
 	// reverted.
 	changes bool
-	// noticed is when the event of that change came: zero where none did.
+	// noticed is the time of the event of that change: zero if there is none.
 	noticed time.Time
 	digest  digest
 }
 
-// diffOf compares the desired and the actual Secret. last is the last known write: nil for none.
-// isNew is false where nothing needs to be written.
+// diffOf compares the desired and the actual Secret. last is the last known write, or nil. isNew is
+// false if no write is necessary.
 func diffOf(secret *corev1.Secret, actual actualSecret, desired desiredSecret, more extras, noticed time.Time, last *lastWrite, now time.Time) (diff *secretDiff, isNew bool) {
 	diff = &secretDiff{desiredSecret: desired, extras: more, digest: digestOfData(desired.data)}
 	known := last != nil
@@ -84,7 +84,7 @@ func hasData(secret *corev1.Secret, actual actualSecret, data map[string][]byte)
 		}
 	}
 	for key := range actual.ours {
-		if _, wanted := data[key]; !wanted {
+		if _, desired := data[key]; !desired {
 			return false
 		}
 	}
@@ -94,7 +94,7 @@ func hasData(secret *corev1.Secret, actual actualSecret, data map[string][]byte)
 // hasMetadata reports whether a Secret has all desired metadata, and no other metadata of ours.
 func hasMetadata(secret *corev1.Secret, annotations map[string]string, more extras) bool {
 	for _, name := range ourAnnotations {
-		if _, wanted := annotations[name]; !wanted && secret.Annotations[name] != "" {
+		if _, desired := annotations[name]; !desired && secret.Annotations[name] != "" {
 			return false
 		}
 	}

@@ -179,7 +179,7 @@ func TestHubWithADouble(t *testing.T) {
 			f.has("two")
 			f.until("a stream", func() bool { return f.peer.Double.Streams() == 1 })
 		},
-		"a server that is told to end": func(f *following) {
+		"a server that shuts down": func(f *following) {
 			f.peer.Double.Drain()
 			require.NoError(f, f.peer.Double.Start())
 			f.until("a stream", func() bool { return f.peer.Double.Streams() == 1 })

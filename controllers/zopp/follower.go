@@ -72,12 +72,12 @@ func newFollower(ctx context.Context, u *upstream, environment store.Environment
 	return f
 }
 
-// setInterval takes the shortest interval that a user wants. The hub's mutex is locked.
+// setInterval sets the shortest interval of all users. The hub's mutex is locked.
 func (f *follower) setInterval() {
 	interval := f.upstream.interval
-	for _, wanted := range f.users {
-		if wanted > 0 {
-			interval = min(interval, wanted)
+	for _, requested := range f.users {
+		if requested > 0 {
+			interval = min(interval, requested)
 		}
 	}
 	if f.interval.Swap(int64(interval)) != int64(interval) {
@@ -124,14 +124,14 @@ func (f *follower) run(ctx context.Context) {
 		case err := <-open.ended:
 			open.end()
 			err = cmp.Or(open.left, err)
-			prompt := time.Since(open.began) >= stableAfter || errors.Is(err, errMadeAnew) || f.isOver(open, err)
+			prompt := time.Since(open.began) >= stableAfter || errors.Is(err, errRecreated) || f.isOver(open, err)
 			open = subscription{}
 			if failures++; prompt {
 				failures = 0
 			}
 			connect.Reset(f.again(failures))
 			if failures <= 1 && ctx.Err() == nil {
-				log.FromContext(ctx).Info("the stream of an environment has ended, and is opened anew", "environment", f.environment.String(), "reason", err.Error())
+				log.FromContext(ctx).Info("the stream of an environment ended; reopening it", "environment", f.environment.String(), "reason", err.Error())
 			}
 		case <-poll.C:
 			f.list(ctx, time.Time{})
@@ -163,10 +163,10 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// errMadeAnew and errDeleted are why a stream is left that a server leaves open.
+// errRecreated and errDeleted are the reasons to close a stream that the server leaves open.
 var (
-	errMadeAnew = errors.New("the environment was made anew, and its stream is that of the former one")
-	errDeleted  = errors.New("the environment is not there any more")
+	errRecreated = errors.New("the environment was deleted and created again")
+	errDeleted   = errors.New("the environment no longer exists")
 )
 
 // check closes a stream that no longer reports changes: that of an environment which was
@@ -181,7 +181,7 @@ func (f *follower) check(open *subscription) {
 	case open.id == "":
 		open.id = latest.contents.ID
 	case open.id != latest.contents.ID:
-		open.leave(errMadeAnew)
+		open.leave(errRecreated)
 	}
 }
 
@@ -245,7 +245,8 @@ type subscription struct {
 	ended   chan error
 	// close closes the stream, and returns when the reader has stopped: nil for none.
 	close func()
-	// left is why it was closed: nil where it was not, or ended by itself.
+	// left is the reason why Lintel closed the stream: nil if it did not, or if the stream ended by
+	// itself.
 	left error
 }
 

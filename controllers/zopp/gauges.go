@@ -11,11 +11,11 @@ func registerGauges(registry prometheus.Registerer, h *hub) {
 	of := func(name, help string, of func(*follower) int) {
 		r.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(h.sum(of)) })
 	}
-	of("lintel_zopp_environments", "Environments that are in use.", func(*follower) int { return 1 })
-	of("lintel_zopp_streams", "Streams that are open: as many as environments are in use, when all is well.", func(f *follower) int {
+	of("lintel_zopp_environments", "Environments in use.", func(*follower) int { return 1 })
+	of("lintel_zopp_streams", "Open streams: one for each environment in use, without failures.", func(f *follower) int {
 		return count(f.streaming.Load())
 	})
-	of("lintel_zopp_environments_failing", "Environments in use that cannot be read at present.", func(f *follower) int {
+	of("lintel_zopp_environments_failing", "Environments in use that cannot be read.", func(f *follower) int {
 		s := f.latest.Load()
 		return count(f.failed.Load() > 0 || s != nil && s.failure != nil)
 	})

@@ -158,8 +158,8 @@ func (h *hub) usersOf(f *follower) (users []user) {
 	return users
 }
 
-// Fresh reads an environment that is in use, and returns a snapshot that was read after the
-// call: nil where the environment is not in use.
+// Fresh reads an environment that is in use, and returns a snapshot that was read after the call,
+// or nil if the environment is not in use.
 func (h *hub) Fresh(ctx context.Context, environment store.Environment) *snapshot {
 	h.mutex.Lock()
 	f := h.followers[environment]

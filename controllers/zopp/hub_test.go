@@ -197,20 +197,20 @@ func (s *scripted) counts() (lists, watches, open int) {
 type watched struct {
 	*hub
 	*scripted
-	mutex sync.Mutex
-	woken map[user]int
+	mutex    sync.Mutex
+	notified map[user]int
 }
 
 // inHub runs a test with a hub, in a time that passes only when all wait.
 func inHub(t *testing.T, test func(t *testing.T, w *watched)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &watched{scripted: newScripted(), woken: map[user]int{}}
+		w := &watched{scripted: newScripted(), notified: map[user]int{}}
 		counted := newMetrics(prometheus.NewRegistry())
 		w.hub = newHub(w.scripted, time.Minute, counted, func(_ context.Context, u user) {
 			w.mutex.Lock()
 			defer w.mutex.Unlock()
-			w.woken[u]++
+			w.notified[u]++
 		})
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -251,7 +251,7 @@ func (w *watched) value(t *testing.T, u user, environment store.Environment, key
 func (w *watched) wakes(u user) int {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	return w.woken[u]
+	return w.notified[u]
 }
 
 var unreachable = &store.Error{Reason: store.ReasonUnreachable, Message: "the server does not answer"}
@@ -456,7 +456,7 @@ func TestHubTellsOfFailuresAndKeepsWhatWasRead(t *testing.T) {
 		require.Equal(t, 2, w.wakes(appSecrets))
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		require.Equal(t, 2, w.wakes(appSecrets), "the same failure is told of once")
+		require.Equal(t, 2, w.wakes(appSecrets), "the same failure is reported once")
 		require.Same(t, known.failure, w.use(t, appSecrets, backend)[0].failure)
 	})
 }

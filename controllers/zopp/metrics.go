@@ -5,8 +5,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics tell how far Secrets keep up. They are the leader's, and their labels hold
-// neither values nor names of keys.
+// metrics measure the delays and failures of syncs. Only the leader exports them, and their labels
+// contain neither values nor names of keys.
 type metrics struct {
 	lag      prometheus.Histogram
 	failures *prometheus.CounterVec
@@ -27,8 +27,8 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		writes: r.NewCounter(prometheus.CounterOpts{
 			Name: "lintel_zopp_writes_total", Help: "Writes of Secrets."}),
 		outcomes: r.NewCounterVec(prometheus.CounterOpts{
-			Name: "lintel_zopp_outcomes_total", Help: "Secrets that have got another outcome, by which."}, []string{"status"}),
+			Name: "lintel_zopp_outcomes_total", Help: "Changes of the status of Secrets, by the new status."}, []string{"status"}),
 		reloads: r.NewCounterVec(prometheus.CounterOpts{
-			Name: "lintel_zopp_reloads_total", Help: "Workloads that were rolled because a Secret of theirs has changed."}, []string{"kind"}),
+			Name: "lintel_zopp_reloads_total", Help: "Workloads that were restarted because one of their Secrets changed."}, []string{"kind"}),
 	}
 }

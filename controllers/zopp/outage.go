@@ -41,7 +41,7 @@ func newOutage(server server, recovered func()) *outage {
 }
 
 // begin records that the server has not answered a call. recoveries is their number before the
-// call: a failure on a connection that was replaced says nothing about the new one.
+// call: a failure on a replaced connection does not concern the new one.
 func (o *outage) begin(recoveries uint64) {
 	if o.recoveries.Load() != recoveries {
 		return

@@ -204,8 +204,8 @@ func (o *outages) healthy() bool {
 	return o.streams() == outageEnvironments && o.failing() == 0 && !o.hub.outage.unreachable.Load()
 }
 
-// told reports whether the latest list of each environment has the value.
-func (o *outages) told(value string) bool {
+// listed reports whether the latest list of each environment has the value.
+func (o *outages) listed(value string) bool {
 	return o.hub.sum(func(f *follower) int {
 		s := f.latest.Load()
 		return count(s != nil && s.contents != nil && len(s.contents.Values) == 1 && string(s.contents.Values[0].Value) == value)
@@ -250,7 +250,7 @@ func TestOutages(t *testing.T) {
 					require.Eventually(t, func() bool { return e.Set(t.Context(), "KEY", value) == nil }, time.Minute, time.Millisecond)
 				}
 				// Streams that only look open bring no event, and the next poll is far.
-				took += o.until("all changes", time.Minute, func() bool { return o.told(value) })
+				took += o.until("all changes", time.Minute, func() bool { return o.listed(value) })
 				longest = max(longest, took)
 				if took <= limit {
 					within++

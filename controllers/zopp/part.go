@@ -49,10 +49,10 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) (prod
 func (a *admitter) warn(mgr system.Manager, values *store.Store) {
 	logger := mgr.GetLogger().WithName("zopp")
 	if a.mapping == rules.Open {
-		logger.Info("--zopp-namespace-mapping=Open: Secrets of every Namespace without " + v1alpha1.AllowedSourcesAnnotation + " may read whatever the principal may read; Restricted, the default, permits nothing there")
+		logger.Info("--zopp-namespace-mapping=Open: Secrets of every Namespace without " + v1alpha1.AllowedSourcesAnnotation + " may read all that the principal may read; Restricted, the default, permits them nothing")
 	}
 	if err := values.CheckCredentials(); err != nil {
-		logger.Error(err, "nothing can be read from zopp until its credentials are mended")
+		logger.Error(err, "the credentials of zopp are invalid: no environment can be read until they are corrected")
 	}
 }
 

@@ -26,7 +26,7 @@ func TestBadSettings(t *testing.T) {
 		says string
 	}{
 		{[]string{"--zopp-namespace-mapping=closed"}, `--zopp-namespace-mapping: "closed" is not one of Restricted, Open`},
-		{[]string{"--zopp-poll-interval=0s"}, "--zopp-poll-interval is above 0"},
+		{[]string{"--zopp-poll-interval=0s"}, "--zopp-poll-interval must be greater than 0"},
 	} {
 		s, err := parse(t, c.args...)
 		require.NoError(t, err)

@@ -192,8 +192,8 @@ func (r *reloads) asking(ctx context.Context, kind workload, namespace string) (
 	list.SetGroupVersionKind(kind.kind)
 	err = r.live.List(ctx, list, client.InNamespace(namespace))
 	if apierrors.IsForbidden(err) {
-		if _, said := r.refused.LoadOrStore(kind.kind.Kind, true); !said {
-			log.FromContext(ctx).Info("workloads may not be listed, and "+v1alpha1.ReloadAnnotation+" has no effect on them; the role for reloading permits it", "kind", kind.kind.Kind, "namespace", namespace)
+		if _, reported := r.refused.LoadOrStore(kind.kind.Kind, true); !reported {
+			log.FromContext(ctx).Info("no permission to list workloads: "+v1alpha1.ReloadAnnotation+" has no effect; config/rbac/zopp-reload grants it", "kind", kind.kind.Kind, "namespace", namespace)
 		}
 		return nil, nil
 	}
@@ -234,7 +234,7 @@ func (r *reloads) apply(ctx context.Context, kind workload, o client.Object, nex
 	}
 	if len(rolls) > 0 {
 		r.metrics.reloads.WithLabelValues(kind.kind.Kind).Inc()
-		object.Send(r.events, o, "Reload", object.Event{Reason: "Reloaded", Message: "rolled, since zopp's values have changed in Secret " + strings.Join(rolls, ", ")})
+		object.Send(r.events, o, "Reload", object.Event{Reason: "Reloaded", Message: "restarted, because the values from zopp changed in Secret " + strings.Join(rolls, ", ")})
 	}
 	return nil
 }

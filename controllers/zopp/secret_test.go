@@ -169,11 +169,11 @@ func (d *desk) edit(change func(*corev1.Secret)) {
 
 func (d *desk) data() values { return texts(d.secret().Data) }
 
-func (d *desk) told() (told []string) {
+func (d *desk) events() (events []string) {
 	for len(d.sent.Events) > 0 {
-		told = append(told, <-d.sent.Events)
+		events = append(events, <-d.sent.Events)
 	}
-	return told
+	return events
 }
 
 func TestSecretIsFilled(t *testing.T) {
@@ -188,13 +188,13 @@ func TestSecretIsFilled(t *testing.T) {
 	require.Equal(t, "2", annotations[v1alpha1.SyncedVersionAnnotation])
 	require.Equal(t, "in step with acme/backend/production (keys: 2)", annotations[v1alpha1.MessageAnnotation])
 	require.Equal(t, 1, d.writes)
-	require.Len(t, d.told(), 1)
+	require.Len(t, d.events(), 1)
 
 	d.server.set(backend, "KEY", "three")
 	d.sync()
 	require.Equal(t, values{"KEY": "three", "OTHER": "two"}, d.data())
 	require.Equal(t, 2, d.writes)
-	require.Empty(t, d.told(), "no Event for a change")
+	require.Empty(t, d.events(), "no Event for a change")
 }
 
 // Defects D3 and D8: an unchanged Secret is not written, even by a replica without a record of
@@ -315,7 +315,7 @@ func TestSecretIsDenied(t *testing.T) {
 	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
-	d.told()
+	d.events()
 	d.denied = "namespace default may not read acme/backend/production"
 	d.server.set(backend, "KEY", "two")
 	d.sync()
@@ -323,7 +323,7 @@ func TestSecretIsDenied(t *testing.T) {
 	require.Equal(t, "Denied", d.secret().Annotations[v1alpha1.StatusAnnotation])
 	require.Equal(t, d.denied, d.secret().Annotations[v1alpha1.MessageAnnotation])
 	require.Empty(t, d.hub.usesNow(), "nothing is read any more")
-	require.Len(t, d.told(), 1)
+	require.Len(t, d.events(), 1)
 	d.denied = ""
 	d.sync()
 	require.Equal(t, values{"KEY": "two"}, d.data())
@@ -346,14 +346,14 @@ func TestSecretOfAServerThatIsAway(t *testing.T) {
 	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
-	d.told()
+	d.events()
 	d.secretReconciler = d.replica() // one that has nothing else to show
 	d.server.fail(unreachable)
 	d.sync()
 	require.Equal(t, values{"KEY": "one"}, d.data())
 	require.Equal(t, "Failed", d.secret().Annotations[v1alpha1.StatusAnnotation])
 	require.Contains(t, d.secret().Annotations[v1alpha1.MessageAnnotation], "the server does not answer (since ")
-	require.Len(t, d.told(), 1)
+	require.Len(t, d.events(), 1)
 	d.writes = 0
 	d.secretReconciler = d.replica()
 	d.sync()
@@ -474,7 +474,7 @@ func TestSecretTellsNoValue(t *testing.T) {
 	for _, annotation := range d.secret().Annotations {
 		require.NotContains(t, annotation, value)
 	}
-	for _, event := range d.told() {
+	for _, event := range d.events() {
 		require.NotContains(t, event, value)
 	}
 	require.Equal(t, "Failed", d.secret().Annotations[v1alpha1.StatusAnnotation])
@@ -486,7 +486,7 @@ func TestSecretThatTheAPIServerRefuses(t *testing.T) {
 	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
-	d.told()
+	d.events()
 	changed := readRecord(d.secret().Annotations).Changed
 	d.server.set(backend, "KEY", "two")
 	d.hub.Fresh(t.Context(), backend)
@@ -497,7 +497,7 @@ func TestSecretThatTheAPIServerRefuses(t *testing.T) {
 	require.Equal(t, values{"KEY": "one"}, d.data())
 	require.Equal(t, "Failed", d.secret().Annotations[v1alpha1.StatusAnnotation])
 	require.Contains(t, d.secret().Annotations[v1alpha1.MessageAnnotation], "exceeded quota")
-	require.Len(t, d.told(), 1)
+	require.Len(t, d.events(), 1)
 	d.sync()
 	require.Equal(t, values{"KEY": "two"}, d.data())
 	require.Equal(t, "Synced", d.secret().Annotations[v1alpha1.StatusAnnotation])

@@ -31,13 +31,13 @@ type settings struct {
 // variables as defaults.
 func (s *settings) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&s.server, "zopp-server", "", "`URL` of the zopp server; the default is "+defaultServer+" ($ZOPP_SERVER)")
-	flags.StringVar(&s.caFile, "zopp-tls-ca-cert", "", "`file` with the certificates, in PEM, that sign the server's; none: those of the system ($ZOPP_TLS_CA_CERT)")
-	flags.StringVar(&s.credentials, "zopp-credentials", "", "`file` with the service principal's keys; the default is ~/.zopp/credentials.json, or ~/.zopp/config.json where there is none ($ZOPP_CREDENTIALS). It is not read where $ZOPP_PRINCIPAL_ID is set")
+	flags.StringVar(&s.caFile, "zopp-tls-ca-cert", "", "`file` with the CA certificates of the server, in PEM; the default is those of the system ($ZOPP_TLS_CA_CERT)")
+	flags.StringVar(&s.credentials, "zopp-credentials", "", "`file` with the service principal's keys; the default is ~/.zopp/credentials.json, or ~/.zopp/config.json if it does not exist ($ZOPP_CREDENTIALS). It is not read if $ZOPP_PRINCIPAL_ID is set")
 	flags.StringVar(&s.mapping, "zopp-namespace-mapping", "", "`mode` for Namespaces without zopp.dev/allowed-sources: Restricted (the default), where their Secrets may read nothing, or Open, where they may read everything that the principal may ($ZOPP_NAMESPACE_MAPPING)")
-	flags.DurationVar(&s.pollInterval, "zopp-poll-interval", time.Minute, "`interval` at which each environment is listed, beside its stream")
-	flags.StringSliceVar(&s.namespaces, "zopp-namespaces", nil, "`namespaces` whose Secrets are judged and synced, for which config/rbac/zopp-namespace in each is enough; none: all ($ZOPP_NAMESPACE)")
-	flags.BoolVar(&s.secretSyncs, "zopp-secret-syncs", false, "carry out ZoppSecretSyncs, too; needs config/crd/zopp and config/rbac/zopp-secret-syncs")
-	flags.BoolVar(&s.reload, "zopp-reload", false, "roll workloads that have zopp.dev/reload, when a Secret that they use has changed; needs config/rbac/zopp-reload")
+	flags.DurationVar(&s.pollInterval, "zopp-poll-interval", time.Minute, "`interval` at which each environment is listed, in addition to its stream")
+	flags.StringSliceVar(&s.namespaces, "zopp-namespaces", nil, "`namespaces` whose Secrets are reviewed and synced, which need config/rbac/zopp-namespace in each only; the default is all namespaces ($ZOPP_NAMESPACE)")
+	flags.BoolVar(&s.secretSyncs, "zopp-secret-syncs", false, "reconcile ZoppSecretSyncs, too; needs config/crd/zopp and config/rbac/zopp-secret-syncs")
+	flags.BoolVar(&s.reload, "zopp-reload", false, "restart workloads with zopp.dev/reload when a Secret that they use has changed; needs config/rbac/zopp-reload")
 }
 
 // check validates the flags, whether the system is on or off.
@@ -62,7 +62,7 @@ func (s settings) complete() (settings, rules.Mapping, error) {
 	}
 	s.server = cmp.Or(s.server, defaultServer)
 	if s.pollInterval <= 0 {
-		return s, "", errors.New("--zopp-poll-interval is above 0")
+		return s, "", errors.New("--zopp-poll-interval must be greater than 0")
 	}
 	mapping, err := rules.ParseMapping(cmp.Or(s.mapping, string(rules.Restricted)))
 	if err != nil {

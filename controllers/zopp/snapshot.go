@@ -16,13 +16,13 @@ const outageGrace = 10 * time.Second
 
 // snapshot is the immutable known state of an environment at one time.
 type snapshot struct {
-	// contents are those that were read last: nil where none were yet.
+	// contents are the last contents that were read: nil before the first read.
 	contents *store.Contents
 	// began is when the read started.
 	began time.Time
-	// noticed is when the event came that led to them: zero where none did.
+	// noticed is the time of the event that led to the contents: zero if there is none.
 	noticed time.Time
-	// failure is why nothing could be read since: nil where it could.
+	// failure is the error of the latest read: nil if it succeeded.
 	failure *failure
 }
 
@@ -44,8 +44,7 @@ func failureOf(err error, since time.Time) *failure {
 	return &failure{reason: reason, message: err.Error(), since: since}
 }
 
-// read is the snapshot after contents were read. Contents that are as before keep their
-// time.
+// read returns the snapshot after contents were read. Unchanged contents keep their time.
 func (s *snapshot) read(contents *store.Contents, began, noticed time.Time) *snapshot {
 	if s != nil && sameContents(s.contents, contents) {
 		noticed = s.noticed

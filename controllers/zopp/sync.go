@@ -67,8 +67,8 @@ func (r *syncReconciler) carryOut(ctx context.Context, sync *v1alpha1.ZoppSecret
 	return syncReport{Status: &next, Again: facts.again}, nil
 }
 
-// carry fills the Secret, unless something is in the way, which the facts tell. An error is
-// tried again, and no status reports it.
+// carry fills the Secret, unless the facts contain an obstacle. An error is retried, and no status
+// reports it.
 func (r *syncReconciler) carry(ctx context.Context, u user, sync *v1alpha1.ZoppSecretSync) (facts syncFacts, err error) {
 	verdict, err := r.admit(ctx, sync)
 	if err != nil {
@@ -120,10 +120,10 @@ func (r *syncReconciler) deny(ctx context.Context, sync *v1alpha1.ZoppSecretSync
 }
 
 // keepExisting keeps the existing keys that are still desired, and adds none that was denied.
-func keepExisting(has, wanted map[string]string) {
-	maps.DeleteFunc(wanted, func(name, _ string) bool { _, there := has[name]; return !there })
-	for name := range wanted {
-		wanted[name] = has[name]
+func keepExisting(has, desired map[string]string) {
+	maps.DeleteFunc(desired, func(name, _ string) bool { _, there := has[name]; return !there })
+	for name := range desired {
+		desired[name] = has[name]
 	}
 }
 

@@ -58,8 +58,8 @@ func (w *writer) forget(name types.NamespacedName) {
 	delete(w.lastWrites, name)
 }
 
-// diff compares the desired Secret with the actual one and its last write. isNew is false where
-// nothing needs to be written.
+// diff compares the desired Secret with the actual one and its last write. isNew is false if no
+// write is necessary.
 func (w *writer) diff(secret *corev1.Secret, actual actualSecret, desired desiredSecret, more extras, noticed time.Time) (diff *secretDiff, isNew bool) {
 	if last, known := w.last(secret); known {
 		return diffOf(secret, actual, desired, more, noticed, &last, w.now())
@@ -67,7 +67,7 @@ func (w *writer) diff(secret *corev1.Secret, actual actualSecret, desired desire
 	return diffOf(secret, actual, desired, more, noticed, nil, w.now())
 }
 
-// apply writes a Secret that is there.
+// apply updates an existing Secret.
 func (w *writer) apply(ctx context.Context, secret *corev1.Secret, diff *secretDiff) error {
 	want := corev1ac.Secret(secret.Name, secret.Namespace).WithUID(secret.UID).WithResourceVersion(secret.ResourceVersion).
 		WithAnnotations(diff.allAnnotations()).WithLabels(diff.extras.labels).WithData(diff.data)
@@ -97,7 +97,7 @@ func (w *writer) create(ctx context.Context, name client.ObjectKey, kind corev1.
 	return secret, w.takeOver(ctx, secret)
 }
 
-// count notes a write.
+// count records a write in the metrics.
 func (w *writer) count(secret *corev1.Secret, diff *secretDiff) {
 	w.know(secret, diff)
 	w.metrics.writes.Inc()

@@ -23,7 +23,7 @@ type Auditor struct {
 	policies map[PolicyKey]policy
 }
 
-// policy is what the results of one policy have in common.
+// policy has the common fields of all results of one policy.
 type policy struct {
 	engine.PolicyInfo
 	constraint *Constraint

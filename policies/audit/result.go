@@ -34,7 +34,7 @@ type Result struct {
 	Rule     string `json:"rule"`
 	// Constraint is the constraint of a Gatekeeper template: nil for other policies.
 	Constraint *Constraint `json:"constraint,omitempty"`
-	// Location is the rule that made the finding.
+	// Location is the location of the rule.
 	Location definition.Location `json:"location"`
 	Outcome  Outcome             `json:"outcome"`
 	// Enforcement is that of the policy at admission.
@@ -76,7 +76,7 @@ func (r Result) compare(other Result) int {
 	)
 }
 
-// same reports whether results say the same. Constraints are compared by their values.
+// same reports whether results are equal. Constraints are compared by their values.
 func (r Result) same(other Result) bool {
 	if (r.Constraint == nil) != (other.Constraint == nil) || r.Constraint != nil && *r.Constraint != *other.Constraint {
 		return false

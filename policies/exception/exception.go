@@ -1,7 +1,7 @@
 // Package exception decides which findings of a policy a PolicyException covers.
 //
 // Invariant: an exception covers findings of its own policy only, about objects that meet all
-// that it selects by. What it cannot read, such as the container of a field, it does not cover.
+// its selectors. It does not cover a finding if a selected property is unknown, such as the container of a field.
 package exception
 
 import (
@@ -34,7 +34,7 @@ type Exception struct {
 	// Containers and Images select containers by patterns: all where they are empty.
 	Containers, Images []string
 	Reason             string
-	// Expires is when it ends: the first moment at which it exempts nothing.
+	// Expires is the first moment at which the exception has no effect.
 	Expires time.Time
 
 	selector labels.Selector // nil for all
@@ -94,7 +94,7 @@ func (e *Exception) selectsLabels(review *admission.Review) bool {
 	return e.selector != nil && object != nil && e.selector.Matches(object.Labels())
 }
 
-// namespaceOf is the namespace of an object; a Namespace counts as being in itself, as in the
+// namespaceOf returns the namespace of an object. A Namespace counts as being in itself, as in the
 // match of a policy.
 func namespaceOf(review *admission.Review) string {
 	if review.IsNamespace() {

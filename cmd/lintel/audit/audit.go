@@ -144,7 +144,7 @@ func (o *options) complain(cmd *cobra.Command) error {
 	return o.format.Check(cmd)
 }
 
-// run is an error that says why there is no report, or a report.Exit.
+// run returns the reason why there is no report, or a report.Exit.
 func run(cmd *cobra.Command, o options) error {
 	var baseline *Report
 	if o.baseline != "" {

@@ -22,7 +22,7 @@ type identity struct {
 	Field, Message        string
 }
 
-// ownership are the metadata of an object that tell who creates it.
+// ownership is the metadata of an object that identifies its creator.
 type ownership struct {
 	Labels map[string]string `json:"labels"`
 	Owners []struct {

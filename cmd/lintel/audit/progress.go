@@ -36,7 +36,7 @@ func (p *progress) begin(what string) {
 	p.what, p.objects, p.started = what, 0, p.now()
 }
 
-// add counts an object.
+// add counts one object.
 func (p *progress) add() {
 	p.objects++
 	if p.to == nil || p.now().Sub(p.shown) < interval {

@@ -22,7 +22,7 @@ const (
 	maxRatio = 500
 )
 
-// isArchive says whether a file of this name is an archive.
+// isArchive reports whether a file of this name is an archive.
 func isArchive(name string) bool {
 	return slices.ContainsFunc([]string{".tar.gz", ".tgz", ".tar"}, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 }

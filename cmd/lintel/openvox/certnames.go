@@ -28,7 +28,7 @@ func validCertnames(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// isCertname says whether a Puppet CA can have a certificate of this name.
+// isCertname reports whether a Puppet CA can have a certificate of this name.
 func isCertname(name string) bool {
 	return name != "" && strings.ToLower(name) == name && !strings.ContainsAny(name, "/\\ *?") && !strings.Contains(name, "..")
 }

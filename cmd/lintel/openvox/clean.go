@@ -9,8 +9,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 )
 
-// cleanAll removes what the CA has for the certnames: revoked certificates in one call. Like
-// revokeAll, it reports each certname, also after errors.
+// cleanAll removes the certificates and requests of the certnames from the CA: revoked certificates
+// in one call. Like revokeAll, it reports each certname, also after errors.
 func (r revocation) cleanAll(ctx context.Context, targets []*target) (complete bool, err error) {
 	var cleaning []*target
 	complete = true
@@ -28,7 +28,7 @@ func (r revocation) cleanAll(ctx context.Context, targets []*target) (complete b
 				failed(t.certname, problem)
 			}
 		case t.listed:
-			// Another one may have taken the place of the one that was revoked.
+			// Another certificate may have replaced the revoked one.
 			has, problem := r.admin.Certificate(ctx, t.certname)
 			switch {
 			case errors.Is(problem, puppet.ErrNotFound): // cleaned by another client, which may have overwritten the CRL
@@ -83,7 +83,7 @@ func (r revocation) cleaned(ctx context.Context, t *target, problem, unread erro
 			r.say("%s: %s; it is on the CRL", t, state)
 			return false
 		}
-		// Without this file nothing can revoke the certificate.
+		// Without this file, the certificate cannot be revoked.
 		r.say("%s: to revoke it, put this file back as signed/%s.pem in the CA's directory, and revoke the certname:", t.certname, t.certname)
 		fmt.Fprint(r.out, encodeCertificate(t.certificate))
 	case problem != nil:

@@ -26,8 +26,8 @@ func (s *session) crl(ctx context.Context) (puppet.CRLs, error) {
 	return lists, nil
 }
 
-// onCRL says whether the CRL of the key that has signed a certificate lists it. Puppet servers
-// write the issuer's name in another encoding than the CA's certificate may have.
+// onCRL reports whether the CRL of the key that has signed a certificate lists it. Puppet servers
+// may encode the issuer's name differently from the CA's certificate.
 func onCRL(lists puppet.CRLs, certificate *x509.Certificate, bundle []byte) bool {
 	for _, issuer := range puppet.ParseBundle(bundle) {
 		if certificate.CheckSignatureFrom(issuer) != nil {

@@ -207,8 +207,8 @@ func (c *forwardedConn) watch() {
 	c.failure <- strings.TrimSpace(string(text))
 }
 
-// Read implements net.Conn. A connection that the node has not made ends without a byte, and
-// with the node's reason.
+// Read implements net.Conn. A connection that the node could not open ends without data, and with
+// the node's error.
 func (c *forwardedConn) Read(p []byte) (int, error) {
 	n, err := c.Stream.Read(p)
 	if !errors.Is(err, io.EOF) {

@@ -42,7 +42,7 @@ type entry struct {
 	NotAfter        *time.Time `json:"notAfter,omitempty"`
 	// Certificate is the object of the cluster that the certname belongs to.
 	Certificate string `json:"certificate,omitempty"`
-	// Policies is what the signing policies say of a request, and Reasons is why.
+	// Policies is the decision of the signing policies about a request, and Reasons explains it.
 	Policies verdict  `json:"policies,omitempty"`
 	Reasons  []string `json:"reasons,omitempty"`
 }
@@ -122,7 +122,7 @@ func (o *listOptions) complete(cmd *cobra.Command) error {
 	return nil
 }
 
-// shows says whether the list is to have an entry.
+// shows reports whether the list includes an entry.
 func (o *listOptions) shows(e entry, now time.Time) bool {
 	switch {
 	case len(o.states) > 0 && !slices.Contains(o.states, e.State):
@@ -201,8 +201,8 @@ func (s *session) entry(status puppet.CertificateStatus) entry {
 	return e
 }
 
-// evaluateAll adds what the policies say of the requests among the entries. A request that waits no
-// longer is left out.
+// evaluateAll adds the decisions of the policies to the requests among the entries, and removes
+// requests that no longer wait.
 func (s *session) evaluateAll(ctx context.Context, entries []entry) []entry {
 	if !slices.ContainsFunc(entries, func(e entry) bool { return e.State == pending }) {
 		return entries

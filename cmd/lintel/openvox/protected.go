@@ -20,7 +20,7 @@ func (s *session) protects(name string) string {
 	return ""
 }
 
-// instead is what to do about the certificate of a Certificate.
+// instead returns the recommended step for the certificate of a Certificate.
 func (s *session) instead(name string) string {
 	certificate := s.certificates[name]
 	if certificate == nil {

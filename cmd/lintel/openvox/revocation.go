@@ -23,7 +23,7 @@ func (t *target) String() string {
 	return fmt.Sprintf("%s (serial %x)", t.certname, t.certificate.SerialNumber)
 }
 
-// revocation revokes certificates of one CA, and cleans them if wanted.
+// revocation revokes certificates of one CA, and optionally cleans them.
 type revocation struct {
 	*session
 	force, clean bool

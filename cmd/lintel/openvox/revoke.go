@@ -129,7 +129,7 @@ func (r revocation) run(ctx context.Context, names []string) error {
 	return nil
 }
 
-// target looks at what the CA has for a certname, in two answers that have to agree.
+// target reads the certificate of a certname from the CA, in two responses that must agree.
 func (r revocation) target(ctx context.Context, name string) (*target, error) {
 	status, err := r.admin.CertificateStatus(ctx, name)
 	if errors.Is(err, puppet.ErrNotFound) {

@@ -223,7 +223,7 @@ func (s *session) credentials(ctx context.Context) (puppet.Server, error) {
 	return server, fmt.Errorf("the certificate that administers the CA: %w; the conditions of CertificateAuthority %s say whether the CA is set up", errors.Join(problems...), s.ca.Name)
 }
 
-// administrator is the pair of a Secret by which a CA in the cluster is administered.
+// administrator returns the certificate of a Secret that administers an in-cluster CA.
 func (s *session) administrator(ctx context.Context, name string) (map[string][]byte, error) {
 	secret := &corev1.Secret{}
 	if err := s.kube.Get(ctx, client.ObjectKey{Namespace: s.ca.Namespace, Name: name}, secret); err != nil {
@@ -253,7 +253,7 @@ func (s *session) value(ctx context.Context, name, key string) ([]byte, error) {
 	return value, nil
 }
 
-// policies are those that the CA's autosign hook reads.
+// policies returns the policies that the CA's autosign hook reads.
 func (s *session) policies(ctx context.Context) (signing.Rendered, error) {
 	configs, err := layout.ConfigsIn(ctx, s.kube, s.ca.Namespace)
 	if err != nil {

@@ -30,7 +30,7 @@ type detail struct {
 	Subject    string            `json:"subject"`
 	PublicKey  string            `json:"publicKey"`
 	Extensions map[string]string `json:"extensions,omitempty"`
-	// OnCRL says whether the CRL of the CA lists the certificate.
+	// OnCRL reports whether the CRL of the CA lists the certificate.
 	OnCRL *bool  `json:"onCRL,omitempty"`
 	PEM   string `json:"pem"`
 }
@@ -166,8 +166,8 @@ func (d *detail) describe(certificate *x509.Certificate) {
 	d.Extensions = puppetExtensions(certificate.Extensions)
 }
 
-// puppetExtensions are the values of Puppet's extensions, by name or OID, and not those that
-// every certificate of a Puppet CA has.
+// puppetExtensions returns the values of Puppet's extensions by name or OID, without those of every
+// certificate of a Puppet CA.
 func puppetExtensions(all []pkix.Extension) map[string]string {
 	names := map[string]string{}
 	for name, oid := range csr.OIDsByName() {

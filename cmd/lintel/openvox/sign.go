@@ -125,7 +125,7 @@ func (s signer) run(ctx context.Context, names []string) error {
 	return nil
 }
 
-// sign signs one request. An error says why it did not.
+// sign signs one request. The error is the reason if it does not.
 func (s signer) sign(ctx context.Context, name string, rendered signing.Rendered, policyErr error) error {
 	text, err := s.admin.RequestText(ctx, name)
 	if errors.Is(err, puppet.ErrNotFound) {
@@ -191,8 +191,8 @@ func (s signer) sign(ctx context.Context, name string, rendered signing.Rendered
 	return nil
 }
 
-// differs is in what a certificate is not that of a request: "" where it is. A Puppet CA adds the
-// certname to the DNS names, and takes over Puppet's extensions as they are.
+// differs describes how a certificate differs from a request, or returns "". A Puppet CA adds the
+// certname to the DNS names, and copies Puppet's extensions.
 func differs(certificate *x509.Certificate, request *x509.CertificateRequest) string {
 	name := request.Subject.CommonName
 	names := func(dns []string, addresses []net.IP, mails []string, uris []*url.URL) []string {

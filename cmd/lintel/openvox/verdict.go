@@ -9,8 +9,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
 )
 
-// verdict is what the signing policies say of a request now, by the rules and the file of the
-// CA's autosign hook: the hook's answer to the same request.
+// verdict is the decision of the signing policies about a request, by the rules and the file of the
+// CA's autosign hook, which decides the same.
 type verdict string
 
 const (
@@ -36,7 +36,7 @@ func evaluate(ctx context.Context, certname string, request []byte, rendered sig
 	return permitted, nil
 }
 
-// evaluatePending evaluates the request that waits at the CA for a certname. gone says that none
+// evaluatePending evaluates the request that waits at the CA for a certname. gone is true if none
 // waits any longer.
 func (s *session) evaluatePending(ctx context.Context, certname string, rendered signing.Rendered, policyErr error) (v verdict, reasons []string, gone bool) {
 	text, err := s.admin.RequestText(ctx, certname)

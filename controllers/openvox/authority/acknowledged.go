@@ -20,8 +20,8 @@ const (
 	reasonRecordDiscarded = "RevocationsDiscarded"
 )
 
-// crlStep identifies the replacement of stored CRLs by offered ones, by what they list: a CA may sign
-// the same list again.
+// crlStep identifies the replacement of stored CRLs by offered ones. The digest covers the entries and
+// not the signatures, because a CA may sign the same list again.
 func crlStep(stored, offered puppet.CRLs) string {
 	var content strings.Builder
 	for _, lists := range []puppet.CRLs{stored, offered} {
@@ -43,7 +43,7 @@ func crlStep(stored, offered puppet.CRLs) string {
 
 // unconfirmedCRL is the error of a CRL that a user can accept.
 func unconfirmedCRL(cause error, step string) error {
-	return fmt.Errorf("%w; the stored CRL is kept. If the CA is right, annotate the CertificateAuthority with %s=%s", cause, v1alpha1.AcceptCRLAnnotation, step)
+	return fmt.Errorf("%w; Lintel continues to use the stored CRL. If the new CRL is correct, annotate the CertificateAuthority with %s=%s", cause, v1alpha1.AcceptCRLAnnotation, step)
 }
 
 // unreadableRecord is the error of a record of revocations that is damaged.

@@ -36,7 +36,7 @@ func TestAcceptedCRL(t *testing.T) {
 	}
 	ca.CRL = 5
 	f.reconcile()
-	f.told()
+	f.events()
 	ca.CRL = 4
 	object, _ := f.later()
 	refused := state(object, ConditionCRLCurrent)
@@ -46,7 +46,7 @@ func TestAcceptedCRL(t *testing.T) {
 	object, _ = f.later()
 	require.Contains(t, state(object, ConditionCRLCurrent), "True Refreshed")
 	require.Equal(t, "4", number())
-	require.Contains(t, strings.Join(f.told(), "\n"), "Warning CRLAccepted")
+	require.Contains(t, strings.Join(f.events(), "\n"), "Warning CRLAccepted")
 
 	ca.CRL = 6
 	f.later()
@@ -55,7 +55,7 @@ func TestAcceptedCRL(t *testing.T) {
 	object, _ = f.later()
 	require.Contains(t, state(object, ConditionCRLCurrent), "False CRLRefused", "the annotation stays, and was for one replacement")
 	require.Equal(t, "6", number())
-	require.NotContains(t, strings.Join(f.told(), "\n"), "CRLAccepted")
+	require.NotContains(t, strings.Join(f.events(), "\n"), "CRLAccepted")
 }
 
 // TestDiscardedRecord: users cannot edit the Secret with the record of revocations, either.
@@ -75,8 +75,8 @@ func TestDiscardedRecord(t *testing.T) {
 	message := damage("first")
 	require.Contains(t, message, "False RecordUnreadable reading the record of revocations in Secret main-ca-revocations")
 	f.annotate(v1alpha1.DiscardRevocationsAnnotation, message)
-	f.told()
+	f.events()
 	require.Contains(t, f.condition(), "True Refreshed")
-	require.Contains(t, strings.Join(f.told(), "\n"), "Warning RevocationsDiscarded")
+	require.Contains(t, strings.Join(f.events(), "\n"), "Warning RevocationsDiscarded")
 	require.Contains(t, damage("second"), "False RecordUnreadable", "the annotation names the content that is discarded")
 }

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// firstRetry is how long a CA that failed is left alone, twice as long each time up
-	// to longestRetry, for so long one that is back counts as failed; longestStart is for
-	// one whose server has not started yet. retryJitter is the share by which a pause may
-	// be shorter.
+	// firstRetry is the delay after a failed call to a CA; it doubles with each failure up to
+	// longestRetry, and a CA counts as failing until it has answered for that long. longestStart is
+	// the limit for a CA whose server has not started yet. retryJitter is the share by which a
+	// delay may be shorter.
 	firstRetry   = 5 * time.Second
 	longestRetry = 30 * time.Second
 	longestStart = 15 * time.Second
 	retryJitter  = 0.25
-	// defaultRefresh is how often CRLs are read, unless spec.crlRefreshInterval says otherwise.
+	// defaultRefresh is the interval between reads of a CRL without spec.crlRefreshInterval.
 	defaultRefresh = 5 * time.Minute
 
 	// ConditionCRLCurrent: whether the stored CRL is valid and has all revocations.
@@ -48,7 +48,7 @@ type AuthorityReconciler struct {
 	events    events.EventRecorder
 	refreshes *attempt.Runner[refreshResult]
 	metrics   *crlMetrics
-	// uids are the UIDs of the CertificateAuthorities that the state is about.
+	// uids are the UIDs of the CertificateAuthorities that the state describes.
 	uids map[types.NamespacedName]types.UID
 }
 
@@ -78,7 +78,7 @@ func (r *AuthorityReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certifi
 		return authorityReport{}, r.forget(ctx, key)
 	}
 	if ca.Spec.External == nil && !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
-		return authorityReport{}, nil // its status will say, and begin this again
+		return authorityReport{}, nil // the change of its status triggers another reconciliation
 	}
 	if err := r.begin(ctx, key, ca.UID); err != nil {
 		return authorityReport{}, err
@@ -108,14 +108,14 @@ func (r *AuthorityReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certifi
 	return authorityReport{}, nil
 }
 
-// stopped says whether a CA has Servers, and none of them is ready: one that answers still may
-// be about to end.
+// stopped reports whether a CA has Servers, and none of them is ready. A server that still answers
+// may be shutting down.
 func (r *AuthorityReconciler) stopped(ctx context.Context, ca *v1alpha1.CertificateAuthority) (bool, error) {
 	servers, err := serversOf(ctx, r.client, ca)
 	return len(servers) > 0 && !slices.ContainsFunc(servers, func(s v1alpha1.Server) bool { return s.Status.Ready > 0 }), err
 }
 
-// requeue waits until the CA is to be asked again, and looks when the CRL ends before.
+// requeue returns the time until the next refresh, or until the CRL expires if that is earlier.
 func (r *AuthorityReconciler) requeue(ca *v1alpha1.CertificateAuthority, wait time.Duration) authorityReport {
 	end := nextUpdate(ca)
 	switch {
@@ -145,7 +145,8 @@ func (r *AuthorityReconciler) due(ca *v1alpha1.CertificateAuthority, interval ti
 	return ca.Status.CRL.Refreshed.Add(interval)
 }
 
-// plan says when a CA is asked next: on its interval, or later and later while it fails.
+// plan schedules the next refresh: at the interval of the CA, or with a growing delay while the CA
+// fails.
 func (r *AuthorityReconciler) plan(ca *v1alpha1.CertificateAuthority, interval time.Duration, out refreshResult) {
 	key := client.ObjectKeyFromObject(ca)
 	if out.err != nil {
@@ -184,7 +185,7 @@ func (r *AuthorityReconciler) hurry(key types.NamespacedName) {
 	}
 }
 
-// authorityVersion is what a refresh is about.
+// authorityVersion identifies the settings that a refresh uses.
 type authorityVersion struct {
 	uid        types.UID
 	generation int64
@@ -194,8 +195,8 @@ func versionOf(ca *v1alpha1.CertificateAuthority) authorityVersion {
 	return authorityVersion{ca.UID, ca.Generation}
 }
 
-// begin forgets an earlier CertificateAuthority of the name: its deletion and the creation of the next
-// one may be one event.
+// begin drops the state of an earlier CertificateAuthority of the same name: its deletion and the
+// creation of the next one may be one event.
 func (r *AuthorityReconciler) begin(ctx context.Context, key types.NamespacedName, uid types.UID) error {
 	r.mutex.Lock()
 	before, known := r.uids[key]
@@ -238,18 +239,18 @@ func (r *AuthorityReconciler) report(ca *v1alpha1.CertificateAuthority, out refr
 			next.Status.SigningSecretName = ca.Spec.External.TLSSecretRef
 		}
 	}
-	report := authorityReport{Status: &next.Status, Events: append(answers(ca, next, out), out.events...)}
+	report := authorityReport{Status: &next.Status, Events: append(reportReady(ca, next, out), out.events...)}
 	if out.err == nil {
 		next.Status.CRL = out.crl
 	}
-	r.judgeCRL(ca, next, out)
-	r.judgeCertificate(next)
+	r.reportCRL(ca, next, out)
+	r.reportCertificate(next)
 	next.Status.Phase = phaseOf(next)
 	return report
 }
 
-// answers says whether the CA does.
-func answers(before, ca *v1alpha1.CertificateAuthority, out refreshResult) []object.Event {
+// reportReady sets the condition CAReady and returns the Events of a change.
+func reportReady(before, ca *v1alpha1.CertificateAuthority, out refreshResult) []object.Event {
 	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionCAReady)
 	if out.err != nil {
 		ConditionsOf(ca).Set(v1alpha1.ConditionCAReady, false, out.reason, out.err.Error())
@@ -262,7 +263,7 @@ func answers(before, ca *v1alpha1.CertificateAuthority, out refreshResult) []obj
 	reason, event, url := "CAAnswers", "CAReady", internalURL(ca)
 	if ca.Spec.External != nil {
 		reason, event, url = "ExternalCA", "CAExternal", ca.Spec.External.URL
-		judgeSigning(ca)
+		reportSigning(ca)
 	}
 	ConditionsOf(ca).Set(v1alpha1.ConditionCAReady, true, reason, "the CA answers")
 	if was != nil && was.Status == metav1.ConditionTrue {
@@ -271,46 +272,46 @@ func answers(before, ca *v1alpha1.CertificateAuthority, out refreshResult) []obj
 	return []object.Event{{Reason: event, Message: "the CA at " + url + " answers"}}
 }
 
-// judgeSigning says whether requests to an external CA are signed from here.
-func judgeSigning(ca *v1alpha1.CertificateAuthority) {
+// reportSigning reports whether Lintel can sign requests to an external CA.
+func reportSigning(ca *v1alpha1.CertificateAuthority) {
 	if secret := ca.Spec.External.TLSSecretRef; secret != "" {
 		ConditionsOf(ca).Set(v1alpha1.ConditionOperatorSigningReady, true, "CertificateGiven", "requests are signed with the certificate in Secret "+secret)
 		return
 	}
-	ConditionsOf(ca).Set(v1alpha1.ConditionOperatorSigningReady, false, "NoCertificate", "spec.external.tlsSecretRef names no certificate to sign with; somebody signs at the CA")
+	ConditionsOf(ca).Set(v1alpha1.ConditionOperatorSigningReady, false, "NoCertificate", "spec.external.tlsSecretRef is not set: an administrator signs requests at the CA")
 }
 
-// judgeCRL says whether the stored CRL may still be relied on.
-func (r *AuthorityReconciler) judgeCRL(before, ca *v1alpha1.CertificateAuthority, out refreshResult) {
-	end, counts := nextUpdate(ca), "the CRL names no end"
+// reportCRL reports whether the stored CRL is valid and complete.
+func (r *AuthorityReconciler) reportCRL(before, ca *v1alpha1.CertificateAuthority, out refreshResult) {
+	end, counts := nextUpdate(ca), "the CRL has no expiry"
 	if !end.IsZero() {
-		counts = "the CRL counts until " + end.UTC().Format(time.RFC3339)
+		counts = "the CRL is valid until " + end.UTC().Format(time.RFC3339)
 	}
 	c := ConditionsOf(ca)
 	switch {
 	case !end.IsZero() && !r.now().Before(end):
 		stale(ca, end)
 	case out.check.incomplete():
-		reason, message := out.check.judge(r.now())
+		reason, message := out.check.explain(r.now())
 		c.Set(ConditionCRLCurrent, false, reason, message)
 	case out.err != nil && isIncomplete(before):
 	case out.reason == reasonCRLRefused:
 		c.Set(ConditionCRLCurrent, false, reasonCRLRefused, out.err.Error())
 	case !hasAnswered(ca):
 	case out.err != nil:
-		c.Set(ConditionCRLCurrent, true, "RefreshFailed", fmt.Sprintf("%s, and was last asked for with success at %s", counts, ca.Status.CRL.Refreshed.UTC().Format(time.RFC3339)))
+		c.Set(ConditionCRLCurrent, true, "RefreshFailed", fmt.Sprintf("%s, and was last read at %s", counts, ca.Status.CRL.Refreshed.UTC().Format(time.RFC3339)))
 	default:
 		c.Set(ConditionCRLCurrent, true, "Refreshed", counts)
 	}
 }
 
-// endsSoon is how long before its end a CA's certificate is warned of: every agent has it, and
-// needs another by then.
+// endsSoon is the remaining validity at which the status warns about a CA's certificate. Every
+// agent has the certificate, and needs a new one in time.
 const endsSoon = 180 * 24 * time.Hour
 
-// judgeCertificate reports how long the CA's certificate is valid. It is never renewed
+// reportCertificate reports how long the CA's certificate is valid. It is never renewed
 // automatically, because every agent needs the new one.
-func (r *AuthorityReconciler) judgeCertificate(ca *v1alpha1.CertificateAuthority) {
+func (r *AuthorityReconciler) reportCertificate(ca *v1alpha1.CertificateAuthority) {
 	c, end := ConditionsOf(ca), ca.Status.NotAfter
 	if end.IsZero() {
 		return
@@ -318,17 +319,17 @@ func (r *AuthorityReconciler) judgeCertificate(ca *v1alpha1.CertificateAuthority
 	at := end.UTC().Format(time.RFC3339)
 	switch left := end.Sub(r.now()); {
 	case left <= 0:
-		c.Set(conditionCertificateCurrent, false, reasonCAEnded, "the CA's certificate has ended at "+at+", and with it all that it has signed; agents need one of a new CA")
+		c.Set(conditionCertificateCurrent, false, reasonCAEnded, "the CA's certificate expired at "+at+", and so did all certificates that it signed; agents need the certificate of a new CA")
 	case left < endsSoon:
-		c.Set(conditionCertificateCurrent, true, reasonCAEndsSoon, "the CA's certificate ends at "+at+", and with it all that it has signed; agents need a new one before then")
+		c.Set(conditionCertificateCurrent, true, reasonCAEndsSoon, "the CA's certificate expires at "+at+", and so do all certificates that it signed; agents need a new CA certificate before then")
 	default:
-		c.Set(conditionCertificateCurrent, true, "Current", "the CA's certificate counts until "+at)
+		c.Set(conditionCertificateCurrent, true, "Current", "the CA's certificate is valid until "+at)
 	}
 }
 
-// stale says that a CRL has ended.
+// stale reports a CRL that has expired.
 func stale(ca *v1alpha1.CertificateAuthority, end time.Time) {
-	ConditionsOf(ca).Set(ConditionCRLCurrent, false, reasonStale, "the CRL counted until "+end.UTC().Format(time.RFC3339)+"; the CA must issue another")
+	ConditionsOf(ca).Set(ConditionCRLCurrent, false, reasonStale, "the CRL expired at "+end.UTC().Format(time.RFC3339)+"; the CA must issue another")
 }
 
 func nextUpdate(ca *v1alpha1.CertificateAuthority) time.Time {

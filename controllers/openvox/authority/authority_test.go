@@ -90,7 +90,7 @@ func TestPolicies(t *testing.T) {
 	good.Spec.Any = false
 	require.NoError(t, c.Update(t.Context(), good))
 	reconciled("main")
-	require.Equal(t, "Active the policy is rendered for the CA's autosign hook, and signs nothing: its spec has none of any, pattern and csrAttributes", phase("good"))
+	require.Equal(t, "Active the policy is rendered for the CA's autosign hook, but signs nothing: its spec needs any, pattern or csrAttributes", phase("good"))
 
 	require.Empty(t, reconciled("none"))
 	require.Equal(t, "Error the policy signs nothing: there is no CertificateAuthority none", phase("lost"))
@@ -114,7 +114,7 @@ func TestForeignAutosignPolicy(t *testing.T) {
 	require.NoError(t, c.Status().Update(t.Context(), ca))
 	ca = reconciled()
 	require.Equal(t, v1alpha1.CertificateAuthorityError, ca.Status.Phase)
-	require.Contains(t, state(ca, v1alpha1.ConditionPoliciesRendered), "False NotOwned the CA's autosign hook reads policies that are not the SigningPolicies': Secret main-autosign-policy")
+	require.Contains(t, state(ca, v1alpha1.ConditionPoliciesRendered), "False NotOwned the CA's autosign hook reads policies of another owner: Secret main-autosign-policy")
 	require.Len(t, recorder.Events, 1, "once")
 	require.Contains(t, <-recorder.Events, "Warning NotOwned")
 	require.Equal(t, object.Request("ns", "main"), authorityOfAutosignSecret(t.Context(), &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "main-autosign-policy", Namespace: "ns"}}))
@@ -174,7 +174,7 @@ func TestPoliciesThatCannotBeWritten(t *testing.T) {
 	})
 	s := &site{Site: openvoxtest.NewSiteOn(t, c)}
 	policies := &PolicyReconciler{client: s.Client, secrets: Secrets{s.Client, s.Client}, events: s.Events}
-	reconcile := func() (text, told string, err error) {
+	reconcile := func() (text, condition string, err error) {
 		_, err = policies.Reconcile(t.Context(), openvoxtest.Main)
 		secret, ca := &corev1.Secret{}, &v1alpha1.CertificateAuthority{}
 		s.Get("main-autosign-policy", secret)
@@ -189,19 +189,19 @@ func TestPoliciesThatCannotBeWritten(t *testing.T) {
 	secret.Immutable = new(true)
 	require.NoError(t, s.Client.Update(t.Context(), secret))
 	require.NoError(t, s.Client.Delete(t.Context(), policy))
-	text, told, err := reconcile()
+	text, condition, err := reconcile()
 	require.NoError(t, err)
 	require.NotContains(t, text, "any: true")
-	require.Contains(t, told, "True PoliciesRendered")
+	require.Contains(t, condition, "True PoliciesRendered")
 	require.True(t, s.Get("main-autosign-policy", secret))
 	require.Nil(t, secret.Immutable)
 	require.NoError(t, s.Client.Delete(t.Context(), secret))
 
 	refused = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "main-autosign-policy", errors.New("exceeded quota"))
-	_, told, err = reconcile()
+	_, condition, err = reconcile()
 	require.Error(t, err, "it is tried again")
-	require.Contains(t, told, "False NotWritten the CA's autosign hook may read other policies than the SigningPolicies: ")
-	require.Contains(t, told, "exceeded quota")
+	require.Contains(t, condition, "False NotWritten the CA's autosign hook may read outdated policies: ")
+	require.Contains(t, condition, "exceeded quota")
 }
 
 // TestPoliciesOfOpenVoxOperator: openvox-operator sets a Config as the controller of the Secret;

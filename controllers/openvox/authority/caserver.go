@@ -38,7 +38,7 @@ func ServerCertificateOf(ctx context.Context, reader client.Reader, ca *v1alpha1
 	return cmp.Or(firstNamed(servers), rules.ServerCertificate(ca)), err
 }
 
-// serversOf are the Servers that run a CA.
+// serversOf returns the Servers that run a CA.
 func serversOf(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority) ([]v1alpha1.Server, error) {
 	var servers v1alpha1.ServerList
 	if err := reader.List(ctx, &servers, client.InNamespace(ca.Namespace)); err != nil {
@@ -55,7 +55,7 @@ func serversOf(ctx context.Context, reader client.Reader, ca *v1alpha1.Certifica
 	}), nil
 }
 
-// namesServer says whether the Certificate of a CA's server is named.
+// namesServer reports whether the Certificate of a CA's server is known.
 func namesServer(ca *v1alpha1.CertificateAuthority) bool {
 	return ca.Spec.ServerCertificateRef != "" || ca.Status.ServerCertificateName != ""
 }

@@ -16,28 +16,28 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
-// ErrNotInitialized is of a CA in the cluster that is not set up yet.
+// ErrNotInitialized is the error of an in-cluster CA that is not set up yet.
 var ErrNotInitialized = errors.New("the CA is not set up yet")
 
-// Connection is a CA that can be asked.
+// Connection has the clients of a CA.
 type Connection struct {
-	// Bundle are the CA's certificates in PEM; nil where no Secret has them.
+	// Bundle has the CA's certificates in PEM; nil if no Secret has them.
 	Bundle []byte
-	// Anyone asks what anybody may ask.
+	// Anyone sends requests that need no client certificate.
 	Anyone *puppet.Client
-	// Admin signs and revokes; nil where there are no credentials for it.
+	// Admin signs and revokes; nil without credentials.
 	Admin *puppet.Client
 	// Admins are the administrators of an in-cluster CA; the first one is Admin.
 	Admins []Administrator
-	// Internal says that it runs in the cluster.
+	// Internal is true for a CA in the cluster.
 	Internal bool
-	// Server is the CA as anyone reaches it.
+	// Server is the CA without a client certificate.
 	Server puppet.Server
-	// SetupPair is the Secret in which the setup Job has left a pair; nil of external CAs.
+	// SetupPair is the Secret with the key pair of the setup Job; nil for external CAs.
 	SetupPair map[string][]byte
-	// CA is its object.
+	// CA is the CertificateAuthority.
 	CA *v1alpha1.CertificateAuthority
-	// Waiting is why the CA cannot be asked yet; nil where it can.
+	// Waiting is the reason why the CA cannot be called yet; nil if it can.
 	Waiting error
 }
 
@@ -78,10 +78,10 @@ func (a *Connection) stepAside(ctx context.Context, certname string, revoked *x5
 		why = fmt.Sprintf(" (of the one with serial %s: %v)", layout.Serial(one.Certificate), err)
 	}
 	return &Problem{Phase: v1alpha1.CertificatePending, Reason: ReasonWaitingForSigner, Wait: RetryPending, Err: fmt.Errorf(
-		"requests are signed with the very certificate that is to be replaced (serial %s), and by no other yet%s; it is replaced once the operator has one of its own", layout.Serial(revoked), why)}
+		"requests are signed with the certificate that must be replaced (serial %s), and no other certificate can sign yet%s; Lintel replaces it once it has another signing certificate", layout.Serial(revoked), why)}
 }
 
-// administers says whether a certificate is one by which requests are signed.
+// administers reports whether requests are signed with a certificate.
 func (a *Connection) administers(certificate *x509.Certificate) bool {
 	return slices.ContainsFunc(a.Admins, func(one Administrator) bool { return one.Certificate.Equal(certificate) })
 }
@@ -93,7 +93,7 @@ func (a *Connection) stillSigns(ctx context.Context, certname string, one Admini
 	name := one.Certificate.Subject.CommonName
 	has, err := a.Anyone.Certificate(ctx, name)
 	if err == nil && !layout.SamePublic(has.PublicKey, one.Certificate.PublicKey) {
-		err = fmt.Errorf("the CA has another for %s by now (serial %s)", name, layout.Serial(has))
+		err = fmt.Errorf("the CA has a newer certificate for %s (serial %s)", name, layout.Serial(has))
 	}
 	if err != nil {
 		return err
@@ -104,8 +104,8 @@ func (a *Connection) stillSigns(ctx context.Context, certname string, one Admini
 	return nil
 }
 
-// Connect makes the clients of a CA, for the Certificate of a name, whose own pair signs last: it
-// may be revoked on the way. Nothing is sent yet.
+// Connect creates the clients of a CA, for the Certificate with a name, whose own key pair signs
+// last because it may be revoked meanwhile. Connect sends no request.
 func Connect(ctx context.Context, s Secrets, ca *v1alpha1.CertificateAuthority, certificate string) (*Connection, error) {
 	external := ca.Spec.External
 	if external == nil {
@@ -138,11 +138,11 @@ func Connect(ctx context.Context, s Secrets, ca *v1alpha1.CertificateAuthority, 
 	return a, err
 }
 
-// errNoCRL is of a CA in the cluster whose Secret has lost the CRL: without it, a pair that is
-// revoked could sign.
-var errNoCRL = errors.New("the CA's CRL is missing, and is read again")
+// errNoCRL is the error of an in-cluster CA whose Secret has lost the CRL. Without a CRL, a revoked
+// certificate could sign.
+var errNoCRL = errors.New("the CA's CRL is missing; Lintel reads it again")
 
-// connectAsAnyone makes the client of a CA in the cluster that signs nothing.
+// connectAsAnyone creates a client of an in-cluster CA without a client certificate.
 func connectAsAnyone(ctx context.Context, s Secrets, ca *v1alpha1.CertificateAuthority) (*Connection, error) {
 	bundle, err := s.Value(ctx, ca.Namespace, layout.CASecret(ca), layout.CAFile)
 	if err != nil {
@@ -153,8 +153,8 @@ func connectAsAnyone(ctx context.Context, s Secrets, ca *v1alpha1.CertificateAut
 	return a, err
 }
 
-// connectInternal makes the clients of a CA in the cluster. The first of the Secrets with
-// a pair that counts is the one that signs.
+// connectInternal creates the clients of an in-cluster CA. The first Secret with a valid key pair
+// signs.
 func connectInternal(ctx context.Context, s Secrets, ca *v1alpha1.CertificateAuthority, signers ...string) (*Connection, error) {
 	if !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
 		return nil, ErrNotInitialized
@@ -197,8 +197,9 @@ func connectInternal(ctx context.Context, s Secrets, ca *v1alpha1.CertificateAut
 	return a, nil
 }
 
-// signer is a pair that may sign. That of the setup Job does not count once its Certificate
-// has another: issuing that has revoked it, which CRLs of infrastructure nodes leave out.
+// signer returns a key pair that may sign. The key pair of the setup Job becomes invalid once its
+// Certificate has another one: the controller of certificates has revoked it then, and the CRLs of
+// infrastructure nodes do not list it.
 func (s Secrets) signer(ctx context.Context, ca *v1alpha1.CertificateAuthority, name string, bundle, crl []byte) (map[string][]byte, error) {
 	pair, err := s.pair(ctx, ca.Namespace, name, bundle, crl)
 	leaf := layout.StoredPair(pair)
@@ -218,8 +219,8 @@ func (s Secrets) signer(ctx context.Context, ca *v1alpha1.CertificateAuthority, 
 	return pair, nil
 }
 
-// pair is a Secret with a certificate and its key: nil unless one of the bundle has
-// issued it, it has not ended, and the CRL does not revoke it.
+// pair returns a Secret with a certificate and its key, or nil if no certificate of the bundle has
+// issued it, it has expired, or the CRL revokes it.
 func (s Secrets) pair(ctx context.Context, namespace, name string, bundle, crl []byte) (map[string][]byte, error) {
 	secret, err := s.Read(ctx, namespace, name)
 	if err != nil || secret == nil {
@@ -236,7 +237,7 @@ func (s Secrets) pair(ctx context.Context, namespace, name string, bundle, crl [
 	return secret.Data, nil
 }
 
-// ManualStep is what a user does at a CA.
+// ManualStep is a step that a user takes at a CA.
 type ManualStep string
 
 const (

@@ -20,16 +20,16 @@ import (
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
-// Options are what the controllers of this package need.
+// Options configures the controllers of this package.
 type Options struct {
 	// Cluster caches OpenVox's kinds, and those objects of Kinds and Secrets that this package
 	// creates. Metadata caches the metadata of all Secrets.
 	Cluster, Metadata cluster.Cluster
-	// AdmitCertificate is asked about the Certificates of the CAs' servers.
+	// AdmitCertificate evaluates the rules for the Certificates of the CAs' servers.
 	AdmitCertificate builtin.Admitter
-	// ExternalOnly sets up no CAs in the cluster.
+	// ExternalOnly disables CAs in the cluster.
 	ExternalOnly bool
-	// FSGroup is the group of setup Pods: nil where the cluster gives each namespace its own.
+	// FSGroup is the group of setup Pods: nil if the cluster assigns a group to each namespace.
 	FSGroup *int64
 }
 
@@ -75,7 +75,7 @@ func AddControllers(mgr system.Manager, o Options) (*Revoker, error) {
 				}
 				return requests
 			}),
-			// A CRL that is lost is read again immediately.
+			// A CRL that was removed is read again immediately.
 			object.Mapped(all, object.MetadataOf(object.SecretKind), func(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
 				requests := w.authoritiesOfCRL(ctx, secret)
 				for _, request := range requests {

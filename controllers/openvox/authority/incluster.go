@@ -27,7 +27,7 @@ type InitializeReconciler struct {
 	events  events.EventRecorder
 	admit   builtin.Admitter // about the Certificate of a CA's server
 	fsGroup *int64
-	// externalOnly sets nothing up, and says so.
+	// externalOnly disables CAs in the cluster; the status reports it.
 	externalOnly bool
 	now          func() time.Time
 }
@@ -37,7 +37,7 @@ func NewInitializeReconciler(c client.Client, s Secrets, applier *object.Applier
 	return &InitializeReconciler{client: c, secrets: s, applier: applier, events: recorder, admit: admit, now: now}
 }
 
-// progress is how far a CA has come.
+// progress is the state of the setup of a CA.
 type progress struct {
 	initialized     bool
 	reason, message string
@@ -57,7 +57,7 @@ func refusalOf(err error) (string, error) {
 	return "", err
 }
 
-// keep has an object of a CA as it is wanted.
+// keep creates an object of a CA, or updates it to its desired state.
 func (r *InitializeReconciler) keep(ctx context.Context, ca *v1alpha1.CertificateAuthority, want client.Object) error {
 	empty, err := r.client.Scheme().New(want.GetObjectKind().GroupVersionKind())
 	if err != nil {
@@ -75,21 +75,21 @@ func (r *InitializeReconciler) keep(ctx context.Context, ca *v1alpha1.Certificat
 	before := have.DeepCopyObject().(client.Object)
 	have.SetOwnerReferences(slices.DeleteFunc(have.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == ca.UID }))
 	if err := r.client.Patch(ctx, have, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(initializeManager)); err != nil {
-		return fmt.Errorf("letting go of %s: %w", object.Describe(r.client, have), err)
+		return fmt.Errorf("releasing %s: %w", object.Describe(r.client, have), err)
 	}
 	return nil
 }
 
-// remove deletes what the setup has of a kind.
+// remove deletes the setup objects of a kind.
 func (r *InitializeReconciler) remove(ctx context.Context, s inClusterCA, kind client.Object) error {
 	return r.applier.Remove(ctx, ours(s.ca), client.ObjectKey{Namespace: s.ca.Namespace, Name: setupJobName(s.ca.Name)}, kind)
 }
 
-// cached reads our own Secrets without asking the API server: each change of a Certificate
-// has its CA looked at.
+// cached reads Lintel's Secrets from the cache, because each change of a Certificate reconciles its
+// CA.
 func (r *InitializeReconciler) cached() Secrets { return Secrets{Client: r.client, Live: r.client} }
 
-// caData is what the Secrets of a CA have, by key.
+// caData has the contents of the Secrets of a CA, by key.
 type caData map[string][]byte
 
 // stored reads the Secrets of a CA, and ignores those with another owner.
@@ -107,7 +107,7 @@ func (r *InitializeReconciler) stored(ctx context.Context, ca *v1alpha1.Certific
 	return data, nil
 }
 
-// hasPairFor says whether the setup Job's pair is what the CA's server needs.
+// hasPairFor reports whether the setup Job's key pair matches the Certificate of the CA's server.
 func (d caData) hasPairFor(server v1alpha1.CertificateSpec) bool {
 	pair := layout.StoredPair(d)
 	return pair != nil && layout.IssuedBy(pair, d[layout.CAFile]) && layout.Difference(pair, server) == ""

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// setupJobRetry is how long a setup Job that goes is waited for, or one that left
+	// setupJobRetry is the delay while a setup Job is being deleted, or after one that has left
 	// Secrets empty.
 	setupJobRetry = 10 * time.Second
 	// conflictRetry is the delay before retrying when another owner holds an object.
@@ -44,7 +44,7 @@ const (
 	reasonNoSigner         = "NoSigningCertificate"
 )
 
-// Reconcile takes one CA a step further.
+// Reconcile takes the next step of the setup of a CA.
 func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	return authorityReporter(r.client, r.events, initializeManager, "Initialize").Reconcile(ctx, request, &v1alpha1.CertificateAuthority{}, authorityPausing.Step(r.carryOut))
 }
@@ -54,7 +54,7 @@ func (r *InitializeReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certif
 		return authorityReport{}, nil
 	}
 	next := ca.DeepCopy()
-	p, err := progress{reason: reasonExternalOnly, message: "the manager sets up no CAs in the cluster (--openvox-external-only); name one that runs elsewhere in spec.external"}, error(nil)
+	p, err := progress{reason: reasonExternalOnly, message: "CAs in the cluster are disabled (--openvox-external-only); set spec.external to use a CA that runs elsewhere"}, error(nil)
 	if !r.externalOnly {
 		p, err = r.step(ctx, next)
 	}
@@ -69,7 +69,7 @@ func (r *InitializeReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certif
 	return authorityReport{Status: &next.Status, Again: p.wait}, nil
 }
 
-// step makes the objects that are wanted, and says how far the CA is.
+// step creates the desired objects, and returns the progress of the CA.
 func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.CertificateAuthority) (progress, error) {
 	s := inClusterCA{ca: ca, fsGroup: r.fsGroup}
 	stored, err := r.stored(ctx, ca)
@@ -80,11 +80,11 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 	if err := r.nameServer(ctx, ca); err != nil {
 		return progress{}, err
 	}
-	// Manifests that are applied together come one after the other, the Server often last.
+	// Of manifests that are applied together, the Server is often the last.
 	if young := namingTime - r.now().Sub(ca.CreationTimestamp.Time); 0 < young && young <= namingTime && !namesServer(ca) {
-		return progress{reason: reasonWaitingForServer, message: "nothing names the certificate of the CA's server yet; one is made in a moment", wait: young}, nil
+		return progress{reason: reasonWaitingForServer, message: "no Server of the CA exists yet; if none is created, Lintel creates a Certificate for the CA's server", wait: young}, nil
 	}
-	if err := r.makeServer(ctx, s); err != nil {
+	if err := r.createServerCertificate(ctx, s); err != nil {
 		return progress{}, err
 	}
 	certificates, err := layout.CertificatesIn(ctx, r.client, ca.Namespace)
@@ -107,7 +107,7 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 	}
 	complete := len(stored[layout.CAFile]) > 0 && len(stored[caPrivateKey]) > 0 && len(stored[layout.CRLFile]) > 0
 	if complete && (s.served || s.certificate != nil && stored.hasPairFor(s.server)) {
-		signer, err := r.judgeSigner(ctx, ca, stored)
+		signer, err := r.reportSigner(ctx, ca, stored)
 		if err != nil {
 			return progress{}, err
 		}
@@ -120,8 +120,8 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 	return r.startSetup(ctx, s)
 }
 
-// lostCRL reports whether only the CRL is missing of what the Secrets of a CA have, and the CA
-// answers: it publishes the CRL, so that no setup Job has to read it from the volume.
+// lostCRL reports whether the Secrets of a CA lack only the CRL, and the CA answers: it publishes
+// the CRL, so that no setup Job has to read the CRL from the volume.
 func lostCRL(ca *v1alpha1.CertificateAuthority, stored caData) bool {
 	return len(stored[layout.CAFile]) > 0 && len(stored[caPrivateKey]) > 0 && len(stored[layout.CRLFile]) == 0 &&
 		meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionCAReady)
@@ -137,8 +137,9 @@ func (r *InitializeReconciler) served(ctx context.Context, ca *v1alpha1.Certific
 	return pair != nil, err
 }
 
-// claimTaken is why the volume of a CA cannot be created yet: "" if it exists, or no Deployment
-// waits for a volume of its name, whose Pods would read the CA's keys.
+// claimTaken returns why the volume of a CA cannot be created yet: a Deployment waits for a volume
+// of this name, and its Pods would read the CA's keys. The result is "" if the volume exists, or no
+// Deployment waits for it.
 func (r *InitializeReconciler) claimTaken(ctx context.Context, s inClusterCA) (string, error) {
 	claim := s.claim()
 	exists, err := r.applier.Find(ctx, ours(s.ca), client.ObjectKeyFromObject(claim), &corev1.PersistentVolumeClaim{})
@@ -157,13 +158,13 @@ func (r *InitializeReconciler) claimTaken(ctx context.Context, s inClusterCA) (s
 		if slices.ContainsFunc(d.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool {
 			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name
 		}) {
-			return fmt.Sprintf("Deployment %s mounts claim %s, which this CertificateAuthority would create for its keys; name another claim in its Server, or scale the Server to zero", d.Name, claim.Name), nil
+			return fmt.Sprintf("Deployment %s mounts claim %s, which this CertificateAuthority creates for its keys; name another claim in its Server, or scale the Server to zero", d.Name, claim.Name), nil
 		}
 	}
 	return "", nil
 }
 
-// lasting keeps what a CA has for as long as it is there.
+// lasting creates the objects that a CA needs for its lifetime.
 func (r *InitializeReconciler) lasting(ctx context.Context, s inClusterCA) error {
 	claim, had := s.claim(), &corev1.PersistentVolumeClaim{}
 	if exists, err := r.applier.Find(ctx, ours(s.ca), client.ObjectKeyFromObject(claim), had); err != nil {
@@ -184,7 +185,7 @@ func (r *InitializeReconciler) lasting(ctx context.Context, s inClusterCA) error
 	return nil
 }
 
-// initialized goes on from the three Secrets.
+// initialized continues the setup with the three Secrets.
 func (r *InitializeReconciler) initialized(ctx context.Context, s inClusterCA, stored caData) (progress, error) {
 	if err := r.forbid(ctx, s); err != nil {
 		return progress{}, err
@@ -196,7 +197,7 @@ func (r *InitializeReconciler) initialized(ctx context.Context, s inClusterCA, s
 		case err != nil && reason == "":
 			return progress{}, err
 		case err != nil: // the other may sign
-			ConditionsOf(s.ca).Set(v1alpha1.ConditionOperatorSigningReady, false, reason, "requests are signed only for as long as the other pair counts: "+err.Error())
+			ConditionsOf(s.ca).Set(v1alpha1.ConditionOperatorSigningReady, false, reason, "requests are signed only while the other certificate is valid: "+err.Error())
 			p.wait = conflictRetry
 		}
 	}
@@ -204,9 +205,9 @@ func (r *InitializeReconciler) initialized(ctx context.Context, s inClusterCA, s
 	return p, nil
 }
 
-// judgeSigner says by which pair requests are signed, as connectInternal chooses it.
-func (r *InitializeReconciler) judgeSigner(ctx context.Context, ca *v1alpha1.CertificateAuthority, stored caData) (name string, err error) {
-	reason, message := reasonNoSigner, fmt.Sprintf("nothing can be signed from here: none of the Secrets %s has a pair that counts. Stop the CA's server and delete Secret %s; the setup Job then makes one",
+// reportSigner reports the certificate that signs requests: the one that connectInternal selects.
+func (r *InitializeReconciler) reportSigner(ctx context.Context, ca *v1alpha1.CertificateAuthority, stored caData) (name string, err error) {
+	reason, message := reasonNoSigner, fmt.Sprintf("Lintel cannot sign requests: none of the Secrets %s has a valid signing certificate. Stop the CA's server and delete Secret %s; the setup Job then creates one",
 		strings.Join(signerSecrets(ca.Name), ", "), setupJobName(ca.Name))
 	for _, signer := range signerSecrets(ca.Name) {
 		pair, err := r.cached().signer(ctx, ca, signer, stored[layout.CAFile], stored[layout.CRLFile])
@@ -218,7 +219,7 @@ func (r *InitializeReconciler) judgeSigner(ctx context.Context, ca *v1alpha1.Cer
 		}
 		name, reason, message = signer, ReasonSigned, "requests are signed with the certificate in Secret "+signer
 		if signer == setupJobName(ca.Name) {
-			reason, message = "Bootstrap", "requests are signed with the pair that the setup Job has made, until Certificate "+layout.SigningCertificate(ca.Name)+" is signed"
+			reason, message = "Bootstrap", "requests are signed with the certificate that the setup Job created, until Certificate "+layout.SigningCertificate(ca.Name)+" is signed"
 		}
 		break
 	}
@@ -227,8 +228,8 @@ func (r *InitializeReconciler) judgeSigner(ctx context.Context, ca *v1alpha1.Cer
 	return name, nil
 }
 
-// nameServer has the Certificate of the CA's server be that of the Server with ca. One stays
-// for as long as a Server names it.
+// nameServer records the Certificate of the CA's server, that of the Server with ca. A Certificate
+// remains recorded while a Server names it.
 func (r *InitializeReconciler) nameServer(ctx context.Context, ca *v1alpha1.CertificateAuthority) error {
 	if ca.Spec.ServerCertificateRef != "" {
 		ca.Status.ServerCertificateName = ""
@@ -241,12 +242,12 @@ func (r *InitializeReconciler) nameServer(ctx context.Context, ca *v1alpha1.Cert
 	return err
 }
 
-// makeServer has the Certificate of the CA's server made, unless one is named.
-func (r *InitializeReconciler) makeServer(ctx context.Context, s inClusterCA) error {
+// createServerCertificate creates the Certificate of the CA's server, unless one is named.
+func (r *InitializeReconciler) createServerCertificate(ctx context.Context, s inClusterCA) error {
 	if namesServer(s.ca) {
 		return nil
 	}
-	err := r.keep(ctx, s.ca, s.made())
+	err := r.keep(ctx, s.ca, s.defaultServer())
 	if foreign := (*object.Foreign)(nil); errors.As(err, &foreign) {
 		return fmt.Errorf("%w, or name it in spec.serverCertificateRef", err)
 	}

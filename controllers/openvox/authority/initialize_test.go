@@ -515,7 +515,7 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 		a.Anyone = client
 	}
 	_, err := revokerOf(s.Client, nil).Revoke(t.Context(), a, "main-internal", setup, true)
-	require.ErrorContains(t, err, "requests are signed with the very certificate that is to be replaced")
+	require.ErrorContains(t, err, "requests are signed with the certificate that must be replaced")
 	require.Equal(t, ReasonWaitingForSigner, reasonOf(err))
 
 	signing := openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}})
@@ -563,7 +563,7 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 		delete(fake.Issued, name)
 		require.ErrorContains(t, a.stepAside(t.Context(), "x", want[0]), puppet.ErrNotFound.Error())
 		fake.Issued[name] = fake.Root
-		require.ErrorContains(t, a.stepAside(t.Context(), "x", want[0]), "the CA has another for "+name+" by now")
+		require.ErrorContains(t, a.stepAside(t.Context(), "x", want[0]), "the CA has a newer certificate for "+name)
 		fake.Issued[name] = want[1]
 		require.NoError(t, a.stepAside(t.Context(), "x", want[0]))
 	}
@@ -579,7 +579,7 @@ func TestSpareIsMissing(t *testing.T) {
 	ca := s.reconcile()
 	require.True(t, meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized))
 	require.Equal(t, "main-operator-signing-tls", ca.Status.SigningSecretName)
-	require.Contains(t, state(ca, v1alpha1.ConditionOperatorSigningReady), "False NotOwned requests are signed only for as long as the other pair counts: Certificate main-operator-standby does not belong")
+	require.Contains(t, state(ca, v1alpha1.ConditionOperatorSigningReady), "False NotOwned requests are signed only while the other certificate is valid: Certificate main-operator-standby does not belong")
 	_, err := Connect(t.Context(), Secrets{s.Client, s.Client}, ca, "web")
 	require.NoError(t, err)
 }
@@ -683,11 +683,11 @@ func TestSetupFails(t *testing.T) {
 	s.Now = s.Now.Add(time.Hour)
 	require.Equal(t, reasonSetupFailed, s.reason())
 	require.True(t, s.Get("main-ca-setup", &batchv1.Job{}), "it is not run again by itself")
-	var told []string
+	var events []string
 	for len(s.Events.Events) > 0 {
-		told = append(told, <-s.Events.Events)
+		events = append(events, <-s.Events.Events)
 	}
-	require.Equal(t, 1, strings.Count(strings.Join(told, "\n"), "Warning SetupFailed"), "%q", told)
+	require.Equal(t, 1, strings.Count(strings.Join(events, "\n"), "Warning SetupFailed"), "%q", events)
 
 	config := &v1alpha1.Config{}
 	require.True(t, s.Get("c", config))
@@ -772,7 +772,7 @@ func TestServerCertificate(t *testing.T) {
 	first := certificates.MakeCertificate("first", "web").Obj()
 	s := newSite(t, ca, openvoxtest.MakeConfig("main"), first)
 	object := s.reconcile()
-	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "False WaitingForServerCertificate there is no Certificate server of this CertificateAuthority")
+	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "False WaitingForServerCertificate the Certificate of the CA's server, server, does not exist")
 	require.Equal(t, v1alpha1.CertificateAuthorityPending, object.Status.Phase)
 	require.False(t, s.Get("main-server", &v1alpha1.Certificate{}), "one is named")
 	server := certificates.MakeCertificate("server", "../../x").Obj()
@@ -799,7 +799,7 @@ func TestServerCertificate(t *testing.T) {
 	young.CreationTimestamp = metav1.Now()
 	s = newSite(t, young, openvoxtest.MakeConfig("main"))
 	s.Now = young.CreationTimestamp.Time
-	require.Contains(t, state(s.reconcile(), v1alpha1.ConditionInitialized), "False WaitingForServerCertificate nothing names the certificate of the CA's server yet")
+	require.Contains(t, state(s.reconcile(), v1alpha1.ConditionInitialized), "False WaitingForServerCertificate no Server of the CA exists yet")
 	require.False(t, s.Get("main-server", &v1alpha1.Certificate{}))
 	s.Now = s.Now.Add(namingTime)
 	require.Equal(t, reasonSettingUp, s.reason())
@@ -824,7 +824,7 @@ func TestExternalOnly(t *testing.T) {
 	ca := &v1alpha1.CertificateAuthority{}
 	require.True(t, s.Get("main", ca))
 	require.Equal(t, v1alpha1.CertificateAuthorityError, ca.Status.Phase)
-	require.Contains(t, state(ca, v1alpha1.ConditionInitialized), "False ExternalOnly the manager sets up no CAs in the cluster (--openvox-external-only)")
+	require.Contains(t, state(ca, v1alpha1.ConditionInitialized), "False ExternalOnly CAs in the cluster are disabled (--openvox-external-only)")
 	require.Equal(t, 1, s.Writes, "its status alone")
 }
 
@@ -958,7 +958,7 @@ func TestVolumeThatOthersWaitFor(t *testing.T) {
 	waiting := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "catalogs", Namespace: "ns"}}
 	waiting.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "extra-a", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "main-data"}}}}
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"), waiting)
-	require.Contains(t, state(s.reconcile(), v1alpha1.ConditionInitialized), "Deployment catalogs mounts claim main-data, which this CertificateAuthority would create for its keys")
+	require.Contains(t, state(s.reconcile(), v1alpha1.ConditionInitialized), "Deployment catalogs mounts claim main-data, which this CertificateAuthority creates for its keys")
 	require.False(t, s.Get("main-data", &corev1.PersistentVolumeClaim{}))
 	waiting.Spec.Replicas = new(int32(0))
 	require.NoError(t, s.Client.Update(t.Context(), waiting))

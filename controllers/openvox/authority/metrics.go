@@ -15,12 +15,12 @@ import (
 
 var (
 	crlLabels      = []string{"namespace", "name"}
-	crlAge         = prometheus.NewDesc("lintel_openvox_crl_age_seconds", "How long ago the CA issued the CRL that is stored.", crlLabels, nil)
-	crlNextUpdate  = prometheus.NewDesc("lintel_openvox_crl_next_update_timestamp_seconds", "When the CRL that is stored ends.", crlLabels, nil)
-	crlLastRefresh = prometheus.NewDesc("lintel_openvox_crl_last_refresh_timestamp_seconds", "When the CA was asked for its CRL last, and gave one that was taken.", crlLabels, nil)
-	caNotAfter     = prometheus.NewDesc("lintel_openvox_ca_not_after_timestamp_seconds", "When the CA's own certificate ends.", crlLabels, nil)
-	crlMissing     = prometheus.NewDesc("lintel_openvox_crl_missing_revocations", "Certificates that were revoked from here, have not expired, and are not on the CRL.", crlLabels, nil)
-	crlFailures    = prometheus.NewDesc("lintel_openvox_crl_refresh_failures_total", "Tries to read a CRL that failed, or gave one that was not taken.", crlLabels, nil)
+	crlAge         = prometheus.NewDesc("lintel_openvox_crl_age_seconds", "Time since the CA issued the stored CRL.", crlLabels, nil)
+	crlNextUpdate  = prometheus.NewDesc("lintel_openvox_crl_next_update_timestamp_seconds", "When the stored CRL expires.", crlLabels, nil)
+	crlLastRefresh = prometheus.NewDesc("lintel_openvox_crl_last_refresh_timestamp_seconds", "When Lintel last read a valid CRL from the CA.", crlLabels, nil)
+	caNotAfter     = prometheus.NewDesc("lintel_openvox_ca_not_after_timestamp_seconds", "When the certificate of the CA expires.", crlLabels, nil)
+	crlMissing     = prometheus.NewDesc("lintel_openvox_crl_missing_revocations", "Unexpired certificates that Lintel revoked and that are missing from the CRL.", crlLabels, nil)
+	crlFailures    = prometheus.NewDesc("lintel_openvox_crl_refresh_failures_total", "Failed reads of a CRL, and CRLs that Lintel rejected.", crlLabels, nil)
 )
 
 // crlMetrics describes the CRLs and the certificates of all CertificateAuthorities. Only the
@@ -31,7 +31,7 @@ type crlMetrics struct {
 	known map[types.NamespacedName]crlFacts
 }
 
-// crlFacts are of one CRL, which has no dates where nothing is stored.
+// crlFacts are the metrics of one CRL, without dates if no CRL is stored.
 type crlFacts struct {
 	crl      v1alpha1.CRLStatus
 	notAfter *metav1.Time
@@ -42,7 +42,7 @@ func newCRLMetrics(now func() time.Time) *crlMetrics {
 	return &crlMetrics{now: now, known: map[types.NamespacedName]crlFacts{}}
 }
 
-// observe takes what the status of a CA says.
+// observe reads the metrics of a CA from its status.
 func (m *crlMetrics) observe(ca *v1alpha1.CertificateAuthority) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()

@@ -5,10 +5,11 @@ const (
 	authoritiesManager = "lintel-openvox-authorities"
 	initializeManager  = "lintel-openvox-internal"
 	policiesManager    = "lintel-openvox-policies"
-	// foreignPolicyKey is where the program of another operator finds policies, and of ours
-	// it must not find any: it checks far less.
+	// foreignPolicyKey is the key with the policies of another operator's program. Lintel's Secrets
+	// must not have it: that program checks far less.
 	foreignPolicyKey = "autosign-policy.yaml"
 
-	// workers is how many objects are looked at at a time; CAs are asked elsewhere.
+	// workers is the number of objects that are reconciled concurrently. Calls to CAs run
+	// elsewhere.
 	workers = 8
 )

@@ -25,19 +25,19 @@ const (
 	workFolder         = "/tmp"
 	tokenFolder        = "/var/run/secrets/kubernetes.io/serviceaccount"
 	intermediateFolder = "/run/intermediate-ca"
-	// setupProgram is cmd/openvox-ca-setup, in images that have it; setupFinal is its exit
-	// code where running it again will not help.
+	// setupProgram is cmd/openvox-ca-setup, in images that contain it. setupFinal is its exit code
+	// for an error that a retry does not fix.
 	setupProgram = "/usr/local/bin/lintel-openvox-ca-setup"
 	setupFinal   = 2
 )
 
-// setupScript is what the setup Job runs.
+// setupScript is the script of the setup Job.
 //
 //go:embed setup.sh
 var setupScript string
 
-// setupMissing are the exit codes by which shells and container runtimes say that the image
-// lacks a program, or has none that the node can run.
+// setupMissing are the exit codes of shells and container runtimes for a program that the image
+// lacks, or that the node cannot run.
 var setupMissing = []int32{126, 127, 128}
 
 func caKeySecret(ca string) string   { return ca + "-ca-key" }
@@ -61,33 +61,33 @@ func internalURL(ca *v1alpha1.CertificateAuthority) string {
 	return "https://" + layout.ServiceHost(ca) + ":" + strconv.Itoa(layout.Port)
 }
 
-// inClusterCA is what the objects of an internal CA are made of.
+// inClusterCA builds the objects of an in-cluster CA.
 type inClusterCA struct {
 	ca *v1alpha1.CertificateAuthority
-	// image is that of the Config.
+	// image is the image of the Config.
 	image v1alpha1.ImageSpec
 	// certificate is the Certificate of the CA's server, or nil if it is missing. server is its
 	// desired content.
 	certificate *v1alpha1.Certificate
 	server      v1alpha1.CertificateSpec
-	// exists says that the Secrets have a CA already: another one is never set up.
+	// exists is true if the Secrets have a CA: Lintel never sets up another one then.
 	exists bool
-	// served says that the CA's server has a pair, and may be running on it.
+	// served is true if the CA's server has a certificate, and may be running with it.
 	served bool
-	// nextSerial is the first one that an imported CA has not used, and optional are the keys of
-	// its Secret that the Job reads, too.
+	// nextSerial is the first serial that an imported CA has not used. optional are the optional
+	// keys of its Secret that the Job reads.
 	nextSerial string
 	optional   []string
-	// rescue makes the Job create another signing key, because none is left.
+	// rescue makes the Job create another signing key, because all others are lost.
 	rescue bool
-	// node is where the CA's server has the volume: empty for none.
+	// node is the node on which the CA's server has the volume, or empty.
 	node string
-	// fsGroup is nil where the cluster gives each namespace its own group.
+	// fsGroup is nil if the cluster assigns a group to each namespace.
 	fsGroup *int64
 }
 
-// serverSpec is what the certificate of the CA's server is to have: what its Certificate asks
-// for, and the name of the Service.
+// serverSpec returns the desired certificate of the CA's server: the spec of its Certificate, and
+// the name of the Service.
 func serverSpec(ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate) v1alpha1.CertificateSpec {
 	spec := v1alpha1.CertificateSpec{Certname: layout.ServiceName(ca.Name)}
 	if certificate != nil {
@@ -97,8 +97,8 @@ func serverSpec(ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certifi
 	return spec
 }
 
-// serverCertificate is the Certificate of the CA's server, which the CertificateAuthority
-// names: nil where it is not there.
+// serverCertificate returns the Certificate of the CA's server, which the CertificateAuthority
+// names; nil if it is missing.
 func serverCertificate(ca *v1alpha1.CertificateAuthority, certificates []v1alpha1.Certificate) *v1alpha1.Certificate {
 	name := rules.ServerCertificate(ca)
 	for i := range certificates {
@@ -109,7 +109,7 @@ func serverCertificate(ca *v1alpha1.CertificateAuthority, certificates []v1alpha
 	return nil
 }
 
-// meta is of an object that goes with the CA.
+// meta returns the metadata of an object that is deleted with the CA.
 func (s inClusterCA) meta(name string) metav1.ObjectMeta {
 	kept := s.keptMeta(name)
 	kept.OwnerReferences = []metav1.OwnerReference{ownerOf(s.ca)}
@@ -145,7 +145,7 @@ func (s inClusterCA) claim() *corev1.PersistentVolumeClaim {
 	return claim
 }
 
-// service reaches the server of this CA, and of no other in the namespace.
+// service selects the server of this CA, and of no other CA in the namespace.
 func (s inClusterCA) service() *corev1.Service {
 	return &corev1.Service{
 		TypeMeta: layout.KindOf(corev1.SchemeGroupVersion, "Service"), ObjectMeta: s.meta(layout.ServiceName(s.ca.Name)),
@@ -157,7 +157,8 @@ func (s inClusterCA) service() *corev1.Service {
 	}
 }
 
-// secrets are empty: the setup Job fills those of the CA, and needs no permission to create any.
+// secrets returns empty Secrets: the setup Job fills those of the CA, and needs no permission to
+// create Secrets.
 func (s inClusterCA) secrets() (list []*corev1.Secret) {
 	for _, name := range append(keptSecrets(s.ca.Name), layout.RevocationsSecret(s.ca.Name)) {
 		list = append(list, &corev1.Secret{TypeMeta: layout.KindOf(corev1.SchemeGroupVersion, "Secret"), ObjectMeta: s.keptMeta(name)})
@@ -172,7 +173,7 @@ func (s inClusterCA) serviceAccount() *corev1.ServiceAccount {
 	}
 }
 
-// role permits to fill the CA's own Secrets: not to read them, nor others.
+// role permits writing the CA's own Secrets, but neither reading them nor writing others.
 func (s inClusterCA) role() *rbacv1.Role {
 	return &rbacv1.Role{
 		TypeMeta: layout.KindOf(rbacv1.SchemeGroupVersion, "Role"), ObjectMeta: s.meta(setupJobName(s.ca.Name)),
@@ -203,8 +204,8 @@ func (s inClusterCA) signing() (list []*v1alpha1.Certificate) {
 	return list
 }
 
-// made is the Certificate of the CA's server, where the CertificateAuthority names none.
-func (s inClusterCA) made() *v1alpha1.Certificate {
+// defaultServer returns the Certificate of the CA's server if the CertificateAuthority names none.
+func (s inClusterCA) defaultServer() *v1alpha1.Certificate {
 	return &v1alpha1.Certificate{
 		TypeMeta: layout.KindOf(v1alpha1.SchemeGroupVersion, "Certificate"), ObjectMeta: s.keptMeta(rules.OwnServerCertificate(s.ca.Name)),
 		Spec: v1alpha1.CertificateSpec{AuthorityRef: s.ca.Name, Certname: layout.ServiceName(s.ca.Name)},
@@ -219,11 +220,12 @@ const setupImport = v1alpha1.GroupName + "/setup-import"
 // setupNode is the annotation of a setup Job with the node that its Pod is for.
 const setupNode = v1alpha1.GroupName + "/setup-node"
 
-// intermediateKeys are those of the Secret with a CA's own keys, and nothing else of it is mounted.
+// intermediateKeys are the required keys of the Secret with an imported CA. Its other keys are not
+// mounted.
 var intermediateKeys = []string{cadir.ImportCertificates, cadir.ImportKey, cadir.ImportCRLs}
 
-// intermediateOptional are those that it may have, too.
+// intermediateOptional are the optional keys of that Secret.
 var intermediateOptional = []string{cadir.ImportSerial, cadir.ImportInventory}
 
-// imports says whether the Job needs keys from elsewhere: a CA that is there has its own.
+// imports reports whether the Job needs the keys of an imported CA: an existing CA has its own.
 func (s inClusterCA) imports() bool { return s.ca.Spec.IntermediateCA.Enabled && !s.exists }

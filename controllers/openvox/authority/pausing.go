@@ -7,9 +7,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/pausing"
 )
 
-// Of a CertificateAuthority that is paused, the objects that it is set up from stay as they are.
-// Its CRL, its revocations and the rendering of its SigningPolicies go on, because they keep
-// clients out.
+// A paused CertificateAuthority keeps its setup objects unchanged. Its CRL, its revocations and its
+// SigningPolicies are still updated, because they keep clients out.
 var authorityPausing = pausing.Kind[*v1alpha1.CertificateAuthority, v1alpha1.CertificateAuthorityStatus]{
 	Status:     func(ca *v1alpha1.CertificateAuthority) *v1alpha1.CertificateAuthorityStatus { return &ca.Status },
 	Conditions: func(s *v1alpha1.CertificateAuthorityStatus) *[]metav1.Condition { return &s.Conditions },

@@ -22,8 +22,8 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
-// PolicyReconciler renders the policies of a CertificateAuthority for its autosign hook,
-// into a Secret that the CertificateAuthority owns: several Configs may share it.
+// PolicyReconciler renders the policies of a CertificateAuthority for its autosign hook, into a
+// Secret that the CertificateAuthority owns: several Configs may share the policies.
 type PolicyReconciler struct {
 	client  client.Client
 	secrets Secrets
@@ -32,8 +32,8 @@ type PolicyReconciler struct {
 
 const reasonPoliciesRendered = "PoliciesRendered"
 
-// Reconcile renders the policies of one CertificateAuthority, and reports of it and of
-// them, whether it is there or not.
+// Reconcile renders the policies of one CertificateAuthority, and sets its conditions and theirs. A
+// missing CertificateAuthority is reported on the policies.
 func (r *PolicyReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	var list v1alpha1.SigningPolicyList
 	if err := r.client.List(ctx, &list, client.InNamespace(request.Namespace)); err != nil {
@@ -65,7 +65,7 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 		written = errors.Join(written, r.reporter().Write(ctx, policy, reportOnPolicy(policy, problem)))
 	}
 	if foreign := (*notOurs)(nil); errors.As(rendered, &foreign) {
-		rendered = nil // the Secret's next change begins this again
+		rendered = nil // the next change of the Secret triggers another reconciliation
 	}
 	return object.Result(0, errors.Join(rendered, written))
 }
@@ -105,12 +105,13 @@ func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateA
 	if err != nil {
 		return err
 	}
-	// Policies win against a program, unless the files of the Config are not rendered again.
+	// Policies take precedence over a program, unless the Config is paused and its files are not
+	// rendered.
 	replacing := rules.AutosignConfigs(ca.Name, slices.DeleteFunc(slices.Clone(configs), func(c v1alpha1.Config) bool { return !pausing.IsPaused(&c) }), servers)
 	for _, policy := range rendered.Policies {
 		problems[policy.Name] = policy.Error
 		if policy.Error == "" && len(replacing) > 0 {
-			problems[policy.Name] = fmt.Sprintf("Config %s has spec.puppet.autosignCommand, which decides about agents' requests in its place while the Config is paused; remove the annotation %s", replacing[0], v1alpha1.PausedAnnotation)
+			problems[policy.Name] = fmt.Sprintf("Config %s has spec.puppet.autosignCommand, which decides on agents' requests instead of this policy while the Config is paused; remove the annotation %s", replacing[0], v1alpha1.PausedAnnotation)
 		}
 	}
 	text, err := rendered.Write()
@@ -128,8 +129,9 @@ func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateA
 	return r.secrets.Keep(ctx, ca, name, layout.ObjectLabels(ca.Name), data)
 }
 
-// takeOver has a CA control the Secret of its policies where openvox-operator has made it,
-// which has a Config of the CA control it: it would go with that Config.
+// takeOver makes a CA the controller of the Secret with its policies. openvox-operator has created
+// the Secret for a Config of the CA, and the garbage collector would delete it together with that
+// Config.
 func (r *PolicyReconciler) takeOver(ctx context.Context, ca *v1alpha1.CertificateAuthority, name string) (taken bool, err error) {
 	secret, err := r.secrets.Read(ctx, ca.Namespace, name)
 	if err != nil || secret == nil || secret.Labels[layout.ManagedByLabel] != layout.ManagedBy {
@@ -162,11 +164,11 @@ func reportOnAuthority(ca *v1alpha1.CertificateAuthority, problem error) authori
 	var foreign *notOurs
 	switch {
 	case errors.As(problem, &foreign):
-		reason, message = reasonNotOwned, "the CA's autosign hook reads policies that are not the SigningPolicies': "+problem.Error()
+		reason, message = reasonNotOwned, "the CA's autosign hook reads policies of another owner: "+problem.Error()
 	case object.Passes(problem):
-		return authorityReport{} // it is tried again
+		return authorityReport{} // the caller retries
 	case problem != nil:
-		reason, message = reasonNotWritten, "the CA's autosign hook may read other policies than the SigningPolicies: "+problem.Error()
+		reason, message = reasonNotWritten, "the CA's autosign hook may read outdated policies: "+problem.Error()
 	}
 	next := ca.DeepCopy()
 	ConditionsOf(next).Set(v1alpha1.ConditionPoliciesRendered, problem == nil, reason, message)
@@ -176,12 +178,12 @@ func reportOnAuthority(ca *v1alpha1.CertificateAuthority, problem error) authori
 	return authorityReport{Status: &next.Status}
 }
 
-// reportOnPolicy says whether a policy signs.
+// reportOnPolicy reports whether a policy signs requests.
 func reportOnPolicy(policy *v1alpha1.SigningPolicy, problem string) policyReport {
 	next := policy.Status.DeepCopy()
 	phase, reason, message := v1alpha1.SigningPolicyActive, v1alpha1.ReasonPolicyRendered, "the policy is rendered for the CA's autosign hook"
 	if spec := policy.Spec; !spec.Any && spec.Pattern == nil && len(spec.CSRAttributes) == 0 {
-		message += ", and signs nothing: its spec has none of any, pattern and csrAttributes"
+		message += ", but signs nothing: its spec needs any, pattern or csrAttributes"
 	}
 	if problem != "" {
 		phase, reason, message = v1alpha1.SigningPolicyError, v1alpha1.ReasonError, "the policy signs nothing: "+problem

@@ -17,19 +17,19 @@ const (
 	ReasonWaitingForSigner = "WaitingForSigner"
 )
 
-// Problem is a step that came to nothing.
+// Problem is the error of a step for a Certificate.
 type Problem struct {
-	// Phase and Reason are those of the Certificate that the step was for.
+	// Phase and Reason are the new ones of the Certificate.
 	Phase  v1alpha1.CertificatePhase
 	Reason string
 	// Err is the cause.
 	Err error
-	// Wait is the delay before the next attempt: 0 for that of any error.
+	// Wait is the delay before the next attempt: 0 for the delay of any error.
 	Wait time.Duration
 }
 
-// Error is the words of the step.
+// Error returns the message of the cause.
 func (p *Problem) Error() string { return p.Err.Error() }
 
-// Unwrap is the error of the step.
+// Unwrap returns the cause.
 func (p *Problem) Unwrap() error { return p.Err }

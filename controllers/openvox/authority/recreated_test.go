@@ -10,7 +10,7 @@ import (
 )
 
 // TestAuthorityThatIsCreatedAgain: the deletion and the creation of a CertificateAuthority may be one
-// event. What is known about the first one is not about the second one.
+// event. State of the deleted object must not apply to the new one.
 func TestAuthorityThatIsCreatedAgain(t *testing.T) {
 	ca := openvoxtest.NewCA(t)
 	f := newRefreshing(t, ca.URL, ca)

@@ -23,10 +23,9 @@ import (
 )
 
 const (
-	// wholeAgain is how long a CA is believed that its CRL is the one that is known.
+	// wholeAgain is how long the answer of a CA that its CRL has not changed is trusted.
 	wholeAgain = time.Hour
-	// believeAfter is the time between two answers with fewer entries than before, of which the
-	// second one is believed.
+	// believeAfter is the least time between two answers that confirm the removal of entries.
 	believeAfter = 3 * time.Second
 )
 
@@ -40,14 +39,14 @@ type refresher struct {
 	now     func() time.Time
 
 	mutex sync.Mutex
-	// known is what a CA need not send again.
+	// known has the CRLs that a CA need not send again.
 	known map[types.NamespacedName]knownCRL
 	// changes counts the local revocations. checked is the count at the start of the last
 	// completed refresh.
 	changes, checked map[types.NamespacedName]int
-	// checks are what the last refresh has found missing.
+	// checks are the missing revocations of the last refresh.
 	checks map[types.NamespacedName]revocationCheck
-	// lost are entries that an answer has lacked, and the one before had.
+	// lost has the entries that the last answer lacked, and the stored CRL has.
 	lost map[types.NamespacedName]lostEntries
 	// refused reports the requests that the signing policies refuse.
 	refused *refusedReporter
@@ -87,8 +86,8 @@ func (r *refresher) refresh(ctx context.Context, ca *v1alpha1.CertificateAuthori
 	return out
 }
 
-// lastRead is the CRL that a CA need not send again: nil where something was revoked from here
-// after the last refresh began. changes counts what was.
+// lastRead returns the CRL that a CA need not send again: nil if a certificate was revoked from
+// here since the last refresh began. changes is the count of local revocations.
 func (r *refresher) lastRead(key types.NamespacedName) (known *knownCRL, changes int) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -118,7 +117,7 @@ func (r *refresher) read(ctx context.Context, ca *v1alpha1.CertificateAuthority,
 		if ca.Spec.External != nil {
 			next = "store the new certificate in Secret " + layout.CASecret(ca)
 		}
-		return nil, fmt.Errorf("the CA's certificate has expired at %s, and clients do not accept what the CA signs; %s", end.UTC().Format(time.RFC3339), next)
+		return nil, fmt.Errorf("the CA's certificate expired at %s, and clients reject the certificates that it signed; %s", end.UTC().Format(time.RFC3339), next)
 	}
 	stored, err := r.secrets.Owned(ctx, ca, layout.CRLSecret(ca.Name))
 	if err != nil {
@@ -134,9 +133,9 @@ func (r *refresher) read(ctx context.Context, ca *v1alpha1.CertificateAuthority,
 	default:
 		known = knownCRL{version, sha256.Sum256(text), r.now()}
 	}
-	lists, had, accepted, err := judgeCRLs(text, stored, a.Bundle, ca.Annotations[v1alpha1.AcceptCRLAnnotation], r.now())
+	lists, had, accepted, err := replacementCRLs(text, stored, a.Bundle, ca.Annotations[v1alpha1.AcceptCRLAnnotation], r.now())
 	if err == nil && !accepted {
-		err = r.judgeLost(ca, lists.Lost(had), out)
+		err = r.confirmLost(ca, lists.Lost(had), out)
 	}
 	if err != nil {
 		return nil, refusal{err}
@@ -151,9 +150,9 @@ func (r *refresher) read(ctx context.Context, ca *v1alpha1.CertificateAuthority,
 	return lists, nil
 }
 
-// judgeLost refuses a CRL that lacks entries of the one before, until another answer lacks the
-// same. A CA may leave out certificates that have expired.
-func (r *refresher) judgeLost(ca *v1alpha1.CertificateAuthority, lost []string, out *refreshResult) error {
+// confirmLost rejects a CRL that lacks entries of the stored one, until another answer lacks the
+// same entries. A CA may remove certificates that have expired.
+func (r *refresher) confirmLost(ca *v1alpha1.CertificateAuthority, lost []string, out *refreshResult) error {
 	key := client.ObjectKeyFromObject(ca)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -167,11 +166,11 @@ func (r *refresher) judgeLost(ca *v1alpha1.CertificateAuthority, lost []string, 
 		r.lost[key] = now
 	}
 	if r.now().Sub(r.lost[key].since) < believeAfter {
-		return fmt.Errorf("the CRL lacks %d entries that it had; the CRL before is kept until another answer confirms that", len(lost))
+		return fmt.Errorf("the new CRL lacks %d entries of the stored one, which stays in use until a second answer of the CA confirms the removal", len(lost))
 	}
 	delete(r.lost, key)
 	out.events = append(out.events, object.Event{Warning: true, Reason: "CRLShrunk", Message: fmt.Sprintf(
-		"the CRL lacks %d entries that it had, in two answers of the CA. If their certificates have not expired, something has overwritten the CA's CRL: compare with a backup of the CA", len(lost))})
+		"the CRL lacks %d earlier entries in two answers of the CA. If their certificates have not expired, the CA's CRL was overwritten: compare it with a backup of the CA", len(lost))})
 	return nil
 }
 
@@ -185,9 +184,9 @@ func (r *refresher) describe(lists puppet.CRLs) *v1alpha1.CRLStatus {
 	return status
 }
 
-// judgeCRLs checks whether a CRL may replace the stored one. acknowledged is the replacement that a
-// user has accepted.
-func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte, acknowledged string, now time.Time) (lists, had puppet.CRLs, accepted bool, err error) {
+// replacementCRLs checks whether a CRL may replace the stored one. acknowledged is the replacement
+// that a user has accepted.
+func replacementCRLs(text []byte, stored map[string][]byte, bundle []byte, acknowledged string, now time.Time) (lists, had puppet.CRLs, accepted bool, err error) {
 	lists, err = puppet.ParseCRLs(text)
 	if err != nil {
 		return nil, nil, false, fmt.Errorf("reading the CRL: %w", err)
@@ -199,14 +198,14 @@ func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte, acknowledge
 		}
 	}
 	if size > corev1.MaxSecretSize {
-		return nil, nil, false, fmt.Errorf("the CRL has %d bytes, and a Secret holds %d at most; have the CA drop certificates that have ended", len(text), corev1.MaxSecretSize)
+		return nil, nil, false, fmt.Errorf("the CRL has %d bytes, and a Secret holds at most %d; remove expired certificates from the CA's CRL", len(text), corev1.MaxSecretSize)
 	}
 	if bundle != nil {
 		if err := lists.SignedBy(bundle); err != nil {
 			return nil, nil, false, err
 		}
 	}
-	// One that cannot be read was edited by hand, and is replaced.
+	// A stored CRL that cannot be read was edited by a user, and is replaced.
 	if had, err = puppet.ParseCRLs(stored[layout.CRLFile]); err == nil {
 		step := crlStep(had, lists)
 		accepted = acknowledged == step
@@ -217,7 +216,7 @@ func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte, acknowledge
 	return lists, had, accepted, nil
 }
 
-// notAfter is when the first certificate of a bundle ends, which is the CA's own.
+// notAfter returns when the first certificate of a bundle expires, which is the CA's own.
 func notAfter(bundle []byte) *metav1.Time {
 	if first := layout.FirstCertificate(bundle); first != nil {
 		return new(metav1.NewTime(first.NotAfter))

@@ -64,7 +64,7 @@ func (f *refreshing) reconcile() (*v1alpha1.CertificateAuthority, time.Duration)
 	f.t.Helper()
 	result, err := f.r.Reconcile(f.t.Context(), openvoxtest.Main)
 	for ; err == nil && result.RequeueAfter == 0; result, err = f.r.Reconcile(f.t.Context(), openvoxtest.Main) {
-		f.woken()
+		f.awaitEnqueue()
 	}
 	require.NoError(f.t, err)
 	object := &v1alpha1.CertificateAuthority{}
@@ -72,8 +72,8 @@ func (f *refreshing) reconcile() (*v1alpha1.CertificateAuthority, time.Duration)
 	return object, result.RequeueAfter
 }
 
-// woken waits until the CA is to be looked at.
-func (f *refreshing) woken() {
+// awaitEnqueue waits until the CA is enqueued.
+func (f *refreshing) awaitEnqueue() {
 	f.t.Helper()
 	request, _ := f.queue.Get()
 	f.queue.Done(request)
@@ -94,7 +94,7 @@ func (f *refreshing) stored() *corev1.Secret {
 	return secret
 }
 
-func (f *refreshing) told() (words []string) {
+func (f *refreshing) events() (words []string) {
 	for len(f.recorder.Events) > 0 {
 		words = append(words, <-f.recorder.Events)
 	}
@@ -123,7 +123,7 @@ func TestCRL(t *testing.T) {
 	require.Equal(t, v1alpha1.CertificateAuthorityExternal, object.Status.Phase)
 	require.NotNil(t, object.Status.NotAfter)
 	require.NotNil(t, object.Status.CRL.NextUpdate)
-	require.Contains(t, state(object, ConditionCRLCurrent), "True Refreshed the CRL counts until ")
+	require.Contains(t, state(object, ConditionCRLCurrent), "True Refreshed the CRL is valid until ")
 	first := f.stored().Data[layout.CRLFile]
 	require.Equal(t, 1, f.calls())
 	f.reconcile()
@@ -141,7 +141,7 @@ func TestCRL(t *testing.T) {
 	require.Equal(t, "infra", string(f.stored().Data["infra_crl.pem"]))
 	second := f.stored().Data[layout.CRLFile]
 	require.NotEqual(t, first, second)
-	require.Len(t, f.told(), 1, "that the CA answers")
+	require.Len(t, f.events(), 1, "that the CA answers")
 
 	ca.CRL = 4
 	object, _ = f.later()
@@ -149,7 +149,7 @@ func TestCRL(t *testing.T) {
 	require.Contains(t, state(object, ConditionCRLCurrent), "False CRLRefused ")
 	require.Equal(t, second, f.stored().Data[layout.CRLFile])
 	f.later()
-	require.Len(t, f.told(), 1, "once")
+	require.Len(t, f.events(), 1, "once")
 
 	secret = f.stored()
 	secret.Data[layout.CRLFile] = []byte("edited by hand")
@@ -317,7 +317,7 @@ func TestBackOff(t *testing.T) {
 	}
 	require.Equal(t, 6, f.calls())
 	require.Equal(t, version, object.ResourceVersion, "the same failure is written once")
-	require.Len(t, f.told(), 1, "and told once")
+	require.Len(t, f.events(), 1, "and reported once")
 	require.LessOrEqual(t, wait, longestRetry, "nor much later: until then one that is back counts as failed")
 	require.GreaterOrEqual(t, wait, longestRetry*3/4)
 
@@ -416,7 +416,7 @@ func TestAnswersAreNotRepeated(t *testing.T) {
 			for _, condition := range object.Status.Conditions {
 				require.NotContains(t, condition.Message, "HUNTER2")
 			}
-			require.NotContains(t, strings.Join(f.told(), "\n"), "HUNTER2")
+			require.NotContains(t, strings.Join(f.events(), "\n"), "HUNTER2")
 		})
 	}
 }
@@ -454,17 +454,17 @@ func TestStaleCRL(t *testing.T) {
 	require.NoError(t, f.client.Update(t.Context(), object))
 	_, wait := f.reconcile()
 	require.Less(t, wait, 25*time.Hour, "the CRL ends before its next refresh")
-	f.told()
+	f.events()
 	f.now = f.now.Add(wait)
 	object, _ = f.reconcile()
-	require.Contains(t, state(object, ConditionCRLCurrent), "False Stale the CRL counted until ")
+	require.Contains(t, state(object, ConditionCRLCurrent), "False Stale the CRL expired at ")
 	require.Equal(t, 1, f.calls())
-	require.Contains(t, f.told()[0], "CRLStale")
+	require.Contains(t, f.events()[0], "CRLStale")
 	f.reconcile()
 	ca.Answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusBadGateway); return true }
 	f.now = f.now.Add(48 * time.Hour)
 	f.reconcile()
-	require.Len(t, f.told(), 1, "only that the CA does not answer")
+	require.Len(t, f.events(), 1, "only that the CA does not answer")
 }
 
 // TestStaleAndRefused: what a CA sends that is not taken neither hides nor repeats that the
@@ -476,16 +476,16 @@ func TestStaleAndRefused(t *testing.T) {
 	f.reconcile()
 	f.now = f.now.Add(25 * time.Hour)
 	ca.CRL = 4
-	f.told()
+	f.events()
 	for range 4 {
 		object, _ := f.later()
-		require.Contains(t, state(object, ConditionCRLCurrent), "False Stale the CRL counted until ")
+		require.Contains(t, state(object, ConditionCRLCurrent), "False Stale the CRL expired at ")
 		require.Contains(t, state(object, v1alpha1.ConditionCAReady), "False CRLRefused ")
 	}
-	told := f.told()
-	require.Len(t, told, 2, "%q", told)
-	require.Contains(t, told[0], "CRLRefreshFailed")
-	require.Contains(t, told[1], "CRLStale")
+	events := f.events()
+	require.Len(t, events, 2, "%q", events)
+	require.Contains(t, events[0], "CRLRefreshFailed")
+	require.Contains(t, events[1], "CRLStale")
 }
 
 // TestCRLWithoutEnd: the message about an earlier answer is removed after a success.
@@ -496,9 +496,9 @@ func TestCRLWithoutEnd(t *testing.T) {
 	after := before.DeepCopy()
 	refreshedAt := metav1.NewTime(f.now)
 	after.Status = *f.r.report(before, refreshResult{connected: true, crl: &v1alpha1.CRLStatus{Refreshed: &refreshedAt}}).Status
-	require.Equal(t, "True Refreshed the CRL names no end", state(after, ConditionCRLCurrent))
+	require.Equal(t, "True Refreshed the CRL has no expiry", state(after, ConditionCRLCurrent))
 	after.Status = *f.r.report(after, refreshResult{connected: true, reason: ReasonNotAnswering, err: errors.New("down")}).Status
-	require.Contains(t, state(after, ConditionCRLCurrent), "True RefreshFailed the CRL names no end, and was last asked for with success at ")
+	require.Contains(t, state(after, ConditionCRLCurrent), "True RefreshFailed the CRL has no expiry, and was last read at ")
 }
 
 // TestCRLMetrics are of the CAs that there are.
@@ -565,7 +565,7 @@ func TestClocks(t *testing.T) {
 	f := newRefreshing(t, ca.URL, ca)
 	f.now = ca.Root.NotAfter.Add(time.Hour)
 	object, _ := f.reconcile()
-	require.Contains(t, state(object, v1alpha1.ConditionCAReady), "the CA's certificate has expired at ")
+	require.Contains(t, state(object, v1alpha1.ConditionCAReady), "the CA's certificate expired at ")
 	require.Zero(t, f.calls())
 
 	early := openvoxtest.NewCA(t, func(f *openvoxtest.CA) { f.Ahead = 5 * time.Minute })
@@ -585,7 +585,7 @@ func TestTheEndOfACAIsToldEarly(t *testing.T) {
 	said := func(left time.Duration) *metav1.Condition {
 		ca := openvoxtest.MakeCA("main")
 		ca.Status.NotAfter = new(metav1.NewTime(now.Add(left)))
-		r.judgeCertificate(ca)
+		r.reportCertificate(ca)
 		return meta.FindStatusCondition(ca.Status.Conditions, conditionCertificateCurrent)
 	}
 	news := authorityReporter(nil, nil, "", "").News[conditionCertificateCurrent]
@@ -597,5 +597,5 @@ func TestTheEndOfACAIsToldEarly(t *testing.T) {
 	require.Equal(t, "CAExpiringSoon", news(good, soon).Reason)
 	require.Nil(t, news(soon, soon))
 	require.Equal(t, "CAExpired", news(soon, ended).Reason)
-	r.judgeCertificate(openvoxtest.MakeCA("main"))
+	r.reportCertificate(openvoxtest.MakeCA("main"))
 }

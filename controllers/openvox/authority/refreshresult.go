@@ -11,9 +11,9 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 )
 
-// refreshResult is what an attempt to read a CRL has come to.
+// refreshResult is the outcome of reading a CRL.
 type refreshResult struct {
-	// connected says whether the CA's Secrets could be read; notAfter is by them.
+	// connected is true if the CA's Secrets were read; notAfter is their first expiry.
 	connected bool
 	notAfter  *metav1.Time
 	// crl and known describe the stored CRL, if err is nil.
@@ -23,7 +23,7 @@ type refreshResult struct {
 	check   revocationCheck
 	changes int
 	events  []object.Event
-	// reason and err are why nothing is stored.
+	// reason and err describe why no CRL is stored.
 	reason string
 	err    error
 }
@@ -35,7 +35,7 @@ type knownCRL struct {
 	read    time.Time // when it was sent
 }
 
-// usable is the version of a stored CRL: none where it is another one by now.
+// usable returns the version of a stored CRL, or no version if another CRL is stored now.
 func (k knownCRL) usable(stored []byte, now time.Time) puppet.Version {
 	if k.sum != sha256.Sum256(stored) || now.Sub(k.read) >= wholeAgain {
 		return puppet.Version{}
@@ -43,12 +43,12 @@ func (k knownCRL) usable(stored []byte, now time.Time) puppet.Version {
 	return k.version
 }
 
-// refusal is of a CRL that the CA has sent, and that is not taken.
+// refusal is the error of a CRL that the CA has sent and that Lintel rejects.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// lostEntries are those that an answer has lacked first at a time.
+// lostEntries identifies removed entries, and when they were first missing.
 type lostEntries struct {
 	digest string
 	since  time.Time

@@ -24,18 +24,18 @@ const (
 	// reasonRequestsRefused means that requests wait at the CA because no SigningPolicy permits them.
 	reasonRequestsRefused = "RequestsRefused"
 
-	// lookAfter is the shortest time between two looks at the requests of a CA, and reportAfter
-	// the one between two Events: any client that reaches the CA may send requests.
+	// lookAfter is the shortest time between two reads of the requests of a CA, and reportAfter
+	// between two Events: any client that reaches the CA may send requests.
 	lookAfter   = time.Minute
 	reportAfter = 10 * time.Minute
-	// maxEvaluated bounds the requests that are evaluated at a time, and maxReported those that
-	// an Event names.
+	// maxEvaluated limits the requests that are evaluated in one refresh, and maxReported the
+	// requests that an Event names.
 	maxEvaluated = 50
 	maxReported  = 3
 	maxNote      = 1000
 )
 
-// refusedRequests are those that were reported last of a CA.
+// refusedRequests are the last reported requests of a CA.
 type refusedRequests struct {
 	looked, reported time.Time
 	digest           string
@@ -57,9 +57,9 @@ func (r *refusedReporter) forget(ca types.NamespacedName) {
 	delete(r.last, ca)
 }
 
-// report adds an Event about requests that wait at a CA because the signing policies refuse
-// them. The CA's hook has no way to report that itself; the same rules and policies give the same
-// reasons here. Nothing else depends on it, so an error is only logged.
+// report adds an Event about requests that wait at a CA because the signing policies refuse them.
+// The CA's hook cannot report them; the same rules and policies give the same reasons here. No
+// other state depends on the Event, so an error is only logged.
 func (r *refusedReporter) report(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *Connection, out *refreshResult) {
 	key, now := client.ObjectKeyFromObject(ca), r.now()
 	r.mutex.Lock()
@@ -71,7 +71,7 @@ func (r *refusedReporter) report(ctx context.Context, ca *v1alpha1.CertificateAu
 	last.looked = now
 	names, message, err := r.describe(ctx, ca, a)
 	if err != nil {
-		log.FromContext(ctx).Info("requests that wait at the CA are not reported", "reason", err.Error())
+		log.FromContext(ctx).Info("could not report the requests that wait at the CA", "reason", err.Error())
 	} else if sum := digest([]byte(strings.Join(names, " "))); len(names) > 0 && sum != last.digest && now.Sub(last.reported) >= reportAfter {
 		last.digest, last.reported = sum, now
 		out.events = append(out.events, object.Event{Warning: true, Reason: reasonRequestsRefused, Message: message})
@@ -81,8 +81,8 @@ func (r *refusedReporter) report(ctx context.Context, ca *v1alpha1.CertificateAu
 	r.mutex.Unlock()
 }
 
-// describe evaluates the requests that wait at a CA, but for those of Certificates, whose
-// status reports them. names are of those that are refused.
+// describe evaluates the requests that wait at a CA, without those of Certificates, whose status
+// reports them. names are the certnames of the refused requests.
 func (r *refusedReporter) describe(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *Connection) (names []string, message string, err error) {
 	waiting, err := a.Admin.Requested(ctx)
 	if err != nil || len(waiting) == 0 {
@@ -97,7 +97,7 @@ func (r *refusedReporter) describe(ctx context.Context, ca *v1alpha1.Certificate
 		return nil, "", err
 	}
 	if len(rules.AutosignConfigs(ca.Name, configs, servers)) > 0 {
-		return nil, "", nil // a program decides in place of the policies
+		return nil, "", nil // a program decides instead of the policies
 	}
 	certificates, err := layout.CertificatesIn(ctx, r.client, ca.Namespace)
 	if err != nil {

@@ -31,13 +31,13 @@ func authorityReporter(c client.Client, recorder events.EventRecorder, manager, 
 	}
 }
 
-// ConditionsOf are the conditions of a CA, to be changed.
+// ConditionsOf returns the conditions of a CA for changes.
 func ConditionsOf(ca *v1alpha1.CertificateAuthority) object.Conditions {
 	return object.Conditions{List: &ca.Status.Conditions, Generation: ca.Generation}
 }
 
-// begins is about a condition that gets one of the reasons, as a warning of the name that
-// each of them has.
+// begins returns a warning when a condition changes to one of the reasons. names has the reason of
+// the Event for each of them.
 func begins(names map[string]string) object.News {
 	return func(was, now *metav1.Condition) *object.Event {
 		if names[now.Reason] == "" || was != nil && was.Reason == now.Reason {
@@ -52,7 +52,7 @@ func isFault(reason string) bool {
 	return strings.HasPrefix(reason, "Import") || slices.Contains([]string{reasonSetupFailed, reasonNotOwned, reasonNotWritten, reasonServerDenied, reasonExternalOnly}, reason)
 }
 
-// phaseOf is where the two facts, initialized and ready, leave a CA.
+// phaseOf returns the phase of a CA from its conditions Initialized and CAReady.
 func phaseOf(ca *v1alpha1.CertificateAuthority) v1alpha1.CertificateAuthorityPhase {
 	ready := meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionCAReady)
 	initialized := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionInitialized)

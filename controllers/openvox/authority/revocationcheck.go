@@ -27,17 +27,15 @@ const (
 	// reasonUnreadable means that the Secret with the record of revocations cannot be read.
 	reasonUnreadable = "RecordUnreadable"
 
-	// pendingTime is how long after a revocation reasonPending is reported, and reasonIncomplete
-	// afterwards.
+	// pendingTime is how long reasonPending is reported after a revocation, before
+	// reasonIncomplete.
 	pendingTime = 15 * time.Second
-	// maxMissing bounds the certificates that a status names, and maxNamed those that a message
-	// does.
+	// maxMissing limits the certificates in a status, and maxNamed those in a message.
 	maxMissing = 20
 	maxNamed   = 10
 )
 
-// revokeAgain is how long a certificate that the CRL lacks is left alone after it was revoked
-// again.
+// revokeAgain is the delay between two revocations of a certificate that the CRL lacks.
 var revokeAgain = attempt.Backoff{First: 30 * time.Second, Longest: 10 * time.Minute, Jitter: retryJitter}
 
 // revocationChecker compares CRLs with the records of revocations.
@@ -47,8 +45,8 @@ type revocationChecker struct {
 	now     func() time.Time
 }
 
-// check looks for certificates that were revoked from here on the CRL, and revokes those again
-// that two checks have missed.
+// check looks for local revocations on the CRL, and again revokes certificates that two checks have
+// missed.
 func (r revocationChecker) check(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *Connection, lists puppet.CRLs, before revocationCheck, out *refreshResult) {
 	record, err := r.readOrDiscard(ctx, ca, out)
 	if err != nil {
@@ -84,7 +82,7 @@ func (r revocationChecker) check(ctx context.Context, ca *v1alpha1.CertificateAu
 	}
 }
 
-// markListed writes that certificates are on the CRL.
+// markListed records that certificates are on the CRL.
 func (r revocationChecker) markListed(ctx context.Context, ca *v1alpha1.CertificateAuthority, listed []Revocation) error {
 	if len(listed) == 0 {
 		return nil
@@ -108,7 +106,7 @@ func (r revocationChecker) describeRevocations(ca *v1alpha1.CertificateAuthority
 		last := slices.MaxFunc(record, func(a, b Revocation) int { return a.Recorded.Compare(b.Recorded) })
 		out.crl.LastRevoked = new(last.status())
 	}
-	// Earlier versions had no record, and knew only the last one.
+	// Earlier versions had no record, only the last revocation in the status.
 	if last := ca.Status.CRL; last != nil && last.LastRevoked != nil && !r.now().After(last.LastRevoked.NotAfter.Time) && !inRecord(record, last.LastRevoked) {
 		had := *last.LastRevoked
 		onList := lists.HasSerial(had.SerialNumber)
@@ -129,7 +127,7 @@ func inRecord(record []Revocation, certificate *v1alpha1.RevokedCertificate) boo
 	return slices.ContainsFunc(record, func(r Revocation) bool { return r.Serial == certificate.SerialNumber })
 }
 
-// revokeMissing revokes certificates again that two checks have missed, with a growing pause. It
+// revokeMissing again revokes certificates that two checks have missed, with a growing delay. It
 // also cleans listed certificates whose file the CA still has.
 func (r revocationChecker) revokeMissing(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *Connection, again []Revocation, before revocationCheck, check *revocationCheck) {
 	check.tries, check.next = before.tries, before.next
@@ -140,7 +138,7 @@ func (r revocationChecker) revokeMissing(ctx context.Context, ca *v1alpha1.Certi
 	for _, one := range again {
 		orders = append(orders, &revocationOrder{Revocation: one})
 	}
-	// Its outcome is on the next CRL.
+	// The next CRL shows the outcome.
 	if err := r.revoker.run(ctx, ca, a, orders...); err == nil {
 		check.tries++
 	}
@@ -152,9 +150,9 @@ func isIncomplete(ca *v1alpha1.CertificateAuthority) bool {
 	return c != nil && slices.Contains([]string{reasonIncomplete, reasonPending, reasonUnreadable}, c.Reason)
 }
 
-// Unconfirmed is the message about a revocation that the CRL does not show.
+// Unconfirmed returns the message about a revocation that the CRL does not list.
 func Unconfirmed(certname string, revoked *x509.Certificate) string {
-	return fmt.Sprintf("the CA has not put the certificate of %s (serial %s) on its CRL; it is revoked again until the CRL has it, and the condition %s of the CertificateAuthority names it meanwhile",
+	return fmt.Sprintf("the CRL of the CA does not list the certificate of %s (serial %s); Lintel revokes it again until the CRL does, and reports it in the condition %s of the CertificateAuthority",
 		certname, layout.Serial(revoked), ConditionCRLCurrent)
 }
 
@@ -176,6 +174,6 @@ func (r revocationChecker) readOrDiscard(ctx context.Context, ca *v1alpha1.Certi
 		return nil, err
 	}
 	out.events = append(out.events, object.Event{Warning: true, Reason: reasonRecordDiscarded, Message: fmt.Sprintf(
-		"the record of revocations in Secret %s could not be read, and is discarded as the annotation %s requests: the CRL is no longer checked for certificates that were revoked before", damaged.secret, v1alpha1.DiscardRevocationsAnnotation)})
+		"the record of revocations in Secret %s could not be read and was discarded, as the annotation %s requests: Lintel no longer checks the CRL for certificates that were revoked before", damaged.secret, v1alpha1.DiscardRevocationsAnnotation)})
 	return r.secrets.readRevocations(ctx, ca)
 }

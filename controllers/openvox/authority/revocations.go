@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// maxRecord bounds the compressed record of a CA's revocations, which is in a Secret, and
-	// maxRecordText bounds it when it is read.
+	// maxRecord limits the compressed record of a CA's revocations in its Secret, and maxRecordText
+	// the decompressed record.
 	maxRecord     = 900 << 10
 	maxRecordText = 64 << 20
 )
@@ -58,7 +58,7 @@ type Revocation struct {
 	Forgotten bool `json:"forgotten,omitempty"`
 }
 
-// NewRevocation is the revocation of a certificate that a CA with this bundle has issued.
+// NewRevocation returns the revocation of a certificate that a CA with this bundle has issued.
 func NewRevocation(certificate *x509.Certificate, bundle []byte, now time.Time) Revocation {
 	return Revocation{
 		Certname: certificate.Subject.CommonName, Serial: layout.Serial(certificate), NotAfter: certificate.NotAfter.UTC(), Recorded: now.UTC().Truncate(time.Second),
@@ -66,7 +66,7 @@ func NewRevocation(certificate *x509.Certificate, bundle []byte, now time.Time) 
 	}
 }
 
-// issuerID identifies the key that has signed a certificate: "" where none of the issuers has.
+// issuerID identifies the key that has signed a certificate: "" if it is not a key of the issuers.
 func issuerID(certificate *x509.Certificate, issuers []*x509.Certificate) string {
 	if issuer := layout.IssuerOf(certificate, issuers); issuer != nil {
 		return digest(issuer.RawSubjectPublicKeyInfo)
@@ -86,12 +86,12 @@ func digest(content []byte) string {
 	return fmt.Sprintf("%x", sum[:8])
 }
 
-// is says whether a certificate is the one that is revoked.
+// is reports whether this is the revocation of a certificate.
 func (r Revocation) is(certificate *x509.Certificate) bool {
 	return r.Fingerprint == digest(certificate.Raw)
 }
 
-// status is the revocation as the CertificateAuthority reports it.
+// status returns the revocation for the status of the CertificateAuthority.
 func (r Revocation) status() v1alpha1.RevokedCertificate {
 	return v1alpha1.RevokedCertificate{SerialNumber: r.Serial, Certname: r.Certname, NotAfter: metav1.NewTime(r.NotAfter)}
 }
@@ -104,8 +104,7 @@ func (r Revocation) String() string {
 	return fmt.Sprintf("%s (%s)", r.Serial, r.Certname)
 }
 
-// listed are the serials on CRLs, by the issuer's key. A CRL that no issuer has signed is left
-// out.
+// listed has the serials on CRLs, by the issuer's key, without CRLs that no issuer has signed.
 type listed map[string]map[string]bool
 
 func newListed(lists puppet.CRLs, bundle []byte) listed {
@@ -129,7 +128,8 @@ func newListed(lists puppet.CRLs, bundle []byte) listed {
 	return all
 }
 
-// concerns says whether a certificate is of one of the CA's keys: others are not on its CRLs.
+// concerns reports whether a key of the CA has signed a certificate. The CRLs of the CA list no
+// others.
 func (l listed) concerns(r Revocation) bool { return l[r.Issuer] != nil }
 
 func (l listed) has(r Revocation) bool { return l[r.Issuer][r.Serial] }
@@ -143,7 +143,7 @@ func (s Secrets) readRevocations(ctx context.Context, ca *v1alpha1.CertificateAu
 	return decodeRevocations(layout.RevocationsSecret(ca.Name), data)
 }
 
-// ChangeRevocations changes the record of a CA. Certificates that have expired leave it.
+// ChangeRevocations changes the record of a CA, and removes expired certificates from it.
 func (s Secrets) ChangeRevocations(ctx context.Context, ca *v1alpha1.CertificateAuthority, now time.Time, change func(record []Revocation) []Revocation) error {
 	name := layout.RevocationsSecret(ca.Name)
 	collides := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
@@ -180,8 +180,8 @@ func decodeRevocations(name string, data map[string][]byte) ([]Revocation, error
 	return record, nil
 }
 
-// encodeRevocations writes a record. One that no Secret can hold loses entries that are on the
-// CRL, those that expire first.
+// encodeRevocations encodes a record. If a Secret cannot hold the record, it loses entries that are
+// on the CRL: those that expire first.
 func encodeRevocations(record []Revocation) ([]byte, error) {
 	for {
 		var content bytes.Buffer
@@ -204,7 +204,7 @@ func encodeRevocations(record []Revocation) ([]byte, error) {
 		})
 		kept := len(record) - len(record)/10
 		if !isDone(record[kept]) {
-			return nil, fmt.Errorf("%d certificates that were revoked from here are not on the CRL, more than a Secret holds", kept)
+			return nil, fmt.Errorf("the CRL lacks %d certificates that Lintel revoked, more than a Secret can record", kept)
 		}
 		record = record[:kept]
 	}

@@ -48,15 +48,15 @@ type revocationOrder struct {
 	// frees removes the certificate from the CA even if the CRL does not list it: another
 	// certificate needs the certname.
 	frees bool
-	// alone is an order that the caller's own client has to carry out: it revokes the
-	// certificate that other clients use.
+	// alone is true if the caller's own client has to revoke the certificate: other clients use
+	// that certificate.
 	alone bool
 
 	done, listed bool
 	err          error
 }
 
-// revocationQueue is the orders for one CA.
+// revocationQueue has the orders for one CA.
 type revocationQueue struct {
 	turn    chan struct{} // held while a batch runs
 	mutex   sync.Mutex
@@ -72,7 +72,7 @@ func (r *Revoker) queue(ca types.NamespacedName) *revocationQueue {
 	return r.queues[ca]
 }
 
-// forget drops the queue of a CA that is gone.
+// forget drops the queue of a deleted CA.
 func (r *Revoker) forget(ca types.NamespacedName) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -107,8 +107,8 @@ func (q *revocationQueue) remove(orders []*revocationOrder) {
 	q.waiting = slices.DeleteFunc(q.waiting, func(o *revocationOrder) bool { return slices.Contains(orders, o) })
 }
 
-// run carries out orders, together with those of others that wait. It returns when all have
-// their result.
+// run executes orders together with other pending orders. It returns when each of them has a
+// result.
 func (r *Revoker) run(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *Connection, orders ...*revocationOrder) error {
 	q := r.queue(types.NamespacedName{Namespace: ca.Namespace, Name: ca.Name})
 	q.add(orders)
@@ -132,14 +132,14 @@ func (r *Revoker) run(ctx context.Context, ca *v1alpha1.CertificateAuthority, a 
 	return nil
 }
 
-// revocationBatch is orders that are carried out together.
+// revocationBatch has orders that are executed together.
 type revocationBatch struct {
 	*Revoker
 	ca        *v1alpha1.CertificateAuthority
 	authority *Connection
 	orders    []*revocationOrder
-	// recorded: the orders were in the record before the CA was asked. confirmed: the CRL was read
-	// for them.
+	// recorded is true if the orders were in the record before the request to the CA. confirmed is
+	// true if the CRL was read after it.
 	recorded, confirmed bool
 }
 
@@ -182,8 +182,8 @@ func (b *revocationBatch) carryOut(ctx context.Context) error {
 	return b.clean(ctx)
 }
 
-// hangs says whether a CA has not answered at all: each further call would wait for the timeout.
-// An error of a server's own may be about one certificate only.
+// hangs reports whether a CA did not answer at all: each further call would wait for the timeout.
+// An error response may concern one certificate only.
 func hangs(err error) bool {
 	_, answered := errors.AsType[*puppet.StatusError](err)
 	return !answered && puppet.Unanswered(err)
@@ -207,7 +207,7 @@ func (b *revocationBatch) has(ctx context.Context, o *revocationOrder) (bool, er
 	return !o.Forgotten, nil
 }
 
-// confirm reads the CRL twice: certificates are listed that both have.
+// confirm reads the CRL twice: a certificate is listed if both CRLs have it.
 func (b *revocationBatch) confirm(ctx context.Context) error {
 	if err := b.look(ctx); err != nil {
 		return err
@@ -278,8 +278,7 @@ func (b *revocationBatch) clean(ctx context.Context) error {
 	return nil
 }
 
-// record writes the orders into the record of the CA: those that it does not have yet, or, at the
-// end, all as they are now.
+// record adds new orders to the record of the CA; at the end, it updates the state of all orders.
 func (b *revocationBatch) record(ctx context.Context, end bool) error {
 	if end {
 		for _, o := range b.orders {
@@ -313,7 +312,8 @@ func (b *revocationBatch) record(ctx context.Context, end bool) error {
 }
 
 // Revoke revokes the certificate that the CA has for a certname, and removes its file: in any case
-// where frees is set, otherwise once the CRL lists the certificate. listed says whether it does.
+// if frees is set, otherwise once the CRL lists the certificate. listed reports whether the CRL
+// does.
 func (r *Revoker) Revoke(ctx context.Context, a *Connection, certname string, has *x509.Certificate, frees bool) (listed bool, err error) {
 	if err := a.stepAside(ctx, certname, has); err != nil {
 		return false, err
@@ -326,7 +326,7 @@ func (r *Revoker) Revoke(ctx context.Context, a *Connection, certname string, ha
 	return o.listed, o.err
 }
 
-// WasRevoked says whether a certificate was revoked from here: the CA may still have its file.
+// WasRevoked reports whether Lintel has revoked a certificate. The CA may still have its file.
 func (r *Revoker) WasRevoked(ctx context.Context, ca *v1alpha1.CertificateAuthority, has *x509.Certificate) (bool, error) {
 	record, err := r.secrets.readRevocations(ctx, ca)
 	return slices.ContainsFunc(record, func(r Revocation) bool { return r.is(has) }), err

@@ -134,14 +134,14 @@ func TestRevocationsAtOnce(t *testing.T) {
 func TestRevokedAgain(t *testing.T) {
 	f := newRevoking(t)
 	require.Contains(t, f.condition(), "True Refreshed")
-	f.told()
+	f.events()
 	leaf := f.issued("web")
 	f.ca.Idle = true
 	listed, err := f.r.revoker.Revoke(t.Context(), f.authority, "web", leaf, false)
 	require.NoError(t, err)
 	require.False(t, listed)
 	object, wait := f.reconcile()
-	require.Contains(t, state(object, ConditionCRLCurrent), "False RevocationPending the CRL lacks 1 certificates that were revoked from here, and servers that use it accept them: serial "+layout.Serial(leaf)+" (web)")
+	require.Contains(t, state(object, ConditionCRLCurrent), "False RevocationPending the CRL lacks 1 certificates that Lintel revoked, and servers that use it accept them: serial "+layout.Serial(leaf)+" (web)")
 	require.Equal(t, firstRetry, wait)
 	require.EqualValues(t, 1, object.Status.CRL.MissingCount)
 	require.Equal(t, layout.Serial(leaf), object.Status.CRL.Missing[0].SerialNumber)
@@ -155,7 +155,7 @@ func TestRevokedAgain(t *testing.T) {
 	require.Equal(t, asked, f.ca.Count("PUT certificate_status/web"), "later and later")
 	f.ca.Answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusBadGateway); return true }
 	require.Contains(t, f.condition(), "False Incomplete", "a CA that is down has not mended it")
-	require.Equal(t, 1, strings.Count(strings.Join(f.told(), "\n"), "Warning CRLIncomplete"), "once")
+	require.Equal(t, 1, strings.Count(strings.Join(f.events(), "\n"), "Warning CRLIncomplete"), "once")
 
 	// Another manager knows it from the record.
 	again := newAuthorityReconciler(f.client, f.r.secrets, f.recorder, newCRLMetrics(f.r.now), f.r.now)
@@ -171,10 +171,10 @@ func TestRevokedAgain(t *testing.T) {
 	// A serial that was on the CRL once is expected there until it expires.
 	f.ca.Revoked, f.ca.CRL = nil, f.ca.CRL+1
 	object, _ = f.later()
-	require.Contains(t, state(object, v1alpha1.ConditionCAReady), "CRLRefused the CRL lacks 1 entries that it had")
+	require.Contains(t, state(object, v1alpha1.ConditionCAReady), "CRLRefused the new CRL lacks 1 entries of the stored one")
 	require.NotEmpty(t, f.stored().Data[layout.CRLFile])
 	require.Contains(t, f.condition(), "False Incomplete")
-	require.Contains(t, strings.Join(f.told(), "\n"), "Warning CRLShrunk")
+	require.Contains(t, strings.Join(f.events(), "\n"), "Warning CRLShrunk")
 	next := f.issued("web")
 	f.condition()
 	require.Contains(t, f.condition(), "The CA no longer has the files of 1 of them")
@@ -299,7 +299,7 @@ func TestRecordOfThousands(t *testing.T) {
 		record[i].State = revocationWanted
 	}
 	_, err = encodeRevocations(record)
-	require.ErrorContains(t, err, "more than a Secret holds")
+	require.ErrorContains(t, err, "more than a Secret can record")
 	_, err = decodeRevocations("s", map[string][]byte{layout.RevocationsFile: []byte("x")})
 	require.ErrorContains(t, err, "reading the record of revocations in Secret s: key revocations.json.gz")
 }

@@ -29,13 +29,13 @@ type Secrets struct {
 	Live   client.Reader
 }
 
-// Read is a Secret: nil where there is none.
+// Read returns a Secret, or nil if it does not exist.
 func (s Secrets) Read(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	return layout.ReadSecret(ctx, s.Live, namespace, name)
 }
 
-// Keep writes the given keys of a Secret, removes those that are nil, and leaves its others
-// as they are.
+// Keep writes the given keys of a Secret, removes keys whose value is nil, and leaves other keys
+// unchanged.
 func (s Secrets) Keep(ctx context.Context, owner client.Object, name string, labels map[string]string, data map[string][]byte) error {
 	return s.edit(ctx, owner, name, labels, func(have map[string][]byte) error {
 		maps.Copy(have, data)
@@ -96,7 +96,7 @@ func (s Secrets) create(ctx context.Context, owner client.Object, name string, l
 	return nil
 }
 
-// renew puts a Secret in the place of the one of which it is the copy.
+// renew replaces an immutable Secret with a changed copy of it.
 func (s Secrets) renew(ctx context.Context, secret *corev1.Secret) error {
 	next := &corev1.Secret{Type: secret.Type, Data: secret.Data, ObjectMeta: metav1.ObjectMeta{
 		Namespace: secret.Namespace, Name: secret.Name, Labels: secret.Labels, Annotations: secret.Annotations, OwnerReferences: secret.OwnerReferences,
@@ -106,7 +106,7 @@ func (s Secrets) renew(ctx context.Context, secret *corev1.Secret) error {
 		err = s.Client.Create(ctx, next, client.FieldOwner(secretsManager))
 	}
 	if err != nil {
-		return fmt.Errorf("putting another in the place of Secret %s, which is immutable: %w", secret.Name, err)
+		return fmt.Errorf("replacing Secret %s, which is immutable: %w", secret.Name, err)
 	}
 	return nil
 }
@@ -133,12 +133,12 @@ func ours(owner client.Object) object.Ours {
 // notOurs is the error for a Secret with the expected name and another owner.
 type notOurs struct{ name string }
 
-// Error says what to do.
+// Error includes the next step.
 func (e *notOurs) Error() string {
 	return fmt.Sprintf("Secret %s is not controlled by this object and is left alone; delete it, or have this object under another name", e.name)
 }
 
-// Owned is the data of a Secret that an object controls: nil where there is none.
+// Owned returns the data of a Secret that an object controls, or nil if there is none.
 func (s Secrets) Owned(ctx context.Context, owner client.Object, name string) (map[string][]byte, error) {
 	secret, err := s.Read(ctx, owner.GetNamespace(), name)
 	switch {
@@ -177,16 +177,16 @@ func (s Secrets) Value(ctx context.Context, namespace, name, key string) ([]byte
 	return secret.Data[key], nil
 }
 
-// intermediate is the CA that the Secret of spec.intermediateCA has. lacks is what the Secret lacks
-// for that: "" where it has all, and its owner has marked it for this CA.
+// intermediate returns the CA in the Secret of spec.intermediateCA. lacks describes a missing part:
+// "" if the Secret is complete, and its owner has marked it for this CA.
 func (s Secrets) intermediate(ctx context.Context, ca *v1alpha1.CertificateAuthority) (imported cadir.Authority, lacks string, err error) {
 	name := ca.Spec.IntermediateCA.SecretName
 	secret, err := s.Read(ctx, ca.Namespace, name)
 	switch {
 	case err != nil:
 		return cadir.Authority{}, "", err
-	// A user who names a Secret need not have permission to read it: the text does not tell whether
-	// it exists.
+	// A user who names a Secret need not have permission to read it: the message does not reveal
+	// whether the Secret exists.
 	case secret == nil || secret.Annotations[rules.IntermediateAnnotation] != ca.Name:
 		return cadir.Authority{}, fmt.Sprintf("the Secret %s is not marked for this CertificateAuthority; its owner must set the annotation %s to %q", name, rules.IntermediateAnnotation, ca.Name), nil
 	}

@@ -21,7 +21,7 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
-// startSetup has the setup Job run.
+// startSetup runs the setup Job.
 func (r *InitializeReconciler) startSetup(ctx context.Context, s inClusterCA) (progress, error) {
 	configs, err := layout.ConfigsIn(ctx, r.client, s.ca.Namespace)
 	if err != nil {
@@ -49,22 +49,22 @@ func (r *InitializeReconciler) startSetup(ctx context.Context, s inClusterCA) (p
 	return r.runJob(ctx, s)
 }
 
-// unmet is what the setup Job waits for: its reason is empty where that is nothing.
+// unmet returns the first unmet precondition of the setup Job. Its reason is empty if all are met.
 func (r *InitializeReconciler) unmet(ctx context.Context, s *inClusterCA) (progress, error) {
 	if !s.served {
-		if p, err := r.judgeServer(ctx, *s); err != nil || p.reason != "" {
+		if p, err := r.checkServer(ctx, *s); err != nil || p.reason != "" {
 			return p, err
 		}
 	}
 	if s.imports() {
-		return r.judgeImport(ctx, s)
+		return r.checkImport(ctx, s)
 	}
 	return progress{}, nil
 }
 
-// judgeImport says whether the setup Job may import the CA of spec.intermediateCA, and from which
-// serial on it issues.
-func (r *InitializeReconciler) judgeImport(ctx context.Context, s *inClusterCA) (progress, error) {
+// checkImport checks whether the setup Job may import the CA of spec.intermediateCA, and sets the
+// first serial that it issues.
+func (r *InitializeReconciler) checkImport(ctx context.Context, s *inClusterCA) (progress, error) {
 	imported, lacks, err := r.secrets.intermediate(ctx, s.ca)
 	if err != nil {
 		return progress{}, err
@@ -88,16 +88,16 @@ func (r *InitializeReconciler) judgeImport(ctx context.Context, s *inClusterCA) 
 	return progress{}, nil
 }
 
-// judgeServer says whether the setup Job may make a pair for the Certificate of the CA's
+// checkServer checks whether the setup Job may create a key pair for the Certificate of the CA's
 // server, whose names become names of files.
-func (r *InitializeReconciler) judgeServer(ctx context.Context, s inClusterCA) (progress, error) {
+func (r *InitializeReconciler) checkServer(ctx context.Context, s inClusterCA) (progress, error) {
 	name := rules.ServerCertificate(s.ca)
 	if s.certificate == nil {
-		return progress{reason: reasonWaitingForServer, message: fmt.Sprintf("there is no Certificate %s of this CertificateAuthority, which is its server's", name)}, nil
+		return progress{reason: reasonWaitingForServer, message: fmt.Sprintf("the Certificate of the CA's server, %s, does not exist", name)}, nil
 	}
 	verdict, err := r.admit(ctx, s.certificate)
 	if err != nil {
-		return progress{}, fmt.Errorf("asking whether Certificate %s is admitted: %w", name, err)
+		return progress{}, fmt.Errorf("evaluating the rules for Certificate %s: %w", name, err)
 	}
 	if verdict.Denied() {
 		return progress{reason: reasonServerDenied, message: fmt.Sprintf("Certificate %s of the CA's server is not admitted: %s", name, verdict.Message()), wait: conflictRetry}, nil
@@ -112,7 +112,7 @@ func (r *InitializeReconciler) runJob(ctx context.Context, s inClusterCA) (progr
 	}
 	s.node = serverNode(pods.Items)
 	want, have := s.job(), &batchv1.Job{}
-	running := progress{reason: reasonSettingUp, message: "Job " + want.Name + " sets the CA up"}
+	running := progress{reason: reasonSettingUp, message: "Job " + want.Name + " is setting up the CA"}
 	exists, err := r.applier.Find(ctx, ours(s.ca), client.ObjectKeyFromObject(want), have)
 	if err != nil {
 		return progress{}, err
@@ -135,7 +135,7 @@ func (r *InitializeReconciler) runJob(ctx context.Context, s inClusterCA) (progr
 	case ended.IsZero() && failed == "" && have.Annotations[setupNode] != s.node && ptr.Deref(have.Status.Ready, 0) == 0:
 		running.wait = time.Second
 	case failed != "":
-		return progress{reason: reasonSetupFailed, message: fmt.Sprintf("Job %s has failed: %s. See kubectl logs job/%s, and delete the Job to have it run again", want.Name, failed, want.Name)}, nil
+		return progress{reason: reasonSetupFailed, message: fmt.Sprintf("Job %s failed: %s. Check kubectl logs job/%s, and delete the Job to run it again", want.Name, failed, want.Name)}, nil
 	// The Secrets may be in the cache a moment later; then they were emptied since.
 	case !ended.IsZero() && r.now().Sub(ended) > setupJobRetry:
 		running.wait = setupJobRetry
@@ -149,19 +149,19 @@ func (r *InitializeReconciler) runJob(ctx context.Context, s inClusterCA) (progr
 	return running, r.remove(ctx, s, have)
 }
 
-// startOf says where to look as long as a Job has not started: admission may refuse its Pod, no
-// node may have room for it, and its volume or image may not be there.
+// startOf returns commands for a Job that has not started: admission may reject its Pod, the nodes
+// may lack resources, or its volume or image may be missing.
 func startOf(job *batchv1.Job, claim string) string {
 	switch {
 	case job.Status.Active == 0:
-		return fmt.Sprintf(", once it has a Pod; where that lasts, kubectl describe job %s says why", job.Name)
+		return fmt.Sprintf(", and waits for its Pod; if this lasts, check kubectl describe job %s", job.Name)
 	case ptr.Deref(job.Status.Ready, 0) == 0:
-		return fmt.Sprintf(", once its Pod runs; where that lasts, kubectl describe pod -l job-name=%s says why, and of its volume kubectl describe pvc %s", job.Name, claim)
+		return fmt.Sprintf(", and its Pod has not started; if this lasts, check kubectl describe pod -l job-name=%s, and kubectl describe pvc %s for its volume", job.Name, claim)
 	}
 	return ""
 }
 
-// jobEnd is when a Job has succeeded, or why it has failed.
+// jobEnd returns when a Job has succeeded, or why it has failed.
 func jobEnd(job *batchv1.Job) (succeeded time.Time, failed string) {
 	for _, condition := range job.Status.Conditions {
 		if condition.Status != corev1.ConditionTrue {
@@ -177,7 +177,7 @@ func jobEnd(job *batchv1.Job) (succeeded time.Time, failed string) {
 	return time.Time{}, ""
 }
 
-// forbid takes the permission to fill the Secrets away, once no setup Job runs.
+// forbid removes the permission to fill the Secrets when no setup Job runs.
 func (r *InitializeReconciler) forbid(ctx context.Context, s inClusterCA) error {
 	job := &batchv1.Job{}
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: s.ca.Namespace, Name: setupJobName(s.ca.Name)}, job)

@@ -18,7 +18,7 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
-// job sets the CA up, or brings back from the volume what the Secrets have lost.
+// job sets up the CA, or restores from the volume the keys that the Secrets have lost.
 func (s inClusterCA) job() *batchv1.Job {
 	const day = 24 * 60 * 60
 	job := &batchv1.Job{
@@ -62,8 +62,8 @@ func serverNode(pods []corev1.Pod) string {
 	return ""
 }
 
-// hash is of what a setup Job is made of. That there is a CA is not part of it, nor that
-// it serves: the Job itself brings that about.
+// hash is the digest of the inputs of a setup Job, without the existence of the CA and its server,
+// because the Job changes both.
 func (s inClusterCA) hash() string {
 	s.exists, s.served, s.nextSerial, s.optional = false, false, "", nil
 	text, err := json.Marshal(s.pod())
@@ -105,7 +105,7 @@ func (s inClusterCA) pod() corev1.PodSpec {
 	return corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: setupJobName(s.ca.Name), AutomountServiceAccountToken: new(false),
 		ImagePullSecrets: s.image.PullSecrets, Volumes: volumes,
-		// No user is named: images have theirs, and OpenShift gives one by namespace.
+		// Images define their user, and OpenShift assigns one to each namespace.
 		SecurityContext: security,
 		Containers: []corev1.Container{{
 			Name: "ca-setup", Image: layout.ImageName(s.image.Repository, s.image.Tag), ImagePullPolicy: s.image.PullPolicy,
@@ -118,7 +118,7 @@ func (s inClusterCA) pod() corev1.PodSpec {
 	}
 }
 
-// tokenVolume is where Pods have their token, and for an hour only.
+// tokenVolume returns the volume with a Pod's token, which is valid for an hour.
 func tokenVolume() *corev1.ProjectedVolumeSource {
 	return &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
 		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: new(int64(3600))}},

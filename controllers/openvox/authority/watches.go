@@ -19,7 +19,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 )
 
-// watches say whom a change concerns, by the cache.
+// watches maps changed objects to the affected CAs, by the cache.
 type watches struct{ reader client.Reader }
 
 // inClusterSources returns the watches on the objects that in-cluster CAs consist of. If in-cluster
@@ -60,44 +60,45 @@ func labelled(_ context.Context, o client.Object) []reconcile.Request {
 	return object.Request(o.GetNamespace(), name)
 }
 
-// authorityOfDatabase is the CA of its Certificate, which is for its name, too.
+// authorityOfDatabase returns the CA of the Certificate that a Database names.
 func (w watches) authorityOfDatabase(ctx context.Context, d *v1alpha1.Database) []reconcile.Request {
 	var certificate v1alpha1.Certificate
 	if err := w.reader.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: d.Spec.CertificateRef}, &certificate); err != nil {
-		return nil // it leads there by itself, once it is there
+		return nil // the creation of the Certificate is an event of its CA
 	}
 	return object.Request(d.Namespace, certificate.Spec.AuthorityRef)
 }
 
-// authorityOfServer is the CA of a Server that is its server.
+// authorityOfServer returns the CA that a Server runs.
 func (w watches) authorityOfServer(ctx context.Context, server *v1alpha1.Server) []reconcile.Request {
 	var config v1alpha1.Config
 	if err := w.reader.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: server.Spec.ConfigRef}, &config); err != nil {
-		return nil // it leads here, too, once it is there
+		return nil // the creation of the Config is an event of its CA
 	}
 	return object.Request(config.Namespace, config.Spec.AuthorityRef)
 }
 
-// authoritiesOfPool are those of the namespace: the host name is reserved at one of them.
+// authoritiesOfPool returns the CAs of the namespace: one of them reserves the host name of the
+// pool.
 func (w watches) authoritiesOfPool(ctx context.Context, pool *v1alpha1.Pool) []reconcile.Request {
 	return object.Requests[*v1alpha1.CertificateAuthority](ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, nil, client.InNamespace(pool.Namespace))
 }
 
-// authoritiesOfSecret are those that are known or signed for by a Secret.
+// authoritiesOfSecret returns the CAs whose certificates or credentials a Secret has.
 func (w watches) authoritiesOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
 	return object.Requests(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {
 		return layout.CASecret(ca) == secret.Name || ca.Spec.External != nil && ca.Spec.External.TLSSecretRef == secret.Name
 	}, client.InNamespace(secret.Namespace))
 }
 
-// authoritiesOfCRL are those in the cluster whose CRL is in a Secret.
+// authoritiesOfCRL returns the in-cluster CAs whose CRL is in a Secret.
 func (w watches) authoritiesOfCRL(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
 	return object.Requests(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {
 		return layout.CRLSecret(ca.Name) == secret.Name && ca.DeletionTimestamp.IsZero()
 	}, client.InNamespace(secret.Namespace))
 }
 
-// authoritiesOfIntermediateSecret are those that are to have their keys from a Secret.
+// authoritiesOfIntermediateSecret returns the CAs that import their keys from a Secret.
 func (w watches) authoritiesOfIntermediateSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
 	return object.Requests(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {
 		return ca.Spec.IntermediateCA.Enabled && ca.Spec.IntermediateCA.SecretName == secret.Name

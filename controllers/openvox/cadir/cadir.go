@@ -310,7 +310,7 @@ func (f Folder) read() (*signingAuthority, error) {
 func (f Folder) newKey() (*rsa.PrivateKey, error) {
 	key, err := rsa.GenerateKey(rand.Reader, f.KeyBits)
 	if err != nil {
-		return nil, fmt.Errorf("making a key: %w", err)
+		return nil, fmt.Errorf("creating a key: %w", err)
 	}
 	return key, nil
 }
@@ -325,7 +325,7 @@ func parseKey(text []byte) (crypto.Signer, error) {
 	}
 	signer, ok := key.(crypto.Signer)
 	if !ok {
-		return nil, fmt.Errorf("a %T signs nothing", key)
+		return nil, fmt.Errorf("a %T is not a private key", key)
 	}
 	return signer, nil
 }

@@ -21,7 +21,7 @@ const (
 	reasonForbidden = "ApprovalForbidden"
 )
 
-// decision is what becomes of a request, for good.
+// decision is the final decision on a request.
 type decision struct {
 	approved        bool
 	reason, message string
@@ -45,6 +45,6 @@ func approve(ctx context.Context, c client.Client, admit builtin.Admitter, recor
 		return 0, err
 	}
 	object.Send(recorder, request, "Approve", object.Event{Warning: true, Reason: reasonForbidden, Message: fmt.Sprintf(
-		"--openvox-approve-requests needs the role of config/rbac/openvox-approval, or somebody else has to approve: %s", object.Shorten(err.Error(), 800))})
+		"--openvox-approve-requests needs the role of config/rbac/openvox-approval; without it, an administrator has to approve the request: %s", object.Shorten(err.Error(), 800))})
 	return retryError, nil
 }

@@ -32,9 +32,9 @@ func TestApprovalForbidden(t *testing.T) {
 	down := errors.New("no API server")
 	for name, c := range map[string]struct {
 		err, want error
-		told      bool
+		event     bool
 	}{
-		"forbidden": {err: forbidden, told: true},
+		"forbidden": {err: forbidden, event: true},
 		"down":      {err: down, want: down},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestApprovalForbidden(t *testing.T) {
 			} {
 				result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
 				require.ErrorIs(t, err, c.want)
-				if !c.told {
+				if !c.event {
 					require.Empty(t, recorder.Events)
 					continue
 				}

@@ -29,7 +29,7 @@ import (
 const (
 	// cleanupTimeout is how long an object waits for its certificate to be revoked.
 	cleanupTimeout = 75 * time.Second
-	// warnedAnnotation is the last warning about the end of a certificate.
+	// warnedAnnotation records the last warning about the expiry of a certificate.
 	warnedAnnotation = "openvox.voxpupuli.org/expiry-warned"
 )
 
@@ -92,7 +92,7 @@ func (r *CertificateReconciler) carryOut(ctx context.Context, certificate *v1alp
 	return certificateReport{}, nil
 }
 
-// issue is an attempt to have the certificate that is wanted, of a copy of its object.
+// issue starts an attempt to issue the desired certificate, with a copy of the object.
 func (r *CertificateReconciler) issue(ctx context.Context, certificate *v1alpha1.Certificate) outcome {
 	hosts, err := layout.InjectedNames(ctx, r.client, certificate.Namespace)
 	if err != nil {
@@ -139,14 +139,15 @@ func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha
 			return outcome{events: i.events}
 		}
 	}
-	// Of the operator's one signs what the other becomes next, so it stays until it can be spared.
+	// Lintel's two signing certificates sign each other's successor, so each stays until it is no
+	// longer needed.
 	lasts := layout.IsOperators(certificate.Name) && ca.Spec.External == nil && ca.DeletionTimestamp.IsZero()
 	if !lasts && r.now().Sub(certificate.DeletionTimestamp.Time) > cleanupTimeout {
 		message := "the certificate stays valid at the CA: " + err.Error()
 		if recorded, recordErr := r.revokeLater(ctx, ca, certificate); recordErr != nil {
-			message += "; it cannot be recorded to be revoked later: " + recordErr.Error()
+			message += "; recording it for a later revocation failed: " + recordErr.Error()
 		} else if recorded {
-			message = "the certificate stays valid until the CA answers, and is revoked then; the condition " + authority.ConditionCRLCurrent + " of the CertificateAuthority names it meanwhile: " + err.Error()
+			message = "the certificate stays valid until the CA answers, and Lintel revokes it then; the condition " + authority.ConditionCRLCurrent + " of the CertificateAuthority reports it: " + err.Error()
 		}
 		return outcome{events: []object.Event{{Warning: true, Reason: "CertificateNotRevoked", Message: message}}}
 	}
@@ -182,7 +183,7 @@ func (r *CertificateReconciler) revokeLater(ctx context.Context, ca *v1alpha1.Ce
 	return true, nil
 }
 
-// issuance begins with a Certificate at its CA: its end ends that.
+// issuance prepares an attempt for a Certificate at its CA. The caller calls its end.
 func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alpha1.Certificate) (*issuance, error) {
 	ca := &v1alpha1.CertificateAuthority{}
 	key := authorityOf(certificate)
@@ -241,13 +242,13 @@ func (r *CertificateReconciler) report(certificate *v1alpha1.Certificate, out ou
 	return report
 }
 
-// warnings are how long before its end a certificate is warned of, longest first.
+// warnings are the remaining validities at which a warning is sent, longest first.
 var warnings = []struct {
 	before time.Duration
 	name   string
 }{{30 * 24 * time.Hour, "30d"}, {7 * 24 * time.Hour, "7d"}, {24 * time.Hour, "1d"}}
 
-// warnExpiry warns once for each of the warnings that a certificate ends.
+// warnExpiry sends each warning about the expiry of a certificate once.
 func (r *CertificateReconciler) warnExpiry(ctx context.Context, of *v1alpha1.Certificate, certificate *x509.Certificate) error {
 	if certificate == nil {
 		return nil
@@ -272,8 +273,9 @@ func (r *CertificateReconciler) warnExpiry(ctx context.Context, of *v1alpha1.Cer
 	return nil
 }
 
-// unlessPaused carries a Certificate out. Those by which the operator signs are never paused, nor
-// is one that must be revoked, because it gives rights at a CA that its spec does not.
+// unlessPaused reconciles a Certificate unless it is paused. Lintel's signing certificates are
+// never paused, nor is a certificate that must be revoked because it grants rights at a CA that its
+// spec does not grant.
 func (r *CertificateReconciler) unlessPaused(ctx context.Context, certificate *v1alpha1.Certificate) (certificateReport, error) {
 	if pausing.IsPaused(certificate) && !layout.IsOperators(certificate.Name) {
 		rights, err := hasRights(ctx, r.client, r.secrets, certificate)

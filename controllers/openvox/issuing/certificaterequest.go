@@ -139,7 +139,7 @@ func (r *CertificateRequestReconciler) report(of *cmapi.CertificateRequest, out 
 	return report
 }
 
-// end is the status of a request that gets no certificate.
+// end returns the final status of a request without a certificate.
 func (r *CertificateRequestReconciler) end(object *cmapi.CertificateRequest, reason, message string) *cmapi.CertificateRequestStatus {
 	next := object.DeepCopy()
 	next.Status.FailureTime = new(metav1.NewTime(r.now()))
@@ -147,8 +147,8 @@ func (r *CertificateRequestReconciler) end(object *cmapi.CertificateRequest, rea
 	return &next.Status
 }
 
-// concerns says whether a change of a request is for its controller. That it is Pending
-// has been written here: the next attempt has its own time.
+// concerns reports whether the controller of a request handles a change. Lintel itself writes the
+// condition Pending, and the next attempt is already scheduled.
 func concerns(before, after *cmapi.CertificateRequest) bool {
 	return before.Generation != after.Generation || isFinal(before) != isFinal(after) ||
 		apiutil.CertificateRequestIsApproved(before) != apiutil.CertificateRequestIsApproved(after) ||

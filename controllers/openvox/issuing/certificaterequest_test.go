@@ -196,9 +196,9 @@ func (m *laterMapper) RESTMapping(kind schema.GroupKind, _ ...string) (*meta.RES
 
 // TestWhenServed: cert-manager may be installed later, or never.
 func TestWhenServed(t *testing.T) {
-	told := 0
-	require.NoError(t, whenServed(t.Context(), &laterMapper{left: 3}, time.Millisecond, func(error) { told++ }))
-	require.Equal(t, 3, told)
+	attempts := 0
+	require.NoError(t, whenServed(t.Context(), &laterMapper{left: 3}, time.Millisecond, func(error) { attempts++ }))
+	require.Equal(t, 3, attempts)
 	ctx, cancel := context.WithCancel(t.Context())
 	require.ErrorIs(t, whenServed(ctx, &laterMapper{left: 3}, time.Hour, func(error) { cancel() }), context.Canceled)
 }

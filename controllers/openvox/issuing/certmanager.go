@@ -25,12 +25,11 @@ import (
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
-// certManagerInterval is how often a cluster without cert-manager is asked whether it has
-// got it.
+// certManagerInterval is the interval at which Lintel checks whether cert-manager is installed.
 const certManagerInterval = 10 * time.Second
 
-// certManager adds the controller of CertificateRequests as soon as the cluster serves
-// them: it may never. It is a manager's Runnable.
+// certManager adds the controller of CertificateRequests once the API server serves them, which may
+// never happen. It implements manager.Runnable.
 type certManager struct {
 	manager    manager.Manager
 	namespaces []string
@@ -46,7 +45,7 @@ func (c *certManager) Start(ctx context.Context) error {
 	logged := false
 	err := whenServed(ctx, c.mapper, certManagerInterval, func(err error) {
 		if !logged {
-			logger.Info("CertificateRequests are not signed yet: they are as soon as the cluster has cert-manager", "reason", err.Error())
+			logger.Info("waiting for cert-manager to be installed before signing CertificateRequests", "reason", err.Error())
 		}
 		logged = true
 	})
@@ -56,7 +55,7 @@ func (c *certManager) Start(ctx context.Context) error {
 	if err := c.add(); err != nil {
 		return fmt.Errorf("setting up the controller of CertificateRequests: %w", err)
 	}
-	logger.Info("CertificateRequests are signed")
+	logger.Info("signing CertificateRequests")
 	return nil
 }
 
@@ -95,8 +94,8 @@ func (c *certManager) add() error {
 		}, object.Updates(becomesAnother)))
 }
 
-// newCertManagerCluster has its own cache, of CertificateRequests alone: one that has to
-// know a kind that is not served does not start.
+// newCertManagerCluster has a separate cache for CertificateRequests: a cache with a kind that is
+// not served does not start.
 func newCertManagerCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	return object.NewCluster(config, cmapi.AddToScheme, func(o *cluster.Options) {
 		o.Cache.DefaultNamespaces = object.Only(namespaces)
@@ -105,7 +104,7 @@ func newCertManagerCluster(config *rest.Config, namespaces []string) (cluster.Cl
 	})
 }
 
-// oursOnly keeps nothing of requests to other issuers but to whom they are.
+// oursOnly drops the contents of requests to other issuers from the cache, except the issuer.
 func oursOnly(object any) (any, error) {
 	if request, ok := object.(*cmapi.CertificateRequest); ok {
 		request.ManagedFields = nil
@@ -117,7 +116,7 @@ func oursOnly(object any) (any, error) {
 	return object, nil
 }
 
-// ready is what requests wait for.
+// ready maps the objects that requests wait for to the requests.
 type ready struct {
 	generation          int64
 	initialized, answer bool
@@ -135,7 +134,7 @@ func becomesAnother(before, after *v1alpha1.CertificateAuthority) bool {
 	return readiness(before) != readiness(after)
 }
 
-// waitingFor are the requests to a CA that have no outcome.
+// waitingFor returns the requests to a CA that have no outcome.
 func waitingFor(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
 	return object.Requests(ctx, reader, &cmapi.CertificateRequestList{}, func(o *cmapi.CertificateRequest) bool {
 		return isToAuthority(o) && o.Spec.IssuerRef.Name == ca.Name && !isFinal(o)

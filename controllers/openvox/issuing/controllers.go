@@ -20,17 +20,18 @@ import (
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
-// Options are what the controllers of this package need.
+// Options configures the controllers of this package.
 type Options struct {
 	// Cluster caches OpenVox's kinds, and the Secrets that this package creates.
 	Cluster cluster.Cluster
-	// AdmitCertificate is asked about Certificates, and AdmitRequest about requests to CAs.
+	// AdmitCertificate evaluates the rules for Certificates, and AdmitRequest those for requests to
+	// CAs.
 	AdmitCertificate, AdmitRequest builtin.Admitter
-	// Approve has requests approved or denied, as AdmitRequest says.
+	// Approve enables the approval and denial of requests by AdmitRequest.
 	Approve bool
 	// KeyBits is the size in bits of the RSA keys for Certificates.
 	KeyBits int
-	// Namespaces are those whose CAs sign: all where there are none.
+	// Namespaces are the namespaces whose CAs sign: all if it is empty.
 	Namespaces []string
 	// Revoker revokes certificates at CAs.
 	Revoker *authority.Revoker

@@ -110,7 +110,7 @@ func TestServerPairIsMounted(t *testing.T) {
 		require.NoError(t, s.Client.Create(t.Context(), workload))
 		out := r.issue(t.Context(), certificate.DeepCopy())
 		require.Equal(t, reasonMounted, out.reason)
-		require.Contains(t, out.message, what+" has Secret main-server-tls in its Pods")
+		require.Contains(t, out.message, "the Pods of "+what+" mount Secret main-server-tls")
 		require.NoError(t, s.Client.Delete(t.Context(), workload))
 	}
 	require.NoError(t, s.Client.Create(t.Context(), &appsv1.Deployment{ObjectMeta: named, Spec: appsv1.DeploymentSpec{Template: *caServer}}))

@@ -11,26 +11,26 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 )
 
-// issuance gets one Certificate its certificate. Every step begins with what the CA and
-// the Secrets have, so that it may be broken off anywhere.
+// issuance obtains the certificate of one Certificate. Every step begins with the state of the CA
+// and the Secrets, so that an attempt may be interrupted at any point.
 type issuance struct {
 	secrets     authority.Secrets
 	certificate *v1alpha1.Certificate
 	authority   *authority.Connection
 	revoker     *authority.Revoker
-	// server says that this is the Certificate of the CA's own server.
+	// server is true for the Certificate of the CA's own server.
 	server     bool
 	autoRenews bool
 	keys       *keyMaker
 	now        func() time.Time
-	// end is called once, when nothing more is asked of the CA.
+	// end is called once, after the last request to the CA.
 	end    func()
 	events []object.Event
-	// whyReissued is why a certificate is not renewed, but revoked and issued again.
+	// whyReissued is the reason why a certificate is revoked and issued again instead of renewed.
 	whyReissued string
 }
 
-// generationKey says in a pending Secret for which generation was asked.
+// generationKey is the key of a pending Secret with the generation of the request.
 const generationKey = "generation"
 
 func (i *issuance) generation() string { return strconv.FormatInt(i.certificate.Generation, 10) }

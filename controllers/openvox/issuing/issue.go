@@ -17,12 +17,13 @@ import (
 
 const (
 	retryError = 15 * time.Second
-	// longestCheck is how long a certificate that is good is left alone at most.
+	// longestCheck is the longest interval between checks of a valid certificate.
 	longestCheck = 12 * time.Hour
-	// renewalCooldown keeps a renewBefore that is longer than a certificate lives from
-	// renewing without end.
+	// renewalCooldown prevents endless renewals if renewBefore exceeds the lifetime of a
+	// certificate.
 	renewalCooldown = time.Hour
-	// longestAhead is how long a certificate that is not valid yet is left alone at most.
+	// longestAhead is the longest delay before a certificate that is not valid yet is checked
+	// again.
 	longestAhead = 5 * time.Minute
 
 	reasonWaiting       = "WaitingForManualSigning"
@@ -107,13 +108,13 @@ func (i *issuance) adopt(ctx context.Context, had *x509.Certificate) (*x509.Cert
 		return nil, nil // it has been replaced since
 	}
 	if by, err := mountedBy(ctx, i.secrets.Client, i.certificate); err != nil || by != "" {
-		return nil, cmp.Or(err, failure(reasonMounted, "%s has Secret %s in its Pods, into which a pair would come by which the CA is administered; have it name another Certificate in spec.certificateRef, or name another for the CA's server",
+		return nil, cmp.Or(err, failure(reasonMounted, "the Pods of %s mount Secret %s, which would get a certificate that administers the CA; set spec.certificateRef to another Certificate there, or for the CA's server",
 			by, layout.TLSSecret(i.certificate.Name)))
 	}
 	return i.store(ctx, pair, i.authority.SetupPair[layout.KeyFile], nil, "CertificateAdopted")
 }
 
-// outdated is why a stored certificate is not the one that is wanted.
+// outdated returns why a stored certificate differs from the desired one, or "".
 func (i *issuance) outdated(stored *x509.Certificate) string {
 	if i.authority.Bundle != nil && !layout.IssuedBy(stored, i.authority.Bundle) {
 		return "another CA has issued it"
@@ -121,16 +122,17 @@ func (i *issuance) outdated(stored *x509.Certificate) string {
 	return i.differs(stored)
 }
 
-// differs says what a certificate has otherwise than is wanted: "" where nothing. Rights
-// are the CA's own server's.
+// differs describes the first difference between a certificate and the desired one, or returns "".
+// Only the CA's own server may have rights.
 func (i *issuance) differs(certificate *x509.Certificate) string {
 	if oid := layout.Authorization(certificate); oid != "" && !i.server {
-		return fmt.Sprintf("its extension %s gives rights, which no Certificate has but that of the CA's own server", oid)
+		return fmt.Sprintf("its extension %s grants rights, which only the Certificate of the CA's own server may have", oid)
 	}
 	return layout.Difference(certificate, i.certificate.Spec)
 }
 
-// lastRenewal is a key of our Secret, for users of the Secret see only those they know.
+// lastRenewal is a key of the Secret with the certificate. Users of the Secret ignore keys that
+// they do not know.
 const lastRenewal = "last-renewal-time"
 
 func (i *issuance) due(stored *x509.Certificate, data map[string][]byte) bool {
@@ -159,7 +161,7 @@ func (i *issuance) nextCheck(stored *x509.Certificate) time.Duration {
 
 // renew renews a certificate for its existing key, or issues a new one if the CA cannot renew.
 func (i *issuance) renew(ctx context.Context, stored *x509.Certificate, data map[string][]byte) (*x509.Certificate, error) {
-	why := "the certificate cannot be renewed, or allowAutoRenewal is false"
+	why := "the certificate cannot be renewed, or the CA has allowAutoRenewal: false"
 	if i.autoRenews && i.now().Before(stored.NotAfter) {
 		renewed, err := i.renewed(ctx, stored, data)
 		if err == nil {
@@ -201,20 +203,20 @@ func (i *issuance) renewed(ctx context.Context, stored *x509.Certificate, data m
 		return nil, err
 	}
 	if err := i.follows(renewed, stored); err != nil {
-		return nil, failure(reasonRenewalFailed, "the CA has not renewed the certificate: %w", err)
+		return nil, failure(reasonRenewalFailed, "the CA returned an invalid renewed certificate: %w", err)
 	}
 	return renewed, i.counts(renewed)
 }
 
-// follows checks that a certificate may take the place of the stored one, with its key.
+// follows checks that a certificate may replace the stored one, with the same key.
 func (i *issuance) follows(next, stored *x509.Certificate) error {
 	switch {
 	case !layout.SamePublic(next.PublicKey, stored.PublicKey):
 		return errors.New("it is for another key")
 	case i.authority.Bundle != nil && !layout.IssuedBy(next, i.authority.Bundle):
-		return errors.New("it is signed by none of the CA's certificates")
+		return errors.New("it is not signed by a certificate of the CA")
 	case !next.NotAfter.After(stored.NotAfter):
-		return fmt.Errorf("it ends at %s, no later than the one before", next.NotAfter.UTC().Format(time.RFC3339))
+		return fmt.Errorf("it expires at %s, no later than the previous one", next.NotAfter.UTC().Format(time.RFC3339))
 	}
 	if difference := i.differs(next); difference != "" {
 		return errors.New(difference)
@@ -226,11 +228,11 @@ func (i *issuance) follows(next, stored *x509.Certificate) error {
 func (i *issuance) counts(certificate *x509.Certificate) error {
 	now := i.now()
 	if now.After(certificate.NotAfter) {
-		return failure(reasonFailed, "the CA has signed a certificate that has ended already, at %s: its clock or the cluster's is wrong", certificate.NotAfter.UTC().Format(time.RFC3339))
+		return failure(reasonFailed, "the CA signed a certificate that expired at %s: the clock of the CA or of the cluster is wrong", certificate.NotAfter.UTC().Format(time.RFC3339))
 	}
 	if early := certificate.NotBefore.Sub(now); early > 0 {
 		return &authority.Problem{Phase: v1alpha1.CertificatePending, Reason: reasonNotYetValid, Wait: min(early+time.Second, longestAhead), Err: fmt.Errorf(
-			"the certificate counts from %s only, and is stored then: the CA's clock is ahead of the cluster's", certificate.NotBefore.UTC().Format(time.RFC3339))}
+			"the certificate is valid from %s, and is stored then: the CA's clock is ahead of the cluster's", certificate.NotBefore.UTC().Format(time.RFC3339))}
 	}
 	return nil
 }
@@ -292,10 +294,10 @@ func (i *issuance) pendingKey(ctx context.Context) ([]byte, crypto.Signer, error
 // accept stores a certificate for the pending key.
 func (i *issuance) accept(ctx context.Context, certificate *x509.Certificate, keyPEM []byte, old *x509.Certificate) (*x509.Certificate, error) {
 	if i.authority.Bundle != nil && !layout.IssuedBy(certificate, i.authority.Bundle) {
-		return nil, failure(reasonFailed, "the certificate is signed by none of the CA's certificates")
+		return nil, failure(reasonFailed, "the certificate is not signed by a certificate of the CA")
 	}
 	if difference := i.differs(certificate); difference != "" {
-		return nil, failure(reasonFailed, "the CA has not signed what was asked for: %s", difference)
+		return nil, failure(reasonFailed, "the certificate differs from the request: %s", difference)
 	}
 	if err := i.counts(certificate); err != nil {
 		return nil, err

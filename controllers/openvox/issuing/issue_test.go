@@ -320,8 +320,8 @@ func TestRenewalRefused(t *testing.T) {
 		"another CA": {func(b *bench, first *x509.Certificate) []byte {
 			other.Clock = b.ca.Clock
 			return layout.EncodeCertificate(other.Issue(&x509.Certificate{Subject: first.Subject}, first.PublicKey))
-		}, "it is signed by none of the CA's certificates"},
-		"the old one": {func(_ *bench, first *x509.Certificate) []byte { return layout.EncodeCertificate(first) }, "no later than the one before"},
+		}, "it is not signed by a certificate of the CA"},
+		"the old one": {func(_ *bench, first *x509.Certificate) []byte { return layout.EncodeCertificate(first) }, "no later than the previous one"},
 		"other names": {func(b *bench, first *x509.Certificate) []byte {
 			return layout.EncodeCertificate(b.ca.Issue(&x509.Certificate{Subject: first.Subject}, first.PublicKey))
 		}, "its DNS names are []"},
@@ -401,7 +401,7 @@ func TestACAThatIsBehind(t *testing.T) {
 	b.ca.Lifetime = -time.Minute
 	out := b.attempt()
 	require.Equal(t, v1alpha1.CertificateError, out.phase)
-	require.Contains(t, out.message, "the CA has signed a certificate that has ended already")
+	require.Contains(t, out.message, "the CA signed a certificate that expired at ")
 	require.Nil(t, b.secret("web-tls"))
 }
 
@@ -420,12 +420,12 @@ func TestNoKeyForACAThatIsDown(t *testing.T) {
 // TestRevoke: what goes is revoked, and nothing else under its name.
 func TestRevoke(t *testing.T) {
 	b := newBench(t)
-	told := 0
+	refreshes := 0
 	revoke := func() []object.Event {
 		anyone, err := puppet.NewClient(puppet.Server{URL: b.ca.URL, CA: b.ca.Bundle()})
 		require.NoError(t, err)
 		a := &authority.Connection{CA: openvoxtest.MakeCA("main"), Bundle: b.ca.Bundle(), Anyone: anyone, Admin: anyone}
-		i := &issuance{secrets: authority.Secrets{Client: b.client, Live: b.client}, certificate: b.certificate, authority: a, revoker: revokerOf(b.client, &told), now: time.Now}
+		i := &issuance{secrets: authority.Secrets{Client: b.client, Live: b.client}, certificate: b.certificate, authority: a, revoker: revokerOf(b.client, &refreshes), now: time.Now}
 		require.NoError(t, i.revoke(t.Context()))
 		return i.events
 	}
@@ -436,7 +436,7 @@ func TestRevoke(t *testing.T) {
 	revoke()
 	require.Empty(t, b.ca.Revoked, "the CA has another by now")
 	b.certificate.Status.SerialNumber = layout.Serial(first)
-	require.Zero(t, told)
+	require.Zero(t, refreshes)
 	b.ca.Idle = true
 	require.Equal(t, []string{authority.ReasonUnconfirmed}, reasonsOf(revoke()), "an answer of 200 is no revocation")
 	require.NotNil(t, b.ca.Issued["web.example.com"], "without its file it could not be revoked again")
@@ -444,7 +444,7 @@ func TestRevoke(t *testing.T) {
 	require.Equal(t, []string{"CertificateCleaned"}, reasonsOf(revoke()))
 	require.Equal(t, first.SerialNumber, b.ca.Revoked[0])
 	require.Nil(t, b.ca.Issued["web.example.com"])
-	require.NotZero(t, told, "the CRL is read")
+	require.NotZero(t, refreshes, "the CRL is read")
 }
 
 // TestRenewalByReissue where the CA has no certificate_renewal, or does not permit it.
@@ -519,7 +519,7 @@ func TestBadAnswers(t *testing.T) {
 		"HTML":    {http.StatusOK, "<html>hello</html>", "the answer is a web page", authority.ReasonNotAnswering},
 		"CSR":     {http.StatusOK, string(csrtest.Template{CommonName: "web.example.com"}.Make(t)), "the answer is not a certificate", reasonFailed},
 		"garbage": {http.StatusOK, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "x509", reasonFailed},
-		"foreign": {http.StatusOK, string(other.Bundle()), "has not asked for", reasonTaken},
+		"foreign": {http.StatusOK, string(other.Bundle()), "did not request", reasonTaken},
 		"moved":   {http.StatusFound, "", "the CA answers 302", authority.ReasonNotAnswering},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// lineage tells whether a CertificateRequest renews a certificate. Whoever may make
-// requests can write any owner into one, so that the owner alone proves nothing: it needs
-// two keys. cert-manager must hold the request's key as the next one of its Certificate,
-// and that Certificate must have got the certificate that is to be replaced.
+// lineage decides whether a CertificateRequest renews a certificate. Any user who may create
+// requests can set any owner, so the owner alone proves nothing. The proof needs two keys:
+// cert-manager must store the request's key as the next one of its Certificate, and that
+// Certificate must have received the certificate that is to be replaced.
 type lineage struct {
 	live    client.Reader
 	request *cmapi.CertificateRequest
@@ -46,8 +46,7 @@ func (l lineage) succeeds(ctx context.Context, has *x509.Certificate) (bool, err
 	return l.wasIssued(ctx, certificate, has)
 }
 
-// certificate is the Certificate that controls the request and names the same CA; nil
-// where there is none.
+// certificate returns the Certificate that controls the request and names the same CA, or nil.
 func (l lineage) certificate(ctx context.Context) (*cmapi.Certificate, error) {
 	owner := metav1.GetControllerOf(l.request)
 	if owner == nil || owner.Kind != cmapi.CertificateKind || owner.APIVersion != cmapi.SchemeGroupVersion.String() {
@@ -67,8 +66,8 @@ func (l lineage) certificate(ctx context.Context) (*cmapi.Certificate, error) {
 	return certificate, nil
 }
 
-// nextOf is the request, where cert-manager holds its key as the next one of a
-// Certificate; else nil.
+// nextOf returns the request if cert-manager stores its key as the next one of a Certificate, and
+// nil otherwise.
 func (l lineage) nextOf(ctx context.Context, certificate *cmapi.Certificate) (*x509.CertificateRequest, error) {
 	if certificate.Status.NextPrivateKeySecretName == nil {
 		return nil, nil
@@ -92,8 +91,8 @@ func (l lineage) nextOf(ctx context.Context, certificate *cmapi.Certificate) (*x
 	return request, nil
 }
 
-// isStored says whether a Certificate's Secret holds a certificate with its private key.
-// The certificate alone would prove nothing: CAs give it to anybody.
+// isStored reports whether a Certificate's Secret has a certificate with its private key. The
+// certificate alone proves nothing: CAs publish it.
 func (l lineage) isStored(ctx context.Context, certificate *cmapi.Certificate, has *x509.Certificate) (bool, error) {
 	secret, err := l.secret(ctx, certificate.Spec.SecretName)
 	if err != nil || secret == nil {
@@ -104,8 +103,8 @@ func (l lineage) isStored(ctx context.Context, certificate *cmapi.Certificate, h
 	return err == nil && leaf != nil && leaf.Equal(has) && layout.SamePublic(has.PublicKey, key.Public()), nil
 }
 
-// wasIssued says whether a certificate was returned to an earlier request of the same
-// Certificate, for Secrets get lost.
+// wasIssued reports whether an earlier request of the same Certificate received a certificate. The
+// Secret with it may be lost.
 func (l lineage) wasIssued(ctx context.Context, certificate *cmapi.Certificate, has *x509.Certificate) (bool, error) {
 	var list cmapi.CertificateRequestList
 	if err := l.live.List(ctx, &list, client.InNamespace(l.request.Namespace)); err != nil {

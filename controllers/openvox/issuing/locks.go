@@ -14,7 +14,7 @@ type authorityLocks struct {
 	byAuthority map[client.ObjectKey]chan struct{}
 }
 
-// acquire waits for the next turn at a CA, and returns what ends it.
+// acquire waits for the lock of a CA, and returns its release function.
 func (t *authorityLocks) acquire(ctx context.Context, ca client.ObjectKey) (end func()) {
 	t.mutex.Lock()
 	turn := t.byAuthority[ca]

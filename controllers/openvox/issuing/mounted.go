@@ -39,7 +39,7 @@ func mountedBy(ctx context.Context, reader client.Reader, certificate *v1alpha1.
 	return "", nil
 }
 
-// mounts says whether a Pod has a Secret among its files.
+// mounts reports whether a Pod mounts a Secret.
 func mounts(pod corev1.PodSpec, secret string) bool {
 	for _, volume := range pod.Volumes {
 		if volume.Secret != nil && volume.Secret.SecretName == secret {

@@ -8,7 +8,7 @@ import (
 
 const (
 	certificateLabel = "openvox.voxpupuli.org/certificate"
-	// finalizer has certificates revoked before their objects go.
+	// finalizer delays the deletion of objects until their certificates are revoked.
 	finalizer = "openvox.voxpupuli.org/certificate-cleanup"
 
 	// The controllers, which own the fields that each of them writes.
@@ -23,5 +23,5 @@ func authorityOf(certificate *v1alpha1.Certificate) client.ObjectKey {
 	return client.ObjectKey{Namespace: certificate.Namespace, Name: certificate.Spec.AuthorityRef}
 }
 
-// workers is how many objects are looked at at a time; CAs are asked elsewhere.
+// workers is the number of objects that are reconciled concurrently. Calls to CAs run elsewhere.
 const workers = 8

@@ -31,10 +31,10 @@ func (i *issuance) obtain(ctx context.Context, certname string, public any, requ
 			return nil, err
 		}
 	}
-	return nil, failure(reasonForeign, "the CA has signed another key under certname %s (serial %s), and the certificate is not stored; %s", certname, layout.Serial(certificate), a.ByHand(authority.CleanStep, certname, true))
+	return nil, failure(reasonForeign, "the CA has signed another key under certname %s (serial %s), so its certificate is not stored; %s", certname, layout.Serial(certificate), a.ByHand(authority.CleanStep, certname, true))
 }
 
-// submitAndSign has the request of a key wait at the CA, and signs it.
+// submitAndSign submits the request of a key to the CA, and signs it.
 func submitAndSign(ctx context.Context, a *authority.Connection, certname string, public any, request func() ([]byte, error)) error {
 	waiting, err := a.Anyone.Request(ctx, certname)
 	if errors.Is(err, puppet.ErrNotFound) {

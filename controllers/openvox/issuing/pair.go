@@ -17,8 +17,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 )
 
-// keyMaker makes keys, which takes seconds of a processor each: as many at a time as
-// there are processors, or they would keep each other and admission waiting.
+// keyMaker creates keys. Each takes seconds of CPU time, so it creates at most as many concurrently
+// as there are processors, to keep admission fast.
 type keyMaker struct {
 	bits  int
 	slots chan struct{}
@@ -28,7 +28,7 @@ func newKeyMaker(bits int) *keyMaker {
 	return &keyMaker{bits, make(chan struct{}, runtime.GOMAXPROCS(0))}
 }
 
-// make is a new key in PEM. It waits for its turn.
+// make creates a key in PEM when a processor is free.
 func (m *keyMaker) make(ctx context.Context) ([]byte, error) {
 	select {
 	case m.slots <- struct{}{}:
@@ -39,11 +39,11 @@ func (m *keyMaker) make(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// newKey makes a key in PEM. It takes seconds: never on a worker.
+// newKey creates a key in PEM, which takes seconds. Workers never call it.
 func newKey(bits int) ([]byte, error) {
 	key, err := rsa.GenerateKey(rand.Reader, bits)
 	if err != nil {
-		return nil, fmt.Errorf("making a key: %w", err)
+		return nil, fmt.Errorf("creating a key: %w", err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}), nil
 }
@@ -56,12 +56,12 @@ func parseKey(text []byte) (crypto.Signer, error) {
 	}
 	signer, ok := key.(crypto.Signer)
 	if !ok {
-		return nil, fmt.Errorf("a %T signs nothing", key)
+		return nil, fmt.Errorf("a %T is not a private key", key)
 	}
 	return signer, nil
 }
 
-// newRequest is a request in PEM for what a Certificate wants.
+// newRequest returns the request of a Certificate, in PEM.
 func newRequest(spec v1alpha1.CertificateSpec, key crypto.Signer) ([]byte, error) {
 	wanted, err := layout.Extensions(spec)
 	if err != nil {

@@ -35,8 +35,8 @@ func refusals(ctx context.Context, reader client.Reader, s authority.Secrets, ce
 	if err := reader.List(ctx, &policies, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the SigningPolicies of %s: %w", ca.Namespace, err)
 	}
-	// The rules read the key, and its own is not made yet. Names of Certificates are reserved, its
-	// own among them: the rules of Certificates keep them apart.
+	// The rules read the key, which does not exist yet. The names of Certificates are reserved,
+	// this one's included: the rules for Certificates prevent duplicates.
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err

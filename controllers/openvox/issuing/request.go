@@ -30,7 +30,7 @@ type RequestReconciler struct {
 	events   events.EventRecorder
 	attempts *attempt.Runner[outcome]
 	approves builtin.Admitter // decides about approval; nil: another component approves
-	// namespaces are those whose CAs sign here: all where there are none.
+	// namespaces are the namespaces whose CAs sign: all if it is empty.
 	namespaces []string
 }
 
@@ -71,7 +71,7 @@ func (r *RequestReconciler) carryOut(ctx context.Context, object *certificatesv1
 	copied := object.DeepCopy()
 	asked := application{
 		authority: client.ObjectKey{Namespace: namespace, Name: name}, object: copied, request: copied.Spec.Request,
-		// Whose a CertificateSigningRequest is, nothing says.
+		// The owner of a CertificateSigningRequest is unknown.
 		succeeds: func(context.Context, *x509.Certificate) (bool, error) { return false, nil },
 	}
 	r.attempts.Begin(key, asked.authority, object.UID, func(ctx context.Context) outcome { return r.signer.sign(ctx, asked) })
@@ -84,7 +84,7 @@ func has(object *certificatesv1.CertificateSigningRequest, kind certificatesv1.R
 	})
 }
 
-// waitsForSigner is what the API calls approved, neither denied nor failed nor issued.
+// waitsForSigner reports whether a request is approved, and neither denied nor failed nor issued.
 func waitsForSigner(object *certificatesv1.CertificateSigningRequest) bool {
 	return len(object.Status.Certificate) == 0 && has(object, certificatesv1.CertificateApproved) &&
 		!has(object, certificatesv1.CertificateDenied) && !has(object, certificatesv1.CertificateFailed)

@@ -25,11 +25,11 @@ import (
 
 // signingTest has a CA, and a signer that may sign there.
 type signingTest struct {
-	ca     *openvoxtest.CA
-	client client.Client
-	signer signer
-	denied string
-	told   int
+	ca        *openvoxtest.CA
+	client    client.Client
+	signer    signer
+	denied    string
+	refreshes int
 }
 
 func newSigningTest(t *testing.T, objects ...client.Object) *signingTest {
@@ -44,7 +44,7 @@ func newSigningTest(t *testing.T, objects ...client.Object) *signingTest {
 	admin := ca.Issue(&x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}}, key.Public())
 	s := &signingTest{ca: ca, client: openvoxtest.NewClient(t, append(objects, external, openvoxtest.MakeSecret("main-ca", map[string][]byte{layout.CAFile: ca.Bundle()}),
 		openvoxtest.MakeSecret("admin", map[string][]byte{"tls.crt": layout.EncodeCertificate(admin), "tls.key": text}))...)}
-	s.signer = signer{client: s.client, secrets: authority.Secrets{Client: s.client, Live: s.client}, names: &certnames{}, revoker: revokerOf(s.client, &s.told), admit: func(context.Context, builtin.Object) (builtin.Verdict, error) {
+	s.signer = signer{client: s.client, secrets: authority.Secrets{Client: s.client, Live: s.client}, names: &certnames{}, revoker: revokerOf(s.client, &s.refreshes), admit: func(context.Context, builtin.Object) (builtin.Verdict, error) {
 		return openvoxtest.Verdict(s.denied), nil
 	}}
 	return s
@@ -106,7 +106,7 @@ func TestSigningOfRequests(t *testing.T) {
 			require.Equal(t, c.phase, out.phase, out.message)
 			require.Equal(t, c.reason, out.reason, out.message)
 			require.Len(t, s.ca.Revoked, c.revoked)
-			require.Equal(t, c.revoked > 0, s.told > 0, "the CRL is read")
+			require.Equal(t, c.revoked > 0, s.refreshes > 0, "the CRL is read")
 			if c.phase == v1alpha1.CertificateSigned {
 				require.True(t, layout.SamePublic(key.Public(), out.certificate.PublicKey))
 				require.Equal(t, s.ca.Issued[web], out.certificate, "the new one is never revoked")
@@ -115,7 +115,7 @@ func TestSigningOfRequests(t *testing.T) {
 			}
 			require.Nil(t, out.certificate)
 			if c.reason == reasonRefused {
-				require.Empty(t, s.ca.Requests, "the next request is not held for somebody else's")
+				require.Empty(t, s.ca.Requests, "the next request is not confused with the request of another owner")
 			}
 		})
 	}

@@ -33,7 +33,7 @@ const (
 	// reasonReissued means that a certificate was revoked and issued again.
 	reasonReissued = "CertificateReissued"
 
-	// retryNameInUse is how long they wait at a time.
+	// retryNameInUse is the delay before a request for a certname in use is retried.
 	retryNameInUse = 2 * time.Second
 )
 
@@ -57,7 +57,7 @@ type application struct {
 	succeeds func(ctx context.Context, has *x509.Certificate) (bool, error)
 }
 
-// sign is one attempt. phase is CertificateError where another cannot end otherwise.
+// sign runs one attempt. phase is CertificateError if a retry cannot succeed.
 func (s signer) sign(ctx context.Context, a application) outcome {
 	attempt := &signing{application: a, revoker: s.revoker}
 	certificate, err := s.obtain(ctx, attempt)
@@ -67,7 +67,7 @@ func (s signer) sign(ctx context.Context, a application) outcome {
 	return failed(err, v1alpha1.CertificatePending, attempt.events)
 }
 
-// waiting is a step that is tried again.
+// waiting returns the error of a step that is retried.
 func waiting(reason, format string, args ...any) error {
 	return &authority.Problem{Phase: v1alpha1.CertificatePending, Reason: reason, Err: fmt.Errorf(format, args...)}
 }
@@ -88,7 +88,7 @@ func (s signer) obtain(ctx context.Context, attempt *signing) (*x509.Certificate
 	}
 	block, _ := pem.Decode(attempt.application.request) // the rules have found it good
 	if block == nil {
-		return nil, failure(reasonDenied, "spec.request is no PEM")
+		return nil, failure(reasonDenied, "spec.request is not PEM")
 	}
 	if attempt.request, err = x509.ParseCertificateRequest(block.Bytes); err != nil {
 		return nil, failure(reasonDenied, "spec.request: %w", err)
@@ -146,8 +146,8 @@ func (s *signing) run(ctx context.Context) (*x509.Certificate, error) {
 	return s.accept(has)
 }
 
-// makeRoom revokes the certificate that the request is to replace: a CA takes none for a
-// certname that has one.
+// makeRoom revokes the certificate that the request replaces: a CA rejects requests for a certname
+// that has a certificate.
 func (s *signing) makeRoom(ctx context.Context, has *x509.Certificate) error {
 	pending, err := s.Anyone.Request(ctx, s.certname())
 	if err == nil && !layout.SamePublic(pending.PublicKey, s.request.PublicKey) {
@@ -168,7 +168,7 @@ func (s *signing) makeRoom(ctx context.Context, has *x509.Certificate) error {
 		s.events = append(s.events, object.Event{Warning: true, Reason: authority.ReasonUnconfirmed, Message: authority.Unconfirmed(s.certname(), has)})
 		return nil
 	}
-	s.events = append(s.events, object.Event{Warning: true, Reason: reasonReissued, Message: fmt.Sprintf("the certificate of %s (serial %s) is revoked and issued again, for the CA renews none for another key: neither is valid in between",
+	s.events = append(s.events, object.Event{Warning: true, Reason: reasonReissued, Message: fmt.Sprintf("the certificate of %s (serial %s) is revoked and issued again, because the CA does not renew certificates for another key: until then, neither is valid",
 		s.certname(), layout.Serial(has))})
 	return nil
 }
@@ -200,7 +200,7 @@ func (s *signing) issue(ctx context.Context) (*x509.Certificate, error) {
 			return nil, err
 		}
 	}
-	return nil, waiting(reasonForeign, "the CA has signed another key under certname %s (serial %s), and the certificate is not returned; %s", s.certname(), layout.Serial(certificate), s.ByHand(authority.CleanStep, s.certname(), false))
+	return nil, waiting(reasonForeign, "the CA has signed another key under certname %s (serial %s), so its certificate is not returned; %s", s.certname(), layout.Serial(certificate), s.ByHand(authority.CleanStep, s.certname(), false))
 }
 
 // submit sends the request to the CA. pending is false if the CA has signed it immediately, or
@@ -259,26 +259,26 @@ func (s *signing) refused(ctx context.Context, err error) error {
 	return failure(reasonRefused, "%w", err)
 }
 
-// accept checks what the CA has signed.
+// accept checks a certificate of the CA.
 func (s *signing) accept(certificate *x509.Certificate) (*x509.Certificate, error) {
 	if s.Bundle != nil && !layout.IssuedBy(certificate, s.Bundle) {
-		return nil, errors.New("the certificate is signed by none of the CA's certificates")
+		return nil, errors.New("the certificate is not signed by a certificate of the CA")
 	}
 	if !hasNames(certificate, s.request) {
-		return nil, failure(reasonTaken, "the CA has a certificate for %s and this key (serial %s) with other names than are requested: %v %v; %s, and then create another request",
+		return nil, failure(reasonTaken, "the CA has a certificate for %s and this key (serial %s) with names that differ from the request: %v %v; %s, and then create another request",
 			s.certname(), layout.Serial(certificate), certificate.DNSNames, certificate.IPAddresses, s.ByHand(authority.CleanStep, s.certname(), false))
 	}
 	return certificate, nil
 }
 
-// hasNames says whether a certificate has the names that a request asks for, and no others.
+// hasNames reports whether a certificate has exactly the names of a request.
 func hasNames(certificate *x509.Certificate, request *x509.CertificateRequest) bool {
 	return layout.SameNames(certificate.DNSNames, request.DNSNames, request.Subject.CommonName) &&
 		layout.SameNames(layout.IPTexts(certificate.IPAddresses), layout.IPTexts(request.IPAddresses), "")
 }
 
-// chain is a certificate with those between it and its root in PEM, and the root: the
-// highest that is known where a bundle has none.
+// chain returns a certificate with its intermediates in PEM, and the root. If the bundle has no
+// root, it returns the highest certificate.
 func chain(leaf *x509.Certificate, bundle []byte) (certificates, root []byte) {
 	certificates = layout.EncodeCertificate(leaf)
 	known := puppet.ParseBundle(bundle)
@@ -296,7 +296,8 @@ func chain(leaf *x509.Certificate, bundle []byte) (certificates, root []byte) {
 	return certificates, root
 }
 
-// certnames are those in use: two requests for one would revoke each other's certificate.
+// certnames are the certnames in use: two requests for one certname would revoke each other's
+// certificate.
 type certnames struct{ inUse sync.Map } // by certnameAt
 
 type certnameAt struct {
@@ -304,7 +305,7 @@ type certnameAt struct {
 	certname  string
 }
 
-// take reserves a certname until release is called. free is false where it is in use.
+// take reserves a certname until release is called. free is false if it is in use.
 func (c *certnames) take(authority client.ObjectKey, certname string) (release func(), free bool) {
 	name := certnameAt{authority, certname}
 	if _, taken := c.inUse.LoadOrStore(name, true); taken {

@@ -97,7 +97,7 @@ func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error 
 		return err
 	}
 	if !ours {
-		return failure(reasonTaken, "the CA has a certificate for %s that this object has not asked for (serial %s); %s, or change spec.certname",
+		return failure(reasonTaken, "the CA has a certificate for %s that this object did not request (serial %s); %s, or change spec.certname",
 			certname, layout.Serial(has), i.authority.ByHand(authority.CleanStep, certname, true))
 	}
 	if i.authority.Admin == nil {
@@ -111,7 +111,7 @@ func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error 
 	case !listed:
 		i.unconfirmed(has)
 	case i.whyReissued != "":
-		i.tell(false, reasonReissued, "%s: the certificate is revoked and issued again, and both are not valid in between", i.whyReissued)
+		i.tell(false, reasonReissued, "%s: the certificate is revoked and issued again; until then, neither is valid", i.whyReissued)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (w watches) certificatesOf(ctx context.Context, ca *v1alpha1.CertificateAut
 func (w watches) certificatesOfPool(ctx context.Context, pool *v1alpha1.Pool) (requests []reconcile.Request) {
 	var servers v1alpha1.ServerList
 	if err := w.reader.List(ctx, &servers, client.InNamespace(pool.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "listing those whom a Pool concerns")
+		log.FromContext(ctx).Error(err, "listing the Certificates that a Pool affects")
 		return nil
 	}
 	for i := range servers.Items {

@@ -49,9 +49,9 @@ func (r *ServerReconciler) claimsAllowed(ctx context.Context, f serverFacts) err
 	return nil
 }
 
-// findSecrets finds the Secrets that a Server names and that do not exist. Pods are created once
-// those that are required exist, so that the rules have seen each Secret. Pods that refer to one
-// already are changed without it: nothing is gained if changes wait.
+// findSecrets finds the missing Secrets of a Server. Pods are created once the required ones exist,
+// so that the rules have reviewed each Secret. Existing Pods that refer to a missing Secret are
+// updated without it: delaying the update would not help.
 func (r *ServerReconciler) findSecrets(ctx context.Context, f *serverFacts) error {
 	f.missing = map[string]bool{}
 	for _, name := range rules.SecretsOf(&f.server.Spec) {
@@ -132,8 +132,8 @@ func addedBy(d *appsv1.Deployment) (a added) {
 	return a
 }
 
-// stopForbidden scales the Deployment of a Server that is not carried out to zero if its Pods
-// have, or would have as soon as they start, what no Server may have, and says so in o.
+// stopForbidden scales the Deployment of a rejected Server to zero if its Pods refer to a forbidden
+// object, or would refer to one when they start, and reports that in o.
 func (r *ServerReconciler) stopForbidden(ctx context.Context, server *v1alpha1.Server, o *obstacle) error {
 	if r.externalOnly {
 		return nil
@@ -157,8 +157,7 @@ func (r *ServerReconciler) stopForbidden(ctx context.Context, server *v1alpha1.S
 	return nil
 }
 
-// forbiddenIn is what the Pods of a Deployment refer to and no Server may have: "" if there is
-// nothing.
+// forbiddenIn returns the reference of a Deployment's Pods that no Server may have, or "".
 func (r *ServerReconciler) forbiddenIn(ctx context.Context, d *appsv1.Deployment) (string, error) {
 	refers := addedBy(d)
 	for _, name := range refers.claims {

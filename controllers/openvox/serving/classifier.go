@@ -28,8 +28,8 @@ type classifiers struct {
 	admit   builtin.Admitter
 }
 
-// render is the file by which servers ask a NodeClassifier: an *unrendered where there is
-// none.
+// render returns the file with which servers query a NodeClassifier. The error is *unrendered if
+// there is none.
 func (c classifiers) render(ctx context.Context, classifier *v1alpha1.NodeClassifier) ([]byte, error) {
 	if err := admitted(ctx, c.admit, classifier); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (c classifiers) render(ctx context.Context, classifier *v1alpha1.NodeClassi
 	return text, nil
 }
 
-// ClassifierReconciler says of NodeClassifiers whether they can be rendered for Configs.
+// ClassifierReconciler reports whether NodeClassifiers can be rendered for Configs.
 type ClassifierReconciler struct {
 	client      client.Client
 	events      events.EventRecorder
@@ -97,8 +97,8 @@ func (r *ClassifierReconciler) carryOut(ctx context.Context, classifier *v1alpha
 	return classifierReport{Status: next}, nil
 }
 
-// classifierOf is the NodeClassifier that a Config names, and its file: nil where it names
-// none. One that is not there, or cannot be rendered, is a *verdict.
+// classifierOf returns the NodeClassifier of a Config, and its file: nil if the Config has none.
+// The error is a *verdict if the NodeClassifier does not exist or cannot be rendered.
 func (r *ConfigReconciler) classifierOf(ctx context.Context, config *v1alpha1.Config) (*v1alpha1.NodeClassifier, []byte, error) {
 	name := config.Spec.NodeClassifierRef
 	if name == "" {

@@ -121,10 +121,10 @@ func TestClassifierOfAConfig(t *testing.T) {
 	require.Contains(t, s.render(), "Pending False ClassifierNotRendered")
 	require.Contains(t, s.classify(), "Error False Error")
 	require.Equal(t, "two", s.enc().Auth.Token)
-	s.told()
+	s.events()
 	s.render()
 	s.classify()
-	require.Empty(t, s.told(), "it is told once")
+	require.Empty(t, s.events(), "it is reported once")
 
 	s.update("c", owner, func() { owner.Spec.NodeClassifierRef = "" })
 	require.Equal(t, rendered, s.render())

@@ -175,7 +175,7 @@ func (r *ConfigReconciler) apply(ctx context.Context, config *v1alpha1.Config, f
 	return r.applier.Remove(ctx, ours, client.ObjectKey{Namespace: config.Namespace, Name: name}, &corev1.Secret{})
 }
 
-// gather finds what the files of a Config are made of.
+// gather collects the input of the files of a Config.
 func (r *ConfigReconciler) gather(ctx context.Context, config *v1alpha1.Config) (configfiles.Input, error) {
 	in := configfiles.Input{Config: config}
 	spec := config.Spec

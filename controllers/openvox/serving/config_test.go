@@ -61,7 +61,7 @@ func (s *configSite) files() map[string]string {
 	return files.Data
 }
 
-func (s *configSite) told() (list []string) {
+func (s *configSite) events() (list []string) {
 	for len(s.Events.Events) > 0 {
 		list = append(list, <-s.Events.Events)
 	}
@@ -89,17 +89,17 @@ func TestConfig(t *testing.T) {
 		require.True(t, metav1.IsControlledBy(object, config))
 		require.Equal(t, "c", object.GetLabels()[layout.ConfigLabel])
 	}
-	require.Len(t, s.told(), 2)
+	require.Len(t, s.events(), 2)
 	s.Writes = 0
 	require.Equal(t, rendered, s.render())
 	require.Zero(t, s.Writes, "nothing changed, nothing written")
-	require.Empty(t, s.told())
+	require.Empty(t, s.events())
 
 	require.True(t, s.Get("c", config))
 	config.Generation++
 	require.NoError(t, s.Client.Update(t.Context(), config))
 	require.Equal(t, rendered, s.render())
-	require.Empty(t, s.told(), "that it is rendered is no news")
+	require.Empty(t, s.events(), "that it is rendered is no news")
 
 	// It follows its CA.
 	ca := &v1alpha1.CertificateAuthority{}
@@ -161,11 +161,11 @@ func TestConfigIsNotRendered(t *testing.T) {
 		require.NoError(t, s.Client.Update(t.Context(), config))
 		require.Contains(t, s.render(), want)
 		require.Equal(t, before, s.files(), want)
-		s.told()
+		s.events()
 		s.Writes = 0
 		s.render()
 		require.Zero(t, s.Writes)
-		require.Empty(t, s.told(), "it is told once")
+		require.Empty(t, s.events(), "it is reported once")
 	}
 
 	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c-config", Namespace: "ns"}, Data: map[string]string{"a": "b"}}

@@ -40,7 +40,7 @@ type DatabaseReconciler struct {
 	fsGroup *int64
 	// outdated is why certificates are issued again.
 	outdated Outdated
-	// externalOnly runs none, and says so.
+	// externalOnly disables Databases; the status reports it.
 	externalOnly bool
 }
 
@@ -128,7 +128,8 @@ func (r *DatabaseReconciler) gather(ctx context.Context, db *v1alpha1.Database) 
 	return f, nil
 }
 
-// certificate finds the pair of a Database, and what its clients' certificates are checked by.
+// certificate returns the certificate of a Database, and the CA certificates that verify its
+// clients.
 func (r *DatabaseReconciler) certificate(ctx context.Context, f *databaseFacts) error {
 	certificate, name := &v1alpha1.Certificate{}, f.db.Spec.CertificateRef
 	if layout.IsOperators(name) {
@@ -232,7 +233,7 @@ func (r *DatabaseReconciler) clients(ctx context.Context, db *v1alpha1.Database)
 	return configs, certnames, nil
 }
 
-// observe is how far the StatefulSet of a Database is: nil where there is none of ours.
+// observe returns the state of the StatefulSet of a Database: nil if Lintel has not created one.
 func (r *DatabaseReconciler) observe(ctx context.Context, db *v1alpha1.Database) (*rollout, error) {
 	if r.externalOnly {
 		return nil, nil
@@ -246,7 +247,7 @@ func (r *DatabaseReconciler) observe(ctx context.Context, db *v1alpha1.Database)
 		return nil, nil
 	}
 	trouble, err := troubleAmong(ctx, r.client, db.Namespace, client.MatchingLabels{databaseLabel: db.Name})
-	// Until all are of the new revision, those that are count for the current one, too.
+	// Until all Pods have the new revision, the updated ones count as current, too.
 	updated := set.Status.UpdatedReplicas
 	if set.Status.CurrentRevision != set.Status.UpdateRevision {
 		updated = min(updated, set.Status.Replicas-set.Status.CurrentReplicas)
@@ -258,7 +259,7 @@ func (r *DatabaseReconciler) observe(ctx context.Context, db *v1alpha1.Database)
 	}, err
 }
 
-// databaseStatus is what a Database says next.
+// databaseStatus returns the new status of a Database.
 func databaseStatus(db *v1alpha1.Database, seen *rollout, o *obstacle) *v1alpha1.DatabaseStatus {
 	next := db.Status.DeepCopy()
 	next.ObservedGeneration, next.URL, next.Ready, next.Desired = db.Generation, databaseURL(db), 0, ptr.Deref(db.Spec.Replicas, 1)

@@ -125,7 +125,7 @@ func TestDatabase(t *testing.T) {
 	require.NotNil(t, pod.Containers[0].LivenessProbe.TCPSocket, "PostgreSQL that is down is no reason to start again")
 	service := &corev1.Service{}
 	require.True(t, s.Get("db", service))
-	require.True(t, service.Spec.PublishNotReadyAddresses, "it keeps what it is told until PostgreSQL is back")
+	require.True(t, service.Spec.PublishNotReadyAddresses, "it queues data until PostgreSQL is back")
 	files, secret := &corev1.ConfigMap{}, &corev1.Secret{}
 	require.True(t, s.Get("db-config", files))
 	require.Equal(t, "web.example.com\n", files.Data[configfiles.DatabaseAllowed], "the servers of its Configs, and no others")

@@ -23,7 +23,7 @@ const (
 	databaseLabel = "openvox.voxpupuli.org/database"
 
 	databaseContainer = "openvox-db"
-	// credentialsHash is of how PostgreSQL is reached, and as whom.
+	// credentialsHash is the digest of the address and the credentials of PostgreSQL.
 	credentialsHash = "openvox.voxpupuli.org/db-secret-hash"
 	// queueVolume contains received data that is not stored yet.
 	queueVolume = "queue"
@@ -39,20 +39,20 @@ func databaseURL(db *v1alpha1.Database) string {
 func databaseConfigMap(db string) string { return db + "-config" }
 func databaseSecret(db string) string    { return db + "-db" }
 
-// databaseFacts are what the objects of a Database are made of.
+// databaseFacts is the input for the objects of a Database.
 type databaseFacts struct {
 	db *v1alpha1.Database
 	ca *v1alpha1.CertificateAuthority
 	// files and secret are the inputs of the Pod.
 	files, secret map[string]string
-	// pair is the Secret of the Certificate, and bundle the CA's certificates.
+	// pair is the Secret of the Certificate, and bundle has the CA's certificates.
 	pair   map[string][]byte
 	bundle []byte
-	// postgresCA are the certificates by which PostgreSQL is known: nil where none are named.
+	// postgresCA has the CA certificates of PostgreSQL: nil if none are named.
 	postgresCA []byte
 	// configs are the names of those whose servers are its clients.
 	configs []string
-	// fsGroup is nil where the cluster gives each namespace its own group.
+	// fsGroup is nil if the cluster assigns a group to each namespace.
 	fsGroup *int64
 }
 
@@ -73,8 +73,8 @@ func (f databaseFacts) meta(name string) metav1.ObjectMeta {
 	}
 }
 
-// objects are those that a Database has, and those that it has not, of which no more than the
-// name counts.
+// objects returns the desired objects of a Database, and those to delete, of which only the name
+// matters.
 func (f databaseFacts) objects() (wanted, unwanted []client.Object) {
 	secret := map[string][]byte{}
 	for name, text := range f.secret {

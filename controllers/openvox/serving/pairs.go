@@ -18,7 +18,7 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
-// pairs reads what Pods mount of certificates.
+// pairs reads the certificates that Pods mount.
 type pairs struct {
 	client   client.Client
 	secrets  secrets
@@ -28,9 +28,9 @@ type pairs struct {
 // Outdated is why a stored certificate is issued again: "" if it is not.
 type Outdated func(context.Context, *v1alpha1.CertificateAuthority, *v1alpha1.Certificate, *x509.Certificate) (string, error)
 
-// awaitIssuance waits for a certificate that is about to be issued again, so that a change of what runs
-// and of its certificate replaces Pods once. A certificate that cannot be issued keeps nothing
-// waiting.
+// awaitIssuance waits for a certificate that is about to be issued again, so that Pods are replaced
+// once for a change of both the workload and its certificate. A certificate that cannot be issued
+// delays nothing.
 func (p pairs) awaitIssuance(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored *x509.Certificate) error {
 	signed := meta.FindStatusCondition(certificate.Status.Conditions, v1alpha1.ConditionCertSigned)
 	failed := signed != nil && signed.Status != metav1.ConditionTrue && signed.ObservedGeneration == certificate.Generation
@@ -82,7 +82,7 @@ func (p pairs) read(ctx context.Context, namespace, name string) (map[string][]b
 	return secret.Data, nil
 }
 
-// secret is a Secret: an empty one where there is none.
+// secret returns a Secret, or an empty one if it does not exist.
 func (p pairs) secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	err := p.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)

@@ -28,8 +28,8 @@ import (
 )
 
 const (
-	// routeInterval is how often a TLSRoute is looked at, which is not watched: its kind may
-	// come and go.
+	// routeInterval is how often a TLSRoute is read. It is not watched, because its kind may be
+	// installed and removed.
 	routeInterval = 15 * time.Second
 
 	reasonServed           = "Served"
@@ -48,7 +48,7 @@ type PoolReconciler struct {
 	applier *object.Applier
 	events  events.EventRecorder
 	admit   builtin.Admitter
-	// externalOnly makes no Services, and says so.
+	// externalOnly disables Services for Pools; the status reports it.
 	externalOnly bool
 }
 
@@ -165,8 +165,8 @@ func noGatewayAPI() error {
 	return &obstacle{reason: reasonNoGatewayAPI, message: "spec.route: the cluster does not serve TLSRoutes; install the Gateway API to create the route", wait: routeInterval}
 }
 
-// accepted is what a Gateway has against a TLSRoute: nil where it has nothing, or has not
-// looked at it yet.
+// accepted returns why a Gateway rejects a TLSRoute: nil if it accepts the route, or has not
+// evaluated it yet.
 func accepted(route *unstructured.Unstructured) error {
 	parents, _, _ := unstructured.NestedSlice(route.Object, "status", "parents")
 	for _, parent := range parents {

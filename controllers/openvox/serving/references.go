@@ -37,7 +37,7 @@ type secrets struct {
 	live   client.Reader
 }
 
-// references reads what the objects of a namespace name, at the API server.
+// references reads the objects that other objects of a namespace name, from the API server.
 type references struct {
 	secrets   secrets
 	namespace string
@@ -120,7 +120,7 @@ func (r references) configMapValue(ctx context.Context, field, name, key string)
 	return value, nil
 }
 
-// endpoint is what NodeClassifiers and ReportProcessors have in common.
+// endpoint validates the common fields of NodeClassifiers and ReportProcessors.
 func (r references) endpoint(ctx context.Context, url string, timeoutSeconds int32, auth *v1alpha1.HTTPAuth, tls *v1alpha1.EndpointTLS) (endpoints.Endpoint, error) {
 	out := endpoints.Endpoint{URL: url, TimeoutSeconds: timeoutSeconds, SSL: serverSSL}
 	if tls != nil && tls.CASecretRef != nil {

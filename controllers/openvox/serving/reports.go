@@ -21,8 +21,8 @@ import (
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
-// ReportReconciler renders the ReportProcessors of a Config into a Secret for its servers.
-// One that cannot be rendered says why, and holds up no other.
+// ReportReconciler renders the ReportProcessors of a Config into a Secret for its servers. A
+// ReportProcessor that cannot be rendered reports the reason, and does not delay others.
 type ReportReconciler struct {
 	client  client.Client
 	applier *object.Applier
@@ -42,8 +42,8 @@ func (r *ReportReconciler) reporter() object.Reporter[*v1alpha1.ReportProcessor,
 	}
 }
 
-// Reconcile renders the ReportProcessors of one Config, and reports of them, whether the
-// Config is there or not.
+// Reconcile renders the ReportProcessors of one Config and sets their status. A missing Config is
+// reported on them.
 func (r *ReportReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	processors, err := processorsOf(ctx, r.client, request.NamespacedName)
 	if err != nil {
@@ -138,7 +138,7 @@ func (r *ReportReconciler) keep(ctx context.Context, config *v1alpha1.Config, pr
 	return err
 }
 
-// render is what servers know of a ReportProcessor.
+// render returns the settings of a ReportProcessor for servers.
 func (r *ReportReconciler) render(ctx context.Context, processor *v1alpha1.ReportProcessor) (endpoints.Report, error) {
 	out := endpoints.Report{Name: processor.Name, Processor: processor.Spec.Processor}
 	if err := admitted(ctx, r.admit, processor); err != nil {
@@ -175,7 +175,7 @@ func (r references) header(ctx context.Context, field string, header v1alpha1.HT
 	return "", &unrendered{field + ": give exactly one of value, valueFrom.secretKeyRef and valueFrom.configMapKeyRef"}
 }
 
-// reportOnProcessor says whether reports are sent to it.
+// reportOnProcessor reports whether servers send reports to a ReportProcessor.
 func reportOnProcessor(processor *v1alpha1.ReportProcessor, problem *unrendered) processorReport {
 	next := processor.Status.DeepCopy()
 	phase, reason, message := v1alpha1.ReportProcessorActive, v1alpha1.ReasonConfigRendered, "it is rendered for the servers of Config "+processor.Spec.ConfigRef
@@ -187,7 +187,7 @@ func reportOnProcessor(processor *v1alpha1.ReportProcessor, problem *unrendered)
 	return processorReport{Status: next}
 }
 
-// processorsOf are the ReportProcessors of a Config, but for those that go.
+// processorsOf returns the ReportProcessors of a Config, except those that are being deleted.
 func processorsOf(ctx context.Context, reader client.Reader, config client.ObjectKey) (all []v1alpha1.ReportProcessor, err error) {
 	var list v1alpha1.ReportProcessorList
 	if err := reader.List(ctx, &list, client.InNamespace(config.Namespace)); err != nil {

@@ -15,14 +15,15 @@ import (
 
 // rollout is how far the workload of a Server or a Database is.
 type rollout struct {
-	// of is the workload, pods the selector of its Pods, and what their name in messages.
+	// of is the workload, pods the selector of its Pods, and what names the Pods in messages.
 	of, pods, what string
-	// want is how many Pods are wanted, observed whether the rest is about that.
+	// want is the desired number of Pods. observed is true if the other fields describe the current
+	// generation.
 	want                int32
 	observed            bool
 	all, updated, ready int32
-	// failure is what the workload says itself, and trouble why a Pod does not start: nil
-	// where there is none.
+	// failure is the failure that the workload reports, and trouble the reason why a Pod does not
+	// start: nil for none.
 	failure, trouble *obstacle
 }
 
@@ -55,7 +56,7 @@ func troubled(phase v1alpha1.ServerPhase) v1alpha1.ServerPhase {
 	return v1alpha1.ServerError
 }
 
-// troubleAmong is why one of some Pods does not start: nil where all may.
+// troubleAmong returns why one of some Pods does not start, or nil.
 func troubleAmong(ctx context.Context, reader client.Reader, namespace string, labels client.MatchingLabels) (*obstacle, error) {
 	var pods corev1.PodList
 	if err := reader.List(ctx, &pods, client.InNamespace(namespace), labels, client.UnsafeDisableDeepCopy); err != nil {
@@ -70,7 +71,7 @@ func troubleAmong(ctx context.Context, reader client.Reader, namespace string, l
 	return nil, nil
 }
 
-// troubleOf is why a Pod does not start by itself: nil where it may.
+// troubleOf returns why a Pod does not start without a change, or nil.
 func troubleOf(pod *corev1.Pod) *obstacle {
 	if !pod.DeletionTimestamp.IsZero() {
 		return nil
@@ -94,7 +95,7 @@ func troubleOf(pod *corev1.Pod) *obstacle {
 	return nil
 }
 
-// lastLines are the end of what a program has said.
+// lastLines returns the last lines of a program's output.
 func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-3):], "\n")

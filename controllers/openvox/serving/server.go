@@ -57,7 +57,7 @@ type ServerReconciler struct {
 	fsGroup *int64
 	// outdated is why certificates are issued again.
 	outdated Outdated
-	// externalOnly runs none, and says so.
+	// externalOnly disables Servers; the status reports it.
 	externalOnly bool
 	now          func() time.Time
 }
@@ -99,8 +99,7 @@ func obstacleOf(err error) (*obstacle, error) {
 	return nil, err
 }
 
-// applyAll writes the objects that are wanted, and takes away the others, of which no more
-// than the name counts.
+// applyAll writes the desired objects, and deletes the others, of which only the name matters.
 func applyAll(ctx context.Context, applier *object.Applier, ours object.Ours, wanted, unwanted []client.Object) error {
 	for _, each := range wanted {
 		if _, err := applier.Apply(ctx, ours, each, nil); err != nil {
@@ -171,7 +170,7 @@ func (r *ServerReconciler) carryOut(ctx context.Context, server *v1alpha1.Server
 	return report, nil
 }
 
-// missingPools are those that a Server names and that are not there: its servers run without.
+// missingPools returns the missing Pools of a Server, whose Pods run without them.
 func (r *ServerReconciler) missingPools(ctx context.Context, server *v1alpha1.Server) (names []string, err error) {
 	for _, name := range server.Spec.PoolRefs {
 		err := r.client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: name}, &v1alpha1.Pool{})
@@ -270,7 +269,7 @@ func (r *ServerReconciler) gather(ctx context.Context, server *v1alpha1.Server) 
 		return f, &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForAuthority, message: fmt.Sprintf("the CRL of CertificateAuthority %s has not been read yet; servers check their clients by it", f.ca.Name)}
 	}
 	if scaling := server.Spec.Autoscaling; scaling != nil && scaling.Enabled {
-		// Not from the cache: what the autoscaler has just written is not to be undone.
+		// The cache may lack the last change of the autoscaler, which must not be reverted.
 		deployment := &appsv1.Deployment{}
 		err := r.secrets.live.Get(ctx, client.ObjectKeyFromObject(server), deployment)
 		if client.IgnoreNotFound(err) != nil {
@@ -297,7 +296,7 @@ func (r *ServerReconciler) configOf(ctx context.Context, server *v1alpha1.Server
 		return nil, nil, fmt.Errorf("reading ConfigMap %s: %w", configMapName(name), err)
 	}
 	ready := meta.FindStatusCondition(config.Status.Conditions, v1alpha1.ConditionConfigReady)
-	// The cache may have the one and not the other.
+	// One of the objects may be missing from the cache.
 	current := config.Status.ObservedGeneration == config.Generation && configfiles.Hash(files.Data) == config.Status.FilesHash && metav1.IsControlledBy(files, config)
 	switch {
 	case ready != nil && ready.Status != metav1.ConditionTrue && ready.Reason != reasonCommandReplaced && ready.ObservedGeneration == config.Generation:
@@ -327,7 +326,7 @@ func (r *ServerReconciler) authorityOf(ctx context.Context, config *v1alpha1.Con
 	return ca, nil
 }
 
-// pairOf is the pair of a Server's Certificate, and the CA's certificates.
+// pairOf returns the certificate of a Server, and the CA's certificates.
 func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, ca *v1alpha1.CertificateAuthority) (pair map[string][]byte, bundle []byte, err error) {
 	certificate, name := &v1alpha1.Certificate{}, server.Spec.CertificateRef
 	err = r.client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: name}, certificate)
@@ -374,7 +373,7 @@ func isOperators(certificate string) error {
 
 func (r *ServerReconciler) pairs() pairs { return pairs{r.client, r.secrets, r.outdated} }
 
-// apply writes the objects of a Server, and takes away those that it has no more.
+// apply writes the objects of a Server, and deletes those that it no longer needs.
 func (r *ServerReconciler) apply(ctx context.Context, f serverFacts) error {
 	wanted, unwanted, err := f.objects()
 	if err != nil {
@@ -383,15 +382,15 @@ func (r *ServerReconciler) apply(ctx context.Context, f serverFacts) error {
 	return applyAll(ctx, r.applier, object.ControlledBy(f.server), wanted, unwanted)
 }
 
-// running is what a Server has in the cluster.
+// running is the state of a Server in the cluster.
 type running struct {
-	// deployment is nil where there is none of ours.
+	// deployment is nil if Lintel has not created one.
 	deployment *appsv1.Deployment
-	// trouble is why a Pod does not start: nil where none has any.
+	// trouble is the reason why a Pod does not start, or nil.
 	trouble *obstacle
 }
 
-// mounts says whether the Pods have the pair of a Secret.
+// mounts reports whether the Pods mount the certificate of a Secret.
 func (s running) mounts(pair string) bool {
 	return s.deployment != nil && slices.ContainsFunc(s.deployment.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool {
 		return v.Name == keysVolume && v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(p corev1.VolumeProjection) bool { return p.Secret != nil && p.Secret.Name == pair })
@@ -428,7 +427,7 @@ func (r *ServerReconciler) observe(ctx context.Context, server *v1alpha1.Server)
 	return seen, err
 }
 
-// serverStatus is what a Server says next.
+// serverStatus returns the new status of a Server.
 func serverStatus(server *v1alpha1.Server, seen running, o *obstacle) *v1alpha1.ServerStatus {
 	next := server.Status.DeepCopy()
 	next.ObservedGeneration, next.Ready, next.Desired = server.Generation, 0, ptr.Deref(server.Spec.Replicas, 1)

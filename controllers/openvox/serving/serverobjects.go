@@ -29,46 +29,46 @@ const (
 	// poolLabelPrefix begins the label of a Pool's servers; its name follows.
 	poolLabelPrefix = "openvox.voxpupuli.org/pool-"
 
-	// The hashes of what a server reads when it starts: Pods are replaced when one changes.
-	// Signing policies and CRLs are followed as they change, and are not among them.
+	// The digests of the files that a server reads when it starts: Pods are replaced when one
+	// changes. Servers reload signing policies and CRLs, which have no digest here.
 	configHash      = "openvox.voxpupuli.org/config-hash"
 	certificateHash = "openvox.voxpupuli.org/ssl-secret-hash"
 	caHash          = "openvox.voxpupuli.org/ca-secret-hash"
-	// policiesUID is of the Secret with a CA's signing policies: where one that was immutable is
-	// put out of the way, the kubelet goes on with it for as long as the Pod is there.
+	// policiesUID is the UID of the Secret with a CA's signing policies. If an immutable Secret is
+	// replaced, the kubelet keeps the old contents for the lifetime of the Pod.
 	policiesUID = "openvox.voxpupuli.org/autosign-secret-uid"
-	// serverConf is a file of the server itself: what a Server says and its Config does not.
+	// serverConf is the file with the settings of the Server that its Config lacks.
 	serverConf = "openvox.voxpupuli.org/server-conf"
 )
 
-// serverFacts are what the objects of a Server are made of.
+// serverFacts is the input for the objects of a Server.
 type serverFacts struct {
 	server *v1alpha1.Server
 	config *v1alpha1.Config
 	ca     *v1alpha1.CertificateAuthority
 	// files are those of the Config.
 	files map[string]string
-	// classifier is the NodeClassifier of the Config: nil where it names none.
+	// classifier is the NodeClassifier of the Config, or nil.
 	classifier *v1alpha1.NodeClassifier
-	// pair is the Secret of the Certificate, and bundle the CA's certificates.
+	// pair is the Secret of the Certificate, and bundle has the CA's certificates.
 	pair   map[string][]byte
 	bundle []byte
 	// policies is the uid of the Secret with the signing policies, of the CA's server.
 	policies types.UID
-	// fsGroup is nil where the cluster gives each namespace its own group.
+	// fsGroup is nil if the cluster assigns a group to each namespace.
 	fsGroup *int64
 	// missing are the optional Secrets of the Server that do not exist.
 	missing map[string]bool
 	// lacking is that a Secret does not exist that is required and that the Pods refer to already:
 	// nil if there is none.
 	lacking *obstacle
-	// running is how many Pods the Deployment has now: nil where there is none.
+	// running is the current number of Pods of the Deployment: nil if there is none.
 	running *int32
 }
 
 func (f serverFacts) compiles() bool { return compiles(f.server) }
 
-// sendsReports says whether there are ReportProcessors, to whom the reports of agents go.
+// sendsReports reports whether servers send the reports of agents to ReportProcessors.
 func (f serverFacts) sendsReports() bool {
 	return f.compiles() && f.files[configfiles.ReportProcessorFile] != ""
 }
@@ -108,8 +108,8 @@ func (f serverFacts) meta(name string) metav1.ObjectMeta {
 	}
 }
 
-// objects are those that a Server has, and those that it has not, of which no more than the
-// name counts.
+// objects returns the desired objects of a Server, and those to delete, of which only the name
+// matters.
 func (f serverFacts) objects() (wanted, unwanted []client.Object, err error) {
 	deployment, err := f.deployment()
 	if err != nil {
@@ -162,7 +162,7 @@ func (f serverFacts) deployment() (*appsv1.Deployment, error) {
 	}, nil
 }
 
-// replicas is how many Pods are wanted. As many as run stay where the load decides.
+// replicas returns the desired number of Pods: the current number if an autoscaler sets it.
 func (f serverFacts) replicas() *int32 {
 	scaling := f.server.Spec.Autoscaling
 	if scaling == nil || !scaling.Enabled {

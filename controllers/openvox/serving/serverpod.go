@@ -83,10 +83,10 @@ func (f serverFacts) pod() (corev1.PodSpec, error) {
 	}, nil
 }
 
-// followScript copies a CRL each time that the kubelet has another. A server notices a file
-// that takes the place of the one that it has read, and no link that leads elsewhere, of which
-// volumes consist: it would let in whose certificates are revoked until it is started again. The
-// first process of a container ends by no signal that it does not ask for.
+// followScript copies a CRL each time that the kubelet updates it. A server reloads a file that is
+// replaced, but does not notice a link with a new target, as in volumes of Secrets: until its
+// restart, it would accept revoked certificates. The first process of a container must handle the
+// signals that end it.
 const followScript = `trap 'exit 0' TERM
 last=
 while :; do
@@ -162,7 +162,7 @@ func ownFiles(image string, pull corev1.PullPolicy, security *corev1.SecurityCon
 	}
 }
 
-// image is the Config's, but for what the Server says.
+// image returns the image of the Config, with the overrides of the Server.
 func (f serverFacts) image() v1alpha1.ImageSpec {
 	image, own := f.config.Spec.Image, f.server.Spec.Image
 	image.Repository = cmp.Or(own.Repository, image.Repository)
@@ -174,8 +174,8 @@ func (f serverFacts) image() v1alpha1.ImageSpec {
 	return image
 }
 
-// probe asks a server how it is. One that wants a certificate of each client is asked for a
-// connection only, for the kubelet has none.
+// probe requests the status of a server. For a server that requires client certificates, it only
+// opens a connection, because the kubelet has no certificate.
 func (f serverFacts) probe(period, failures int32) *corev1.Probe {
 	handler := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/status/v1/simple", Port: intstr.FromString(serverPort), Scheme: corev1.URISchemeHTTPS}}
 	if f.config.Spec.PuppetServer.ClientAuth == "need" {

@@ -41,29 +41,29 @@ const (
 // its program.
 const formerManager = "manager"
 
-// Options are what the controllers of this package need.
+// Options configures the controllers of this package.
 type Options struct {
 	// Cluster caches OpenVox's kinds, and those objects of Kinds that this package creates.
 	// Metadata caches the metadata of all Secrets and ConfigMaps.
 	Cluster, Metadata cluster.Cluster
-	// AdmitConfig and the others are asked about the objects of their kinds.
+	// AdmitConfig and the others evaluate the rules for the objects of their kinds.
 	AdmitConfig, AdmitServer, AdmitPool, AdmitDatabase, AdmitClassifier, AdmitProcessor builtin.Admitter
 	// Outdated is why certificates are issued again: Pods are not replaced before they are.
 	Outdated Outdated
 	// ExternalOnly runs no servers nor databases in the cluster.
 	ExternalOnly bool
-	// FSGroup is the group of Pods that write to volumes: nil where the cluster gives each
-	// namespace its own.
+	// FSGroup is the group of Pods that write to volumes: nil if the cluster assigns a group to
+	// each namespace.
 	FSGroup *int64
 }
 
-// Kinds are the kinds of which Configs, Servers, Pools and Databases consist, and Pods. Some
-// are there twice.
+// Kinds returns the kinds of the objects of Configs, Servers, Pools and Databases, and Pods. The
+// list may contain duplicates.
 func Kinds() []client.Object {
 	return slices.Concat(serverKinds(), databaseKinds(), []client.Object{&corev1.Pod{}, &discoveryv1.EndpointSlice{}})
 }
 
-// serverKinds are the kinds of which Servers consist.
+// serverKinds returns the kinds of the objects of Servers.
 func serverKinds() []client.Object {
 	return []client.Object{
 		&appsv1.Deployment{}, &policyv1.PodDisruptionBudget{}, &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.NetworkPolicy{},
@@ -107,7 +107,7 @@ func SetUp(mgr system.Manager, o Options) error {
 			}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{}),
 			object.Mapped(c, &v1alpha1.SigningPolicy{}, w.configsReplacing),
 			object.Mapped(all, object.MetadataOf(object.SecretKind), w.configsOfClassifierSecret),
-			// Some files say what the CA does, and a Config may be there before it.
+			// Some files depend on the CA, and a Config may be created before it.
 			object.Mapped(c, &v1alpha1.CertificateAuthority{}, w.configsOf, predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{})),
 		object.Control(mgr, classifiersManager, 1, classifying,
 			object.Self(c, &v1alpha1.NodeClassifier{}),

@@ -22,7 +22,7 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
-// watches say whom a change concerns, by the cache.
+// watches maps changed objects to the affected ones, by the cache.
 type watches struct{ reader client.Reader }
 
 // serverSources returns the watches on the objects that Servers depend on and consist of. If in-
@@ -52,7 +52,7 @@ func (w watches) serverSources(c, all cluster.Cluster, externalOnly bool) []sour
 		// Secrets of other owners, and those with certificates, may reach this cache later.
 		object.Mapped(all, client.Object(object.MetadataOf(object.SecretKind)), w.serversOfSecret),
 		object.Mapped(c, client.Object(&corev1.Secret{}), w.serversOfSecret),
-		// One that goes may leave the CA to another.
+		// A deleted Server may leave the CA to another one.
 		object.Mapped(c, &v1alpha1.Server{}, func(ctx context.Context, gone *v1alpha1.Server) []reconcile.Request {
 			return w.servers(ctx, gone.Namespace, func(s *v1alpha1.Server) bool { return gone.Spec.CA && s.Spec.CA && s.Name != gone.Name })
 		}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Server]{}),
@@ -110,7 +110,7 @@ func (w watches) poolSources(c cluster.Cluster, externalOnly bool) []source.Sour
 		object.Mapped(c, &corev1.Namespace{}, w.poolsIn, object.Updates(func(before, after *corev1.Namespace) bool {
 			return before.Annotations[v1alpha1.AllowedExternalIPsAnnotation] != after.Annotations[v1alpha1.AllowedExternalIPsAnnotation]
 		})),
-		// One that goes may leave its host name to another.
+		// A deleted Pool may leave its host name to another one.
 		object.Mapped(c, &v1alpha1.Pool{}, w.poolsBeside, predicate.TypedGenerationChangedPredicate[*v1alpha1.Pool]{}))
 }
 
@@ -138,7 +138,7 @@ func (w watches) serversOf(ctx context.Context, ca *v1alpha1.CertificateAuthorit
 	return w.serversOfConfigs(ctx, ca.Namespace, func(c v1alpha1.Config) bool { return c.Spec.AuthorityRef == ca.Name })
 }
 
-// serversWithVolume are those that name the claim of a CA, which may be about to be created.
+// serversWithVolume returns the Servers that name the claim of a CA, which may not exist yet.
 func (w watches) serversWithVolume(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
 	claim := layout.CAClaim(ca.Name)
 	names := func(code v1alpha1.CodeSources) bool {
@@ -190,19 +190,19 @@ func (w watches) poolsBeside(ctx context.Context, pool *v1alpha1.Pool) []reconci
 	return object.Requests(ctx, w.reader, &v1alpha1.PoolList{}, func(p *v1alpha1.Pool) bool { return p.Name != pool.Name && routed(p) }, client.InNamespace(pool.Namespace))
 }
 
-// configsOf are those that name a CA.
+// configsOf returns the Configs that name a CA.
 func (w watches) configsOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
 	return object.Requests(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.AuthorityRef == ca.Name }, client.InNamespace(ca.Namespace))
 }
 
-// classifiersOfSecret are those that read a Secret.
+// classifiersOfSecret returns the NodeClassifiers that read a Secret.
 func (w watches) classifiersOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
 	return object.Requests(ctx, w.reader, &v1alpha1.NodeClassifierList{}, func(c *v1alpha1.NodeClassifier) bool {
 		return slices.Contains(secretsOf(c.Spec.Auth, c.Spec.TLS), secret.Name)
 	}, client.InNamespace(secret.Namespace))
 }
 
-// configsOfClassifier are those that name a NodeClassifier.
+// configsOfClassifier returns the Configs that name a NodeClassifier.
 func (w watches) configsOfClassifier(ctx context.Context, classifier *v1alpha1.NodeClassifier) []reconcile.Request {
 	return object.Requests(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.NodeClassifierRef == classifier.Name }, client.InNamespace(classifier.Namespace))
 }
@@ -214,7 +214,7 @@ func (w watches) configsReplacing(ctx context.Context, policy *v1alpha1.SigningP
 	}, client.InNamespace(policy.Namespace))
 }
 
-// configsOfClassifierSecret are those of the NodeClassifiers that read a Secret.
+// configsOfClassifierSecret returns the Configs of the NodeClassifiers that read a Secret.
 func (w watches) configsOfClassifierSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) (requests []reconcile.Request) {
 	for _, classifier := range w.classifiersOfSecret(ctx, secret) {
 		named := &v1alpha1.NodeClassifier{ObjectMeta: metav1.ObjectMeta{Namespace: classifier.Namespace, Name: classifier.Name}}
@@ -237,7 +237,7 @@ func configOfReportsSecret(_ context.Context, secret *metav1.PartialObjectMetada
 	return object.Request(secret.Namespace, config)
 }
 
-// configsOfProcessorSecret are those of the ReportProcessors that read a Secret.
+// configsOfProcessorSecret returns the Configs of the ReportProcessors that read a Secret.
 func (w watches) configsOfProcessorSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
 	return w.configsOfProcessors(ctx, secret, func(p *v1alpha1.ReportProcessor) bool {
 		return slices.Contains(secretsOf(p.Spec.Auth, p.Spec.TLS), secret.Name) || slices.ContainsFunc(p.Spec.Headers, func(h v1alpha1.HTTPHeader) bool {
@@ -246,7 +246,7 @@ func (w watches) configsOfProcessorSecret(ctx context.Context, secret *metav1.Pa
 	})
 }
 
-// configsOfProcessorConfigMap are those of the ReportProcessors that read a ConfigMap.
+// configsOfProcessorConfigMap returns the Configs of the ReportProcessors that read a ConfigMap.
 func (w watches) configsOfProcessorConfigMap(ctx context.Context, configMap *metav1.PartialObjectMetadata) []reconcile.Request {
 	return w.configsOfProcessors(ctx, configMap, func(p *v1alpha1.ReportProcessor) bool {
 		return slices.ContainsFunc(p.Spec.Headers, func(h v1alpha1.HTTPHeader) bool {

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// maxMissed limits the names of which is known that the server does not have them.
+	// maxMissed limits the names that are recorded as missing on the server.
 	maxMissed = 4096
 	// missedLists is how many lists missing names cause within missedPause: many objects with
 	// a missing reference each share the next one.

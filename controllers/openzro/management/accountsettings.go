@@ -75,12 +75,12 @@ func (t *Tenant) exempted(ctx context.Context) (accountSettings, []string, error
 		return accountSettings{}, nil, err
 	}
 	if len(all) != 1 || all[0].Settings == nil {
-		return accountSettings{}, nil, &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: fmt.Sprintf("there are %d accounts for this key, and not one with settings", len(all))}
+		return accountSettings{}, nil, &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: fmt.Sprintf("the key must belong to one account with settings; the server returned %d accounts", len(all))}
 	}
 	groups := []string{}
 	if text, has := all[0].Settings[exemptGroups]; has {
 		if err := json.Unmarshal(text, &groups); err != nil {
-			return accountSettings{}, nil, &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: exemptGroups + " is no list of groups"}
+			return accountSettings{}, nil, &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: exemptGroups + " is not a list of groups"}
 		}
 	}
 	return all[0], groups, nil

@@ -47,7 +47,7 @@ func plain(ip netip.Addr) netip.Addr {
 	return ip
 }
 
-// isMetadata reports whether an address is one at which a machine asks about itself.
+// isMetadata reports whether an address is that of a metadata service.
 func isMetadata(ip netip.Addr) bool {
 	for _, network := range metadataAddresses {
 		if network.Contains(ip) {
@@ -57,9 +57,9 @@ func isMetadata(ip netip.Addr) bool {
 	return ip.IsLinkLocalUnicast()
 }
 
-// reachable refuses addresses at which a machine asks about itself, addresses of several
-// machines, and those of this machine if the server is elsewhere: no management server has
-// them, and a tenant names the server in a Secret. Names are resolved by now.
+// reachable rejects addresses of metadata services, addresses of several machines, and those of
+// this machine if the server is elsewhere: no management server has them, and a tenant names the
+// server in a Secret. Names are already resolved.
 func reachable(elsewhere bool) func(network, address string, _ syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)

@@ -20,8 +20,7 @@ import (
 const (
 	// requestTimeout is how long a server has for an answer.
 	requestTimeout = 10 * time.Second
-	// maxAnswer is how long an answer may be, and all that is remembered of a tenant, in
-	// bytes.
+	// maxAnswer limits a response, and the cache of a tenant, in bytes.
 	maxAnswer = 16 << 20
 	// maxValues is how many values either may have, by their commas: each takes a few
 	// hundred bytes, however short it is written.
@@ -63,7 +62,7 @@ type client struct {
 	timeout time.Duration
 }
 
-// Observe counts requests: code is 0 where no answer came.
+// Observe counts requests: code is 0 without a response.
 type Observe func(method, collection string, code int)
 
 func newClient(c Credentials, observe Observe) (*client, error) {
@@ -212,8 +211,8 @@ func (c *client) count(method, of string, code int) {
 	}
 }
 
-// isLocalError reports whether the text of an error quotes nothing of an answer, as that of a
-// malformed one does.
+// isLocalError reports whether the text of an error quotes no part of a response, unlike the error
+// of a malformed response.
 func isLocalError(err error) bool {
 	var operation *net.OpError
 	var certificate *tls.CertificateVerificationError

@@ -286,7 +286,7 @@ func TestSettingsChangeByOneField(t *testing.T) {
 
 	settings = `null`
 	_, err = tenant.Exempt(t.Context(), "b", true)
-	require.ErrorContains(t, err, "not one with settings")
+	require.ErrorContains(t, err, "must belong to one account with settings")
 }
 
 // TestThisMachineIsNotAsked checks that no name leads to this machine where the server is

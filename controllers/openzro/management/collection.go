@@ -18,7 +18,7 @@ type Collection[T any] struct {
 	// path is below the base, and label names it in metrics.
 	path, label string
 	id, name    func(T) string
-	// matters returns the fields of an item whose change counts.
+	// matters returns the fields of an item whose change is relevant.
 	matters func(T) any
 	// forget returns an item without the fields that are not cached: nil to cache all of it.
 	forget func(T) T
@@ -43,12 +43,12 @@ type Collection[T any] struct {
 	writes uint64
 	// shrunk is when a list first lacked most of the known items: zero if the last one did not.
 	shrunk time.Time
-	// missed are names and IDs that a fresh list did not have, and pending those that wait for
-	// the next one. missedAt is when the last lists were asked for because of one.
+	// missed are the names and IDs that a fresh list lacked, and pending those that wait for the
+	// next list. missedAt is the time of the last lists that were requested for one.
 	missed, pending map[string]bool
 	missedAt        []time.Time
-	// absent is when a fresh list first lacked what a creation without an answer may have
-	// created.
+	// absent is the time at which a fresh list first lacked the item of a creation without a
+	// response.
 	absent map[string]time.Time
 	// unsure is when a creation was last sent whose outcome is not known.
 	unsure    time.Time
@@ -70,8 +70,8 @@ const ()
 
 const ()
 
-// settleMissed notes which of the pending names a fresh list lacks, and forgets those that it
-// has. c.mutex is locked.
+// settleMissed records the pending names that a fresh list lacks, and drops the others. c.mutex is
+// locked.
 func (c *Collection[T]) settleMissed() {
 	if c.missed == nil || len(c.missed) > maxMissed {
 		c.missed = map[string]bool{}

@@ -232,7 +232,7 @@ func TestAnOutage(t *testing.T) {
 	s.fail(0)
 	changed, err := tenant.Refresh(t.Context())
 	require.NoError(t, err)
-	require.True(t, changed, "those who wait are to be woken")
+	require.True(t, changed, "waiting objects must be enqueued")
 	require.Nil(t, tenant.Outage())
 	require.Equal(t, tenant.now().Add(time.Minute), tenant.Due(time.Minute))
 }

@@ -22,7 +22,7 @@ const (
 	Forbidden Cause = "Forbidden"
 	// NotFound is an object that the server does not have.
 	NotFound Cause = "NotFound"
-	// NotServed is an address at which this server has nothing at all.
+	// NotServed means that the server has no such address.
 	NotServed Cause = "NotServed"
 	// AlreadyExists is a name that is already in use.
 	AlreadyExists Cause = "AlreadyExists"
@@ -43,7 +43,7 @@ type Error struct {
 	Asked string
 	// Code is that of HTTP: 0 where there was no answer.
 	Code int
-	// Message is in the server's words where it has any.
+	// Message is the server's message, if there is one.
 	Message string
 	// RetryAfter is the delay that the server requests, if any.
 	RetryAfter time.Duration
@@ -75,8 +75,8 @@ func Unsure(err error) bool {
 	return ok && e.Unsure
 }
 
-// IsNameTaken says whether a resource was refused for its name, which another one of the
-// account has. The server answers 422 to that, and to nothing else about resources.
+// IsNameTaken reports whether a resource was rejected because another resource of the account has
+// its name. For resources, the server returns 422 in no other case.
 func IsNameTaken(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Code == http.StatusUnprocessableEntity

@@ -12,8 +12,8 @@ type Object struct {
 	types.NamespacedName
 }
 
-// queue limits the number of a tenant's objects that are reconciled concurrently. The others are
-// enqueued in turn, and block no worker meanwhile.
+// queue limits the number of a tenant's objects that are reconciled concurrently. Other objects are
+// enqueued in turn, and do not block workers.
 type queue struct {
 	lock    sync.Mutex // guards the fields below
 	busy    int

@@ -86,7 +86,7 @@ func (t *session) leaveAlone(e *Error) {
 	t.suffered, t.outage, t.until = true, e, t.now().Add(max(e.RetryAfter, pauses.Pause(t.failures)))
 }
 
-// Outage is why the server cannot be used: nil where it can.
+// Outage returns the reason why the server cannot be used, or nil.
 func (t *session) Outage() *Error {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -122,7 +122,7 @@ func (t *session) remember(at place, w weight) bool {
 	return true
 }
 
-// release forgets what a collection weighs. t.mutex is locked.
+// release subtracts the weight of a collection. t.mutex is locked.
 func (t *session) release(collection any) {
 	for at := range t.weights {
 		if at.collection == collection {

@@ -25,10 +25,10 @@ func (e limitError) Error() string { return string(e) }
 
 var errNotAList = errors.New("the answer is not a list of objects")
 
-// limitReader bounds what a decoder reads, in all and for one token.
+// limitReader limits the bytes that a decoder reads, in total and for one token.
 type limitReader struct {
 	from io.Reader
-	// decoded is how much the decoder has made tokens of.
+	// decoded returns how many bytes the decoder has consumed.
 	decoded func() int64
 	read    int64
 }
@@ -135,7 +135,7 @@ func ifNil(err, otherwise error) error {
 	return nil
 }
 
-// skip reads a value without keeping it, and counts its elements.
+// skip discards a value, and counts its elements.
 func (d groupDecoder) skip() (elements int, err error) {
 	for depth := 0; ; {
 		token, err := d.Token()
@@ -163,7 +163,7 @@ func (d groupDecoder) skip() (elements int, err error) {
 	}
 }
 
-// withoutMembers is a group with the counts of its members.
+// withoutMembers returns a group with only the counts of its members.
 func withoutMembers(g Group) Group {
 	g.PeersCount, g.ResourcesCount = max(g.PeersCount, len(g.Peers)), max(g.ResourcesCount, len(g.Resources))
 	g.Peers, g.Resources = nil, nil

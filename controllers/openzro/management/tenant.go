@@ -22,7 +22,7 @@ type Tenant struct {
 	name  string
 	began time.Time
 
-	// joined is when the first of the present members came.
+	// joined is when the first of the current members joined.
 	joined time.Time
 
 	Groups    *Collection[Group]
@@ -108,7 +108,7 @@ func below[T any](t *Tenant, all map[string]*Collection[T], of string, make func
 	return all[of]
 }
 
-// RemoveNetwork takes a network away, and all that is in it.
+// RemoveNetwork deletes a network with its contents.
 func (t *Tenant) RemoveNetwork(ctx context.Context, id string) error {
 	if err := t.Networks.Remove(ctx, id); err != nil {
 		return err
@@ -164,8 +164,8 @@ func (t *Tenant) Account(ctx context.Context) (id string, err error) {
 	return all[0].ID, nil
 }
 
-// UnreadSince is the time of the last read of the collection in use that was read longest
-// ago: zero if nothing is to be read.
+// UnreadSince returns the time of the oldest read of the collections in use: zero if there are
+// none.
 func (t *Tenant) UnreadSince() (oldest time.Time) {
 	used := t.inUse()
 	for _, c := range used {
@@ -184,7 +184,7 @@ func (t *Tenant) UnreadSince() (oldest time.Time) {
 	return oldest
 }
 
-// Enter is that of the queue, and notes when the first member came.
+// Enter calls Enter of the queue, and records when the first member joined.
 func (t *Tenant) Enter(object Object) bool {
 	if !t.isUsed() {
 		t.mutex.Lock()
@@ -203,15 +203,14 @@ func (t *Tenant) IsStale(after time.Duration) bool {
 // Name is the tenant's name in messages.
 func (t *Tenant) Name() string { return t.name }
 
-// Refreshed is when all that is in use was last listed.
+// Refreshed returns when all collections in use were last listed.
 func (t *Tenant) Refreshed() time.Time {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	return t.refreshed
 }
 
-// Due is when the tenant is to be refreshed, at an interval; earlier where it cannot be
-// used.
+// Due returns when the tenant must be refreshed, at an interval; earlier while it is unusable.
 func (t *Tenant) Due(interval time.Duration) time.Time {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -327,6 +326,6 @@ func (t *Tenant) SharesAccount(other *Tenant) bool {
 	if t == other {
 		return true
 	}
-	mine, theirs := t.Accounts.All(), other.Accounts.All()
-	return t.client.base == other.client.base && len(mine) == 1 && len(theirs) == 1 && mine[0].ID == theirs[0].ID
+	own, others := t.Accounts.All(), other.Accounts.All()
+	return t.client.base == other.client.base && len(own) == 1 && len(others) == 1 && own[0].ID == others[0].ID
 }

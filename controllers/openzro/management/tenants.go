@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Tenants are those that are known, by their credentials.
+// Tenants has the known tenants, by their credentials.
 type Tenants struct {
 	observe Observe
 	now     func() time.Time

@@ -41,7 +41,7 @@ func GroupIDs(groups []Group) (ids []string) {
 	return ids
 }
 
-// IsEmpty says whether a group has no members.
+// IsEmpty reports whether a group has no members.
 func (g Group) IsEmpty() bool {
 	return len(g.Peers)+len(g.Resources)+g.PeersCount+g.ResourcesCount == 0
 }
@@ -53,7 +53,7 @@ type GroupRequest struct {
 	Resources []Member `json:"resources,omitempty"`
 }
 
-// Policy is an access policy: a rule says who may reach what.
+// Policy is an access policy: its rules permit peers to reach others.
 type Policy struct {
 	ID                  string       `json:"id"`
 	Name                string       `json:"name"`
@@ -216,8 +216,7 @@ type SetupKey struct {
 	AllowExtraDNSLabels bool      `json:"allow_extra_dns_labels"`
 }
 
-// SetupKeyRequest makes a key. ExpiresIn is in seconds, 0 for never; a UsageLimit of 0 is
-// none.
+// SetupKeyRequest creates a key. ExpiresIn is in seconds, 0 for never; a UsageLimit of 0 is none.
 type SetupKeyRequest struct {
 	Name                string   `json:"name"`
 	Type                string   `json:"type"`

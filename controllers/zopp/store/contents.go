@@ -16,7 +16,7 @@ type Value struct {
 	Err error
 }
 
-// Contents is all that an environment has.
+// Contents has the values of an environment.
 type Contents struct {
 	// ID is the environment's own. A re-created environment has a different one.
 	ID string

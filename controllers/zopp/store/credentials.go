@@ -13,8 +13,7 @@ import (
 // Credentials returns the principal that signs requests. It is called for each request, so that
 // a changed principal is used immediately.
 type Credentials interface {
-	// Principal is the one that is current. Its error is an *Error of
-	// ReasonInvalidCredentials.
+	// Principal returns the current principal. Its error is an *Error of ReasonInvalidCredentials.
 	Principal() (*Principal, error)
 }
 
@@ -40,7 +39,7 @@ type fixed struct{ principal *Principal }
 
 func (f fixed) Principal() (*Principal, error) { return f.principal, nil }
 
-// variables reads the credentials from environment variables, of which all are needed.
+// variables reads the credentials from environment variables. All of them are required.
 func variables(lookup func(string) (string, bool)) (Credentials, error) {
 	var missing []string
 	read := func(name string) field {
@@ -59,7 +58,7 @@ func variables(lookup func(string) (string, bool)) (Credentials, error) {
 		wrapping:   read("ZOPP_X25519_PUBLIC_KEY"),
 	}
 	if len(missing) > 0 {
-		return nil, invalid(fmt.Errorf("ZOPP_PRINCIPAL_ID is set, and without a value: %s; set all six variables of a principal, or unset ZOPP_PRINCIPAL_ID to use a file",
+		return nil, invalid(fmt.Errorf("ZOPP_PRINCIPAL_ID is set, but these variables are missing: %s; set all six variables of a principal, or unset ZOPP_PRINCIPAL_ID to use a file",
 			strings.Join(missing, ", ")))
 	}
 	principal, err := written.principal()
@@ -79,7 +78,7 @@ func (f files) Principal() (*Principal, error) {
 			continue
 		}
 		if err != nil {
-			return nil, invalid(fmt.Errorf("reading them: %w", err))
+			return nil, invalid(fmt.Errorf("reading the file: %w", err))
 		}
 		principal, err := parse(text)
 		clear(text)
@@ -88,7 +87,7 @@ func (f files) Principal() (*Principal, error) {
 		}
 		return principal, nil
 	}
-	return nil, invalid(fmt.Errorf("there is no file %s, nor ZOPP_PRINCIPAL_ID in the environment; name the file of a service principal by --zopp-credentials, or set its six variables",
+	return nil, invalid(fmt.Errorf("there is no file %s, and ZOPP_PRINCIPAL_ID is not set; name the file of a service principal with --zopp-credentials, or set its six variables",
 		strings.Join(f, " or ")))
 }
 

@@ -53,25 +53,25 @@ func TestFilesOfCredentials(t *testing.T) {
 		"the first":              {text: fileOf(t, nil, known.written(), second), name: "k8s-operator"},
 		"the current":            {text: fileOf(t, "second", known.written(), second), name: "second"},
 		"another is malformed":   {text: fileOf(t, "second", changed("private_key", "zz"), second), name: "second"},
-		"current is missing":     {text: fileOf(t, "third", known.written(), second), err: `current_principal is "third", which is none of its principals (k8s-operator, second); ` + "`zopp principal use NAME` chooses one"},
-		"none":                   {text: `{"principals":[]}`, err: "it has no principals; `zopp principal create NAME --service -w WORKSPACE` makes one"},
-		"nothing":                {text: ``, err: "it is no JSON from byte 0 on"},
-		"half of it":             {text: fileOf(t, nil, known.written())[:100], err: "it is no JSON from byte 100 on"},
-		"a list":                 {text: `[]`, err: "it is no JSON object of principals"},
+		"current is missing":     {text: fileOf(t, "third", known.written(), second), err: `current_principal "third" is not one of the principals of the file (k8s-operator, second); ` + "`zopp principal use NAME` selects one"},
+		"none":                   {text: `{"principals":[]}`, err: "there are no principals; `zopp principal create NAME --service -w WORKSPACE` creates one"},
+		"nothing":                {text: ``, err: "invalid JSON at byte 0"},
+		"half of it":             {text: fileOf(t, nil, known.written())[:100], err: "invalid JSON at byte 100"},
+		"a list":                 {text: `[]`, err: "not a JSON object of principals"},
 		"principals in a map":    {text: `{"principals":{}}`, err: "principals should be a []struct"},
 		"a number for a key":     {text: fileOf(t, nil, changed("private_key", 5555)), err: "principals.private_key should be a string"},
-		"no id":                  {text: fileOf(t, nil, changed("id", nil)), err: "principals[0].id is no UUID"},
-		"an id for a header":     {text: fileOf(t, nil, changed("id", "x\r\ny: z")), err: "principals[0].id is no UUID"},
+		"no id":                  {text: fileOf(t, nil, changed("id", nil)), err: "principals[0].id is not a UUID"},
+		"an id for a header":     {text: fileOf(t, nil, changed("id", "x\r\ny: z")), err: "principals[0].id is not a UUID"},
 		"no private key":         {text: fileOf(t, nil, changed("private_key", nil)), err: "principals[0].private_key is missing"},
 		"no public key":          {text: fileOf(t, nil, changed("public_key", "")), err: "principals[0].public_key is missing"},
 		"no X25519 key":          {text: fileOf(t, "second", known.written(), map[string]any{"id": known.id.value, "name": "second", "private_key": known.private.value, "public_key": known.public.value}), err: "principals[1].x25519_private_key is missing"},
 		"null for a key":         {text: fileOf(t, nil, changed("x25519_private_key", json.RawMessage("null"))), err: "principals[0].x25519_private_key is missing"},
 		"no X25519 public key":   {text: fileOf(t, nil, changed("x25519_public_key", json.RawMessage("null"))), name: "k8s-operator"},
-		"a short key":            {text: fileOf(t, nil, changed("private_key", strings.Repeat("55", 31))), err: "principals[0].private_key has 62 characters, and should have 64: 32 bytes in hex"},
-		"a key in base64":        {text: fileOf(t, nil, changed("private_key", "VVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVU=")), err: "principals[0].private_key has 44 characters, and should have 64: 32 bytes in hex"},
-		"no hex":                 {text: fileOf(t, nil, changed("x25519_private_key", strings.Repeat("zz", 32))), err: "principals[0].x25519_private_key is not in hex"},
-		"a public key for both":  {text: fileOf(t, nil, changed("public_key", known.wrapping.value)), err: "principals[0].public_key is not the public key of principals[0].private_key: they are of two principals"},
-		"an X25519 key of other": {text: fileOf(t, nil, changed("x25519_public_key", known.public.value)), err: "principals[0].x25519_public_key is not the public key of principals[0].x25519_private_key: they are of two principals"},
+		"a short key":            {text: fileOf(t, nil, changed("private_key", strings.Repeat("55", 31))), err: "principals[0].private_key has 62 characters, and must have 64: 32 bytes in hex"},
+		"a key in base64":        {text: fileOf(t, nil, changed("private_key", "VVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVU=")), err: "principals[0].private_key has 44 characters, and must have 64: 32 bytes in hex"},
+		"no hex":                 {text: fileOf(t, nil, changed("x25519_private_key", strings.Repeat("zz", 32))), err: "principals[0].x25519_private_key is not hexadecimal"},
+		"a public key for both":  {text: fileOf(t, nil, changed("public_key", known.wrapping.value)), err: "principals[0].public_key is not the public key of principals[0].private_key: they belong to different principals"},
+		"an X25519 key of other": {text: fileOf(t, nil, changed("x25519_public_key", known.public.value)), err: "principals[0].x25519_public_key is not the public key of principals[0].x25519_private_key: they belong to different principals"},
 		"very large":             {text: strings.Repeat(" ", maxFileBytes+1), err: "larger than 1048576 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,17 +119,17 @@ func TestVariables(t *testing.T) {
 	all["ZOPP_PUBLIC_KEY"] = "zz"
 	_, err = FindCredentials("", lookup)
 	require.Equal(t, ReasonInvalidCredentials, problemOf(t, err).Reason)
-	require.EqualError(t, err, "zopp's credentials: the environment: ZOPP_PUBLIC_KEY has 2 characters, and should have 64: 32 bytes in hex")
+	require.EqualError(t, err, "zopp's credentials: the environment: ZOPP_PUBLIC_KEY has 2 characters, and must have 64: 32 bytes in hex")
 	delete(all, "ZOPP_PUBLIC_KEY")
 	all["ZOPP_PRIVATE_KEY"] = ""
 	_, err = FindCredentials("", lookup)
-	require.EqualError(t, err, "zopp's credentials: ZOPP_PRINCIPAL_ID is set, and without a value: ZOPP_PRIVATE_KEY, ZOPP_PUBLIC_KEY; set all six variables of a principal, or unset ZOPP_PRINCIPAL_ID to use a file")
+	require.EqualError(t, err, "zopp's credentials: ZOPP_PRINCIPAL_ID is set, but these variables are missing: ZOPP_PRIVATE_KEY, ZOPP_PUBLIC_KEY; set all six variables of a principal, or unset ZOPP_PRINCIPAL_ID to use a file")
 	delete(all, "ZOPP_PRINCIPAL_ID")
 	all["HOME"] = t.TempDir()
 	credentials, err = FindCredentials("", lookup)
 	require.NoError(t, err, "the others alone mean nothing")
 	_, err = credentials.Principal()
-	require.EqualError(t, err, fmt.Sprintf("zopp's credentials: there is no file %[1]s/.zopp/credentials.json or %[1]s/.zopp/config.json, nor ZOPP_PRINCIPAL_ID in the environment; name the file of a service principal by --zopp-credentials, or set its six variables", all["HOME"]))
+	require.EqualError(t, err, fmt.Sprintf("zopp's credentials: there is no file %[1]s/.zopp/credentials.json or %[1]s/.zopp/config.json, and ZOPP_PRINCIPAL_ID is not set; name the file of a service principal with --zopp-credentials, or set its six variables", all["HOME"]))
 }
 
 // TestThePlacesOfAFile: both of the product's, and it is read again when it changes.
@@ -159,7 +159,7 @@ func TestThePlacesOfAFile(t *testing.T) {
 	named, err := FindCredentials(filepath.Join(folder, "named.json"), noVariables)
 	require.NoError(t, err)
 	_, err = named.Principal()
-	require.ErrorContains(t, err, "there is no file "+folder+"/named.json, nor", "no other is used in its place")
+	require.ErrorContains(t, err, "there is no file "+folder+"/named.json, and", "no other file is used instead")
 	unreadable, err := FindCredentials(folder, noVariables)
 	require.NoError(t, err)
 	_, err = unreadable.Principal()

@@ -24,10 +24,10 @@ func open(key, nonce, sealed []byte, place string) ([]byte, error) {
 		return nil, err
 	}
 	if len(nonce) != chacha20poly1305.NonceSizeX {
-		return nil, fmt.Errorf("its nonce has %d bytes, and should have %d", len(nonce), chacha20poly1305.NonceSizeX)
+		return nil, fmt.Errorf("its nonce has %d bytes, and must have %d", len(nonce), chacha20poly1305.NonceSizeX)
 	}
 	if len(sealed) < chacha20poly1305.Overhead {
-		return nil, fmt.Errorf("it has %d bytes, and should have %d at least", len(sealed), chacha20poly1305.Overhead)
+		return nil, fmt.Errorf("it has %d bytes, and must have %d at least", len(sealed), chacha20poly1305.Overhead)
 	}
 	text, err := aead.Open(nil, nonce, sealed, []byte(place))
 	if err != nil {
@@ -39,7 +39,7 @@ func open(key, nonce, sealed []byte, place string) ([]byte, error) {
 // openKey decrypts a key, which has one length.
 func openKey(key, nonce, sealed []byte, place string) ([]byte, error) {
 	if want := keyBytes + chacha20poly1305.Overhead; len(sealed) != want {
-		return nil, fmt.Errorf("it has %d bytes, and should have %d", len(sealed), want)
+		return nil, fmt.Errorf("it has %d bytes, and must have %d", len(sealed), want)
 	}
 	return open(key, nonce, sealed, place)
 }
@@ -49,7 +49,7 @@ func openKey(key, nonce, sealed []byte, place string) ([]byte, error) {
 func (p *Principal) unwrapWorkspace(keys *wire.WorkspaceKeys) ([]byte, error) {
 	ephemeral, err := ecdh.X25519().NewPublicKey(keys.GetEphemeralPub())
 	if err != nil {
-		return nil, fmt.Errorf("its ephemeral key has %d bytes, and should have %d", len(keys.GetEphemeralPub()), keyBytes)
+		return nil, fmt.Errorf("its ephemeral key has %d bytes, and must have %d", len(keys.GetEphemeralPub()), keyBytes)
 	}
 	shared, err := p.unwrapping.ECDH(ephemeral)
 	if err != nil {

@@ -98,18 +98,18 @@ func TestForeignBytesAreNoKeys(t *testing.T) {
 		change func(*wire.WorkspaceKeys, *wire.Environment, *wire.Secret)
 		err    string
 	}{
-		"no ephemeral key":        {func(w *wire.WorkspaceKeys, _ *wire.Environment, _ *wire.Secret) { w.EphemeralPub = nil }, "its ephemeral key has 0 bytes, and should have 32"},
-		"a long ephemeral key":    {func(w *wire.WorkspaceKeys, _ *wire.Environment, _ *wire.Secret) { w.EphemeralPub = make([]byte, 33) }, "its ephemeral key has 33 bytes, and should have 32"},
+		"no ephemeral key":        {func(w *wire.WorkspaceKeys, _ *wire.Environment, _ *wire.Secret) { w.EphemeralPub = nil }, "its ephemeral key has 0 bytes, and must have 32"},
+		"a long ephemeral key":    {func(w *wire.WorkspaceKeys, _ *wire.Environment, _ *wire.Secret) { w.EphemeralPub = make([]byte, 33) }, "its ephemeral key has 33 bytes, and must have 32"},
 		"an ephemeral key of 0":   {func(w *wire.WorkspaceKeys, _ *wire.Environment, _ *wire.Secret) { w.EphemeralPub = zero }, "its ephemeral key gives no secret"},
 		"another ephemeral key":   {func(w *wire.WorkspaceKeys, _ *wire.Environment, _ *wire.Secret) { w.EphemeralPub[0] ^= 1 }, "it is damaged, or encrypted by another key or for another place"},
-		"a short workspace nonce": {func(w *wire.WorkspaceKeys, _ *wire.Environment, _ *wire.Secret) { w.KekNonce = w.KekNonce[:12] }, "its nonce has 12 bytes, and should have 24"},
-		"a short workspace key":   {func(w *wire.WorkspaceKeys, _ *wire.Environment, _ *wire.Secret) { w.KekWrapped = w.KekWrapped[:47] }, "it has 47 bytes, and should have 48"},
+		"a short workspace nonce": {func(w *wire.WorkspaceKeys, _ *wire.Environment, _ *wire.Secret) { w.KekNonce = w.KekNonce[:12] }, "its nonce has 12 bytes, and must have 24"},
+		"a short workspace key":   {func(w *wire.WorkspaceKeys, _ *wire.Environment, _ *wire.Secret) { w.KekWrapped = w.KekWrapped[:47] }, "it has 47 bytes, and must have 48"},
 		"another workspace":       {func(w *wire.WorkspaceKeys, _ *wire.Environment, _ *wire.Secret) { w.WorkspaceId = "other" }, "it is damaged, or encrypted by another key or for another place"},
-		"no environment nonce":    {func(_ *wire.WorkspaceKeys, e *wire.Environment, _ *wire.Secret) { e.DekNonce = nil }, "its nonce has 0 bytes, and should have 24"},
-		"a long environment key":  {func(_ *wire.WorkspaceKeys, e *wire.Environment, _ *wire.Secret) { e.DekWrapped = make([]byte, 64) }, "it has 64 bytes, and should have 48"},
-		"no environment key":      {func(_ *wire.WorkspaceKeys, e *wire.Environment, _ *wire.Secret) { e.DekWrapped = nil }, "it has 0 bytes, and should have 48"},
-		"a long value nonce":      {func(_ *wire.WorkspaceKeys, _ *wire.Environment, s *wire.Secret) { s.Nonce = make([]byte, 25) }, "its nonce has 25 bytes, and should have 24"},
-		"a value without a tag":   {func(_ *wire.WorkspaceKeys, _ *wire.Environment, s *wire.Secret) { s.Ciphertext = s.Ciphertext[:15] }, "it has 15 bytes, and should have 16 at least"},
+		"no environment nonce":    {func(_ *wire.WorkspaceKeys, e *wire.Environment, _ *wire.Secret) { e.DekNonce = nil }, "its nonce has 0 bytes, and must have 24"},
+		"a long environment key":  {func(_ *wire.WorkspaceKeys, e *wire.Environment, _ *wire.Secret) { e.DekWrapped = make([]byte, 64) }, "it has 64 bytes, and must have 48"},
+		"no environment key":      {func(_ *wire.WorkspaceKeys, e *wire.Environment, _ *wire.Secret) { e.DekWrapped = nil }, "it has 0 bytes, and must have 48"},
+		"a long value nonce":      {func(_ *wire.WorkspaceKeys, _ *wire.Environment, s *wire.Secret) { s.Nonce = make([]byte, 25) }, "its nonce has 25 bytes, and must have 24"},
+		"a value without a tag":   {func(_ *wire.WorkspaceKeys, _ *wire.Environment, s *wire.Secret) { s.Ciphertext = s.Ciphertext[:15] }, "it has 15 bytes, and must have 16 at least"},
 		"a damaged value":         {func(_ *wire.WorkspaceKeys, _ *wire.Environment, s *wire.Secret) { s.Ciphertext[3] ^= 1 }, "it is damaged, or encrypted by another key or for another place"},
 		"the value of another":    {func(_ *wire.WorkspaceKeys, _ *wire.Environment, s *wire.Secret) { s.Key = "OTHER" }, "it is damaged, or encrypted by another key or for another place"},
 	} {

@@ -18,9 +18,9 @@ const (
 	maxSettingsBytes = 1 << 10
 )
 
-// limitReader is the transport credentials of a line. They read from the first frame of each
-// connection how many streams the server takes on it: gRPC knows the number, does not tell
-// it, and keeps calls waiting that are beyond it.
+// limitReader is the transport credentials of a line. They read the server's limit of concurrent
+// streams from the first frame of each connection: gRPC knows the limit, does not expose it, and
+// blocks calls that exceed it.
 type limitReader struct {
 	credentials.TransportCredentials
 	on *line

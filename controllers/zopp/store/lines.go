@@ -122,8 +122,8 @@ func (l *lines) dial() (*line, error) {
 	return added, err
 }
 
-// take returns a line for a stream, which is counted. It connects a line before it counts on
-// it, because only then the server's limit is known.
+// take returns a line for a stream, and counts the stream. It connects a line before it counts on
+// it, because the server's limit is unknown until then.
 func (l *lines) take(ctx context.Context) (*line, error) {
 	for at := 0; ; at++ {
 		candidate, err := l.at(at)
@@ -173,7 +173,7 @@ func (l *lines) leave(from *line) {
 	l.all = slices.DeleteFunc(l.all, func(known *line) bool { return known == from })
 }
 
-// current returns the lines as they are.
+// current returns a copy of the lines.
 func (l *lines) current() []*line {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

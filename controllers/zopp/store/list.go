@@ -10,8 +10,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
 )
 
-// List reads all that an environment has. Its error is an *Error, unless the context is
-// done.
+// List reads all values of an environment. Its error is an *Error, unless the context is done.
 func (s *Store) List(ctx context.Context, environment Environment) (*Contents, error) {
 	q, err := s.question(environment)
 	if err != nil {
@@ -78,7 +77,7 @@ func values(key []byte, e Environment, secrets []*wire.Secret) []Value {
 		value := Value{Key: secret.GetKey()}
 		text, err := decrypt(key, e, secret)
 		if err != nil {
-			value.Err = undecryptable("a value of %s cannot be decrypted: %w; set it again by `zopp secret set`", e, err)
+			value.Err = undecryptable("a value of %s cannot be decrypted: %w; set it again with `zopp secret set`", e, err)
 		} else {
 			value.Value = text
 		}
@@ -107,8 +106,8 @@ type environmentKey struct {
 	key       []byte
 }
 
-// key is a copy of an environment's key, for the caller to clear. It is unwrapped when it,
-// or the principal, is not the one of before.
+// key returns a copy of an environment's key, for the caller to clear. The key is unwrapped again
+// if the key or the principal has changed.
 func (s *Store) key(ctx context.Context, q question, sealed *wire.Environment) ([]byte, error) {
 	if key := s.kept(q, sealed); key != nil {
 		return key, nil
@@ -120,13 +119,13 @@ func (s *Store) key(ctx context.Context, q question, sealed *wire.Environment) (
 	}
 	workspace, err := q.principal.unwrapWorkspace(wrapped)
 	if err != nil {
-		return nil, undecryptable("the key of workspace %s cannot be unwrapped by principal %s: %w; its X25519 keys are not those that it was given access with: use the credentials of then, or make a principal anew by `zopp principal create NAME --service -w %s`",
+		return nil, undecryptable("the key of workspace %s cannot be unwrapped by principal %s: %w; its X25519 keys have changed since access was granted: use the earlier credentials, or create a new principal with `zopp principal create NAME --service -w %s`",
 			q.environment.Workspace, q.principal, err, q.environment.Workspace)
 	}
 	defer clear(workspace)
 	key, err := unwrapEnvironment(workspace, q.environment, sealed)
 	if err != nil {
-		return nil, undecryptable("the key of %s cannot be unwrapped by that of its workspace: %w; if the environment, its project or workspace was renamed, make it anew", q.environment, err)
+		return nil, undecryptable("the key of %s cannot be unwrapped with the key of its workspace: %w; if the environment, its project or its workspace was renamed, create the environment again", q.environment, err)
 	}
 	s.keep(q, sealed, key)
 	return key, nil
@@ -149,7 +148,7 @@ func (s *Store) keep(q question, sealed *wire.Environment, key []byte) {
 	s.keys[q.environment] = &environmentKey{q.principal.identity(), sealed, bytes.Clone(key)}
 }
 
-// forget is called with the mutex held.
+// forget removes a key. s.mutex is locked.
 func (s *Store) forget(environment Environment) {
 	if known, there := s.keys[environment]; there {
 		clear(known.key)

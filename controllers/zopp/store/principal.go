@@ -57,14 +57,14 @@ func parse(text []byte) (*Principal, error) {
 	return current.principal()
 }
 
-// find returns the current principal of a file: the named one, or else the first.
+// find returns the current principal of a file: the one that current_principal names, or the first.
 func find(text []byte) (entry, error) {
 	var all document
 	if err := json.Unmarshal(text, &all); err != nil {
 		return entry{}, unreadable(err)
 	}
 	if len(all.Principals) == 0 {
-		return entry{}, errors.New("it has no principals; `zopp principal create NAME --service -w WORKSPACE` makes one")
+		return entry{}, errors.New("there are no principals; `zopp principal create NAME --service -w WORKSPACE` creates one")
 	}
 	chosen, names := -1, make([]string, len(all.Principals))
 	for i, p := range all.Principals {
@@ -74,7 +74,7 @@ func find(text []byte) (entry, error) {
 		}
 	}
 	if chosen < 0 {
-		return entry{}, fmt.Errorf("current_principal is %q, which is none of its principals (%s); `zopp principal use NAME` chooses one", all.Current, strings.Join(names, ", "))
+		return entry{}, fmt.Errorf("current_principal %q is not one of the principals of the file (%s); `zopp principal use NAME` selects one", all.Current, strings.Join(names, ", "))
 	}
 	p, at := all.Principals[chosen], fmt.Sprintf("principals[%d].", chosen)
 	return entry{
@@ -94,14 +94,14 @@ func unreadable(err error) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return fmt.Errorf("it is no JSON from byte %d on", syntax.Offset)
+		return fmt.Errorf("invalid JSON at byte %d", syntax.Offset)
 	case errors.As(err, &kind) && kind.Field != "":
 		return fmt.Errorf("%s should be a %s", kind.Field, kind.Type)
 	}
-	return errors.New("it is no JSON object of principals")
+	return errors.New("not a JSON object of principals")
 }
 
-// field is a setting, and where it is written.
+// field is a setting with its location.
 type field struct{ name, value string }
 
 // entry is a principal as stored in the file.
@@ -112,7 +112,7 @@ type entry struct{ id, name, private, public, unwrapping, wrapping field }
 func (e entry) principal() (*Principal, error) {
 	id, err := uuid.Parse(e.id.value)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no UUID", e.id.name)
+		return nil, fmt.Errorf("%s is not a UUID", e.id.name)
 	}
 	seed, err := e.private.key()
 	if err != nil {
@@ -127,7 +127,7 @@ func (e entry) principal() (*Principal, error) {
 	signing := ed25519.NewKeyFromSeed(seed)
 	unwrapping, err := ecdh.X25519().NewPrivateKey(secret)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no key: %w", e.unwrapping.name, err)
+		return nil, fmt.Errorf("%s is not a valid key: %w", e.unwrapping.name, err)
 	}
 	if err := e.public.matches(signing.Public().(ed25519.PublicKey), e.private); err != nil {
 		return nil, err
@@ -146,11 +146,11 @@ func (f field) key() ([]byte, error) {
 		return nil, fmt.Errorf("%s is missing", f.name)
 	}
 	if want := hex.EncodedLen(keyBytes); len(f.value) != want {
-		return nil, fmt.Errorf("%s has %d characters, and should have %d: %d bytes in hex", f.name, len(f.value), want, keyBytes)
+		return nil, fmt.Errorf("%s has %d characters, and must have %d: %d bytes in hex", f.name, len(f.value), want, keyBytes)
 	}
 	key, err := hex.DecodeString(f.value)
 	if err != nil {
-		return nil, fmt.Errorf("%s is not in hex", f.name)
+		return nil, fmt.Errorf("%s is not hexadecimal", f.name)
 	}
 	return key, nil
 }
@@ -161,7 +161,7 @@ func (f field) matches(public []byte, private field) error {
 		return err
 	}
 	if !bytes.Equal(written, public) {
-		return fmt.Errorf("%s is not the public key of %s: they are of two principals", f.name, private.name)
+		return fmt.Errorf("%s is not the public key of %s: they belong to different principals", f.name, private.name)
 	}
 	return nil
 }

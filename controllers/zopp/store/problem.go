@@ -33,7 +33,7 @@ const (
 	ReasonUndecryptable Reason = "Undecryptable"
 	// ReasonInvalidCredentials: there are no credentials, or they are malformed.
 	ReasonInvalidCredentials Reason = "InvalidCredentials"
-	// ReasonServerFailed: the server returns an error of its own.
+	// ReasonServerFailed: the server returns an unexpected error.
 	ReasonServerFailed Reason = "ServerFailed"
 	// ReasonEnded: the server ended a stream without an error. Another one may be opened.
 	ReasonEnded Reason = "Ended"
@@ -72,30 +72,30 @@ const (
 // problem classifies the error of a call. The answers are the metadata of the response, which
 // contains the server's time if the server has a clock.
 func (s *Store) problem(q question, err error, answers ...metadata.MD) *Error {
-	told := status.Convert(err)
-	made := func(reason Reason, format string, arguments ...any) *Error {
+	response := status.Convert(err)
+	problem := func(reason Reason, format string, arguments ...any) *Error {
 		return &Error{Reason: reason, Message: fmt.Sprintf(format, arguments...), Cause: err}
 	}
-	server, said := s.options.Server, quote(told.Message())
+	server, quoted := s.options.Server, quote(response.Message())
 	switch {
 	// A server knows the deadline of a call. If it resets the call a moment before the
 	// deadline has passed here, gRPC reports it as canceled.
-	case errors.Is(err, context.DeadlineExceeded) || told.Code() == codes.DeadlineExceeded || told.Code() == codes.Canceled:
-		return made(ReasonUnreachable, "the zopp server %s has not answered within %s; look whether it is overloaded, or something between keeps calls back", server, s.options.Timeout)
-	case told.Code() == codes.Unavailable:
-		return made(ReasonUnreachable, "the zopp server %s cannot be reached: %s; look whether it runs, at this address, with TLS or without", server, said)
-	case told.Code() == codes.Unauthenticated:
-		return made(ReasonUnauthenticated, "the zopp server %s does not accept a request of principal %s: %s; %s", server, q.principal, said, s.suspicion(answers))
-	case told.Code() == codes.NotFound:
-		return made(ReasonNotFound, "%s is not there, or principal %s has no access to its workspace: the zopp server says %s; compare the names with `zopp environment list`, or give the principal access by `zopp workspace grant-principal-access -w %s -p %s`",
-			q.environment, q.principal, said, q.environment.Workspace, q.principal.ID)
-	case told.Code() == codes.PermissionDenied:
-		return made(ReasonDenied, "principal %s may not read %s: the zopp server says %s; who administers the workspace permits it by `zopp permission set -w %s --principal %s --role read`",
-			q.principal, q.environment, said, q.environment.Workspace, q.principal.ID)
-	case told.Code() == codes.Unimplemented:
-		return made(ReasonServerFailed, "what answers at %s is no zopp server that Lintel knows: %s; look whether the address is that of its gRPC port", server, said)
+	case errors.Is(err, context.DeadlineExceeded) || response.Code() == codes.DeadlineExceeded || response.Code() == codes.Canceled:
+		return problem(ReasonUnreachable, "the zopp server %s did not answer within %s; check whether it is overloaded, and whether a proxy or firewall blocks calls", server, s.options.Timeout)
+	case response.Code() == codes.Unavailable:
+		return problem(ReasonUnreachable, "the zopp server %s cannot be reached: %s; check that it is running, its address, and whether it uses TLS", server, quoted)
+	case response.Code() == codes.Unauthenticated:
+		return problem(ReasonUnauthenticated, "the zopp server %s rejects the requests of principal %s: %s; %s", server, q.principal, quoted, s.suspicion(answers))
+	case response.Code() == codes.NotFound:
+		return problem(ReasonNotFound, "%s does not exist, or principal %s has no access to its workspace: the zopp server returned %s; compare the names with `zopp environment list`, or grant the principal access with `zopp workspace grant-principal-access -w %s -p %s`",
+			q.environment, q.principal, quoted, q.environment.Workspace, q.principal.ID)
+	case response.Code() == codes.PermissionDenied:
+		return problem(ReasonDenied, "principal %s may not read %s: the zopp server returned %s; an administrator of the workspace can permit it with `zopp permission set -w %s --principal %s --role read`",
+			q.principal, q.environment, quoted, q.environment.Workspace, q.principal.ID)
+	case response.Code() == codes.Unimplemented:
+		return problem(ReasonServerFailed, "the server at %s is not a zopp server that Lintel supports: %s; check that the address is that of its gRPC port", server, quoted)
 	}
-	return made(ReasonServerFailed, "the zopp server %s has failed to read %s: %s (%s); look into its log", server, q.environment, said, told.Code())
+	return problem(ReasonServerFailed, "the zopp server %s failed to read %s: %s (%s); check its log", server, q.environment, quoted, response.Code())
 }
 
 // suspicion lists possible reasons why a server rejects the principal. Its clock is one: a
@@ -109,23 +109,23 @@ func (s *Store) suspicion(answers []metadata.MD) string {
 				continue
 			}
 			if ahead := here.Sub(there); ahead >= maxAhead || -ahead >= maxBehind {
-				return fmt.Sprintf("the clocks differ by %s: it is %s here, and %s there; set the one that is wrong", ahead.Abs(), clockTime(here), clockTime(there))
+				return fmt.Sprintf("the clocks differ by %s: Lintel's shows %s, and the server's %s; correct the wrong one", ahead.Abs(), clockTime(here), clockTime(there))
 			}
-			return "look whether the credentials are of this server, and current"
+			return "check that the credentials are for this server, and current"
 		}
 	}
-	return fmt.Sprintf("look whether the credentials are of this server, and current, and whether both clocks are right: it is %s here, and servers accept what is at most %s behind or %s ahead", clockTime(here), maxBehind, maxAhead)
+	return fmt.Sprintf("check that the credentials are for this server, and current, and that both clocks are correct: Lintel's shows %s, and servers accept requests that are at most %s behind or %s ahead", clockTime(here), maxBehind, maxAhead)
 }
 
 func clockTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// maxSaidBytes is how much of a server's words is repeated.
-const maxSaidBytes = 200
+// maxQuotedBytes limits the quotation of a server's message.
+const maxQuotedBytes = 200
 
 // quote returns a server's message in one line.
 func quote(text string) string {
-	if len(text) > maxSaidBytes {
-		text = strings.ToValidUTF8(text[:maxSaidBytes], "") + "…"
+	if len(text) > maxQuotedBytes {
+		text = strings.ToValidUTF8(text[:maxQuotedBytes], "") + "…"
 	}
 	return strconv.Quote(text)
 }

@@ -168,7 +168,7 @@ func TestOneDamagedValueHidesNoOther(t *testing.T) {
 	require.Equal(t, "B", damaged.Key)
 	require.Nil(t, damaged.Value)
 	require.Equal(t, store.ReasonUndecryptable, problemOf(t, damaged.Err).Reason)
-	require.EqualError(t, damaged.Err, "a value of acme/backend/production cannot be decrypted: its nonce has 1 bytes, and should have 24; set it again by `zopp secret set`")
+	require.EqualError(t, damaged.Err, "a value of acme/backend/production cannot be decrypted: its nonce has 1 bytes, and must have 24; set it again with `zopp secret set`")
 }
 
 // TestAServerCannotSwapValues: nor send one twice.
@@ -180,7 +180,7 @@ func TestAServerCannotSwapValues(t *testing.T) {
 		alter func(*wire.SecretList)
 		err   string
 	}{
-		"swapped": {func(l *wire.SecretList) { l.Secrets[0].Key, l.Secrets[1].Key = "B", "A" }, "a value of acme/backend/production cannot be decrypted: it is damaged, or encrypted by another key or for another place; set it again by `zopp secret set`"},
+		"swapped": {func(l *wire.SecretList) { l.Secrets[0].Key, l.Secrets[1].Key = "B", "A" }, "a value of acme/backend/production cannot be decrypted: it is damaged, or encrypted by another key or for another place; set it again with `zopp secret set`"},
 		"twice":   {func(l *wire.SecretList) { l.Secrets = append(l.Secrets, l.Secrets...) }, "the zopp server has sent a value of acme/backend/production twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,8 +207,8 @@ func TestGarbageIsAnError(t *testing.T) {
 		"no ephemeral key":       {"GetWorkspaceKeys", func(m proto.Message) { m.(*wire.WorkspaceKeys).EphemeralPub = nil }, "the key of workspace acme cannot be unwrapped by principal"},
 		"a short workspace key":  {"GetWorkspaceKeys", func(m proto.Message) { m.(*wire.WorkspaceKeys).KekWrapped = []byte{1} }, "the key of workspace acme cannot be unwrapped by principal"},
 		"a short nonce":          {"GetWorkspaceKeys", func(m proto.Message) { m.(*wire.WorkspaceKeys).KekNonce = []byte{1} }, "the key of workspace acme cannot be unwrapped by principal"},
-		"no environment":         {"GetEnvironment", func(m proto.Message) { proto.Reset(m) }, "the key of acme/backend/production cannot be unwrapped by that of its workspace"},
-		"a long environment key": {"GetEnvironment", func(m proto.Message) { m.(*wire.Environment).DekWrapped = make([]byte, 1000) }, "the key of acme/backend/production cannot be unwrapped by that of its workspace"},
+		"no environment":         {"GetEnvironment", func(m proto.Message) { proto.Reset(m) }, "the key of acme/backend/production cannot be unwrapped with the key of its workspace"},
+		"a long environment key": {"GetEnvironment", func(m proto.Message) { m.(*wire.Environment).DekWrapped = make([]byte, 1000) }, "the key of acme/backend/production cannot be unwrapped with the key of its workspace"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer s.double().Inject(zopp.Fault{Method: c.method, Alter: c.alter})()
@@ -244,13 +244,13 @@ func TestReasons(t *testing.T) {
 		says      string
 		permanent bool
 	}{
-		"missing":         {of: &missing, reason: store.ReasonNotFound, permanent: true, says: `acme/backend/staging is not there, or principal "k8s-operator" (` + s.reader.ID + `) has no access to its workspace: the zopp server says "environment not found"; compare the names with ` + "`zopp environment list`, or give the principal access by `zopp workspace grant-principal-access -w acme -p " + s.reader.ID + "`"},
-		"not permitted":   {with: use(stranger), reason: store.ReasonDenied, permanent: true, says: "may not read acme/backend/production: the zopp server says \"no permission\"; who administers the workspace permits it by `zopp permission set -w acme --principal " + stranger.ID + " --role read`"},
-		"unknown":         {with: use(unknown), reason: store.ReasonUnauthenticated, permanent: true, says: `does not accept a request of principal "unknown" (018f0000-0000-7000-8000-000000000009): "unknown principal"; look whether the credentials are of this server, and current`},
+		"missing":         {of: &missing, reason: store.ReasonNotFound, permanent: true, says: `acme/backend/staging does not exist, or principal "k8s-operator" (` + s.reader.ID + `) has no access to its workspace: the zopp server returned "environment not found"; compare the names with ` + "`zopp environment list`, or grant the principal access with `zopp workspace grant-principal-access -w acme -p " + s.reader.ID + "`"},
+		"not permitted":   {with: use(stranger), reason: store.ReasonDenied, permanent: true, says: "may not read acme/backend/production: the zopp server returned \"no permission\"; an administrator of the workspace can permit it with `zopp permission set -w acme --principal " + stranger.ID + " --role read`"},
+		"unknown":         {with: use(unknown), reason: store.ReasonUnauthenticated, permanent: true, says: `rejects the requests of principal "unknown" (018f0000-0000-7000-8000-000000000009): "unknown principal"; check that the credentials are for this server, and current`},
 		"no credentials":  {with: func() func() { require.NoError(t, os.Remove(s.file)); return func() { s.use(s.reader) } }, reason: store.ReasonInvalidCredentials, permanent: true, says: "there is no file " + s.file},
-		"a deadline":      {with: fail(status.Error(codes.Canceled, "stream terminated by RST_STREAM with error code: CANCEL")), reason: store.ReasonUnreachable, says: "has not answered within 10s"},
-		"an internal one": {with: fail(status.Error(codes.Internal, strings.Repeat("long\n", 100))), reason: store.ReasonServerFailed, says: `(Internal); look into its log`},
-		"no zopp server":  {with: fail(status.Error(codes.Unimplemented, "unknown service")), reason: store.ReasonServerFailed, says: "is no zopp server that Lintel knows"},
+		"a deadline":      {with: fail(status.Error(codes.Canceled, "stream terminated by RST_STREAM with error code: CANCEL")), reason: store.ReasonUnreachable, says: "did not answer within 10s"},
+		"an internal one": {with: fail(status.Error(codes.Internal, strings.Repeat("long\n", 100))), reason: store.ReasonServerFailed, says: `(Internal); check its log`},
+		"no zopp server":  {with: fail(status.Error(codes.Unimplemented, "unknown service")), reason: store.ReasonServerFailed, says: "is not a zopp server that Lintel supports"},
 		"overloaded":      {with: fail(status.Error(codes.Unavailable, "come back later")), reason: store.ReasonUnreachable, says: `cannot be reached: "come back later"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestReasons(t *testing.T) {
 			require.NotContains(t, problem.Message, "\n")
 			require.Less(t, len(problem.Message), 700)
 			_, err := opened.Watch(t.Context(), c.of.Environment)
-			require.Equal(t, c.reason, problemOf(t, err).Reason, "a stream is told the same")
+			require.Equal(t, c.reason, problemOf(t, err).Reason, "a stream returns the same error")
 			require.Contains(t, err.Error(), c.says)
 		})
 	}
@@ -284,7 +284,7 @@ func TestClocksThatDiffer(t *testing.T) {
 			_, watching := opened.Watch(t.Context(), s.Environment.Environment)
 			for _, problem := range []*store.Error{failing(t, opened, s.Environment), problemOf(t, watching)} {
 				require.Equal(t, store.ReasonUnauthenticated, problem.Reason)
-				require.Regexp(t, `the clocks differ by (2m0s|1m59s|45s|44s|46s): it is 20\d\d-.*Z here, and 20.*Z there; set the one that is wrong$`, problem.Message)
+				require.Regexp(t, `the clocks differ by (2m0s|1m59s|45s|44s|46s): Lintel's shows 20\d\d-.*Z, and the server's 20.*Z; correct the wrong one$`, problem.Message)
 			}
 		})
 	}
@@ -350,7 +350,7 @@ func TestACallThatHangs(t *testing.T) {
 	defer s.double().Inject(zopp.Fault{Hang: true})()
 	problem := failing(t, opened, s.Environment)
 	require.Equal(t, store.ReasonUnreachable, problem.Reason)
-	require.Equal(t, "the zopp server "+s.peer.URL+" has not answered within 100ms; look whether it is overloaded, or something between keeps calls back", problem.Message)
+	require.Equal(t, "the zopp server "+s.peer.URL+" did not answer within 100ms; check whether it is overloaded, and whether a proxy or firewall blocks calls", problem.Message)
 	_, err := opened.Watch(t.Context(), s.Environment.Environment)
 	require.Equal(t, problem.Message, err.Error())
 	require.Zero(t, s.double().Streams())

@@ -53,9 +53,9 @@ func (s *Store) Watch(ctx context.Context, environment Environment) (*Watch, err
 	if err != nil {
 		return nil, s.problem(q, err)
 	}
-	settled, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	timeout, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
-	on, err := s.lines.take(settled)
+	on, err := s.lines.take(timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (w *Watch) problem(err error) error {
 	case w.late.Load():
 		return w.store.problem(w.asked, context.DeadlineExceeded)
 	case w.drained.Load() && status.Code(err) == codes.Canceled:
-		return &Error{Reason: ReasonEnded, Message: "the zopp server takes nothing more on its connection, as when it is told to end: the stream of changes of " + w.asked.environment.String() + " is opened anew", Cause: err}
+		return &Error{Reason: ReasonEnded, Message: "the zopp server accepts no more calls on this connection, as during a shutdown: the stream of changes of " + w.asked.environment.String() + " is opened again", Cause: err}
 	case w.on.replaced.Load() && status.Code(err) == codes.Canceled:
 		return &Error{Reason: ReasonEnded, Message: "the zopp server no longer answers on its connection, and answers on a new one: the stream of changes of " + w.asked.environment.String() + " is opened again", Cause: err}
 	case errors.Is(err, io.EOF):

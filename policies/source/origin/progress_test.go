@@ -12,7 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 )
 
-// TestPhases: a fetch that reaches its time limit names what it has waited for.
+// TestPhases: the error of a fetch that reaches its time limit names the current phase.
 func TestPhases(t *testing.T) {
 	var out strings.Builder
 	p := &progress{out: &out}
