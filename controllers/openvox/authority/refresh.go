@@ -198,7 +198,7 @@ func replacementCRLs(text []byte, stored map[string][]byte, bundle []byte, ackno
 		}
 	}
 	if size > corev1.MaxSecretSize {
-		return nil, nil, false, fmt.Errorf("the CRL has %d bytes, and a Secret holds at most %d; remove expired certificates from the CA's CRL", len(text), corev1.MaxSecretSize)
+		return nil, nil, false, fmt.Errorf("the CRL has %d bytes, and a Secret holds at most %d; the CA must omit expired certificates from its CRL", len(text), corev1.MaxSecretSize)
 	}
 	if bundle != nil {
 		if err := lists.SignedBy(bundle); err != nil {

@@ -199,7 +199,7 @@ func TestWithoutCredentials(t *testing.T) {
 	}
 	out = b.attempt()
 	require.Equal(t, authority.ReasonNotAnswering, out.reason, "nobody can sign at a CA that is down")
-	require.Contains(t, out.message, "the CA cannot be asked: fetching the certificate of web.example.com: the CA answers 503")
+	require.Contains(t, out.message, "calling the CA failed: fetching the certificate of web.example.com: the CA answers 503")
 	b.ca.Answer = nil
 	anyone, err := puppet.NewClient(puppet.Server{URL: b.ca.URL, CA: b.ca.Bundle()})
 	require.NoError(t, err)

@@ -39,7 +39,7 @@ func failed(err error, phase v1alpha1.CertificatePhase, events []object.Event) o
 	case errors.As(err, &known):
 		out.phase, out.reason, out.wait = known.Phase, known.Reason, cmp.Or(known.Wait, retryError)
 	case puppet.Unanswered(err):
-		out.reason, out.message = authority.ReasonNotAnswering, "the CA cannot be reached: "+err.Error()
+		out.reason, out.message = authority.ReasonNotAnswering, "calling the CA failed: "+err.Error()
 	}
 	return out
 }
