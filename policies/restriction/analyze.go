@@ -10,7 +10,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -158,12 +157,6 @@ func analyzeOne(ctx context.Context, c *comparison) (verdict Verdict) {
 	return c.counterexample(r, c.shrink(r, found))
 }
 
-// candidate is an input on which the child has been seen to permit more.
-type candidate struct {
-	input ast.Value // nil if it is undefined
-	*finding
-}
-
 // maxModels bounds how many inputs are tried that the solver comes up with.
 const maxModels = 40
 
@@ -279,23 +272,4 @@ func (c *comparison) counterexample(r *replay, found *candidate) Verdict {
 		verdict.ParentLevel = c.parents[0].Level
 	}
 	return verdict
-}
-
-// constants are the scalars that policies speak of, each once.
-func constants(policies []*sidecar.Policy) []ast.Value {
-	seen := map[string]bool{}
-	var out []ast.Value
-	for _, p := range policies {
-		for _, rule := range p.AllRules() {
-			ast.WalkTerms(rule, func(t *ast.Term) bool {
-				text := t.Value.String()
-				if ast.IsScalar(t.Value) && !seen[text] && len(text) < 256 && len(out) < 200 && !strings.HasPrefix(text, `"openclaw`) {
-					seen[text] = true
-					out = append(out, t.Value)
-				}
-				return false
-			})
-		}
-	}
-	return out
 }

@@ -1,15 +1,10 @@
 package restriction
 
 import (
-	"context"
 	"slices"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/types"
-
-	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // call is the formula of an operator, a builtin or a function of the policy.
@@ -163,17 +158,6 @@ func (t *translation) objectGet(operands []term, location *ast.Location, then wi
 		and(not(defined(found)), then(operands[2]))))
 }
 
-// folded are the functions of which the result is computed where the operands are
-// known: none of them takes long.
-var folded = []string{
-	"lower", "upper", "trim", "trim_left", "trim_right", "trim_prefix", "trim_suffix", "trim_space",
-	"startswith", "endswith", "contains", "count", "abs", "plus", "minus", "round", "ceil", "floor",
-}
-
-// understood are the functions of which more is known than that the same call has the
-// same result.
-var understood = []string{"startswith", "endswith", "contains", "count", "lower", "upper", "sprintf"}
-
 // extreme is max or min of a list that is written out: one of its elements.
 func extreme(name string, operands []term, then withValue) (formula, bool) {
 	if name != ast.Max.Name && name != ast.Min.Name {
@@ -201,41 +185,4 @@ func extreme(name string, operands []term, then withValue) (formula, bool) {
 		all = append(all, and(first...))
 	}
 	return or(all...), true
-}
-
-// commutative are the functions of two operands whose order does not matter.
-var commutative = []string{"plus", "mul"}
-
-// apply is the result of a builtin: nil where it is undefined.
-func apply(builtin *ast.Builtin, operands []term) term {
-	var values []*ast.Term
-	for _, operand := range operands {
-		if c, ok := operand.(constant); ok {
-			values = append(values, ast.NewTerm(c.value))
-		}
-	}
-	if len(values) < len(operands) || !isFolded(builtin.Name) {
-		return applicationTerm(builtin.Name, operands...)
-	}
-	if value, _ := run(builtin.Name, values); value != nil {
-		return constantTerm(value)
-	}
-	return nil
-}
-
-func isFolded(function string) bool {
-	return slices.Contains(folded, function) || strings.HasPrefix(function, "is_")
-}
-
-// run calls a function of OPA within its limits.
-func run(name string, operands []*ast.Term) (result ast.Value, failed bool) {
-	f, known := sandbox.Function(name)
-	if !known {
-		return nil, true
-	}
-	value, err := f.Apply(topdown.BuiltinContext{Context: context.Background()}, operands...)
-	if err != nil || value == nil {
-		return nil, err != nil
-	}
-	return value.Value, false
 }

@@ -67,13 +67,6 @@ func newProblem(ctx context.Context, limits bounds) *problem {
 	return p
 }
 
-// assert adds a formula, and all that is known of its atoms.
-func (p *problem) assert(f formula) {
-	p.solver.Add(p.literal(f, true))
-	p.instantiate()
-	p.addLemmas()
-}
-
 // stated is a formula with its text, and with the formulas that it is made of. Each text is
 // written once, however deep the formula is.
 type stated struct {
@@ -266,4 +259,16 @@ func (p *problem) find(f formula) int {
 func (g grounded) constantRight() (ast.Value, bool) {
 	c, ok := g.right.(constant)
 	return c.value, ok
+}
+
+func (p *problem) imply(premise int, conclusions ...formula) {
+	clause := []int{-premise}
+	for _, f := range conclusions {
+		clause = append(clause, p.literal(f, true))
+	}
+	p.solver.Add(clause...)
+}
+
+func constantAtom(kind atomKind, left term, right ast.Value) formula {
+	return atom{kind: kind, left: left, right: constantTerm(right)}
 }

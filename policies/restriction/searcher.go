@@ -201,7 +201,24 @@ func (s *searcher) altered(value ast.Value) ast.Value {
 	return s.value()
 }
 
-func elementsOfArray(array *ast.Array) (all []*ast.Term) {
-	array.Foreach(func(t *ast.Term) { all = append(all, t) })
-	return all
+func without(object ast.Object, key *ast.Term) ast.Value {
+	out := ast.NewObject()
+	object.Foreach(func(k, v *ast.Term) {
+		if ast.Compare(k.Value, key.Value) != 0 {
+			out.Insert(k, v)
+		}
+	})
+	return out
+}
+
+// randomInput sets most of the paths to some of the values, short paths first, so that
+// longer ones find room below.
+func (s *searcher) randomInput() ast.Value {
+	var input ast.Value = ast.NewObject()
+	for _, path := range s.paths {
+		if s.random.IntN(5) > 0 {
+			input = s.with(input, path)
+		}
+	}
+	return input
 }

@@ -112,14 +112,6 @@ func listTerm(elements []term) list {
 	return list{compoundOf("["+keys(elements)+"]", elements...), elements}
 }
 
-// collection is the value of a comprehension, of a partial rule, or of an object that is
-// not constant. each is true where then is true of one of its elements.
-type collection struct {
-	named
-	kind string // is_array, is_object or is_set
-	each func(then func(key, value term) formula) formula
-}
-
 // opaque is the value of what is not understood. Its text is all that it depends on,
 // so the same text is the same value.
 type opaque struct{ text string }
@@ -195,4 +187,9 @@ func typeOf(value ast.Value) string { return "is_" + ast.ValueName(value) }
 // ask for them.
 var typeRanks = map[string]int{
 	"is_null": 0, "is_boolean": 1, "is_number": 2, "is_string": 3, "is_array": 6, "is_object": 7, "is_set": 8,
+}
+
+func elementsOfArray(array *ast.Array) (all []*ast.Term) {
+	array.Foreach(func(t *ast.Term) { all = append(all, t) })
+	return all
 }

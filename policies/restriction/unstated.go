@@ -16,10 +16,6 @@ import (
 // a missing list for an empty list permits more once there is a list. So the author of the
 // first such decision gets a warning.
 
-// unstated is what a comparison looks for in place of an order: an input on which the
-// child answers and no parent does.
-const unstated sidecar.Order = "unstated"
-
 // firstToDecide are the warnings about decisions of a child which on some input no parent
 // makes, although there are parents. What is not known in time is no warning.
 func firstToDecide(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) []string {
@@ -52,27 +48,4 @@ func firstToDecide(ctx context.Context, child *sidecar.Policy, parents []*sideca
 
 func hasDefault(p *sidecar.Policy, decision string) bool {
 	return slices.ContainsFunc(p.Rules(decision), func(rule *ast.Rule) bool { return rule.Default })
-}
-
-// judgeUnstated finds that no parent answers.
-func (c *comparison) judgeUnstated(r *replay, value, input ast.Value) *finding {
-	for _, p := range c.definers {
-		if r.decide(p, c.decision, input) != nil {
-			return nil
-		}
-	}
-	return &finding{child: value, by: c.parents[0], reason: "no broader scope says any"}
-}
-
-func (c *comparison) symbolicUnstated(child *translation, parentOf func(*sidecar.Policy) *translation) formula {
-	return child.answer(c.decision, func(term) formula {
-		var all []formula
-		for _, p := range c.definers {
-			parent := parentOf(p)
-			parent.wantErrors = true
-			silent := not(parent.value(c.decision, whole, defined))
-			all = append(all, or(append([]formula{silent}, parent.errors...)...))
-		}
-		return and(all...)
-	})
 }

@@ -91,19 +91,6 @@ func (t *translation) terms(list []*ast.Term, env *environment, then func([]term
 	})
 }
 
-// constantOf is a term of Rego without variables, references and calls.
-func constantOf(t *ast.Term) (constant, bool) {
-	plain := true
-	ast.WalkTerms(t, func(part *ast.Term) bool {
-		switch part.Value.(type) {
-		case ast.Var, ast.Ref, ast.Call, *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension, *ast.TemplateString:
-			plain = false
-		}
-		return !plain
-	})
-	return constantTerm(t.Value), plain
-}
-
 // term is the formula that an expression has a value of which then holds. The value
 // may still be undefined.
 func (t *translation) term(node *ast.Term, env *environment, then withValueAndBinding) formula {
@@ -191,26 +178,6 @@ func (t *translation) comprehension(node *ast.Term, kind string, body ast.Body, 
 	}
 	made.text = t.textOf(made, node, env)
 	return made, t.made(made, node, env, whole)
-}
-
-// textOf is a text that equal collections share. It is made of the formula of the elements,
-// where that can be translated, so that collections written in different ways are equal.
-// Arrays are equal only if they are written alike: the formula has neither the order nor the
-// number of their elements.
-func (t *translation) textOf(made collection, node *ast.Term, env *environment) (text string) {
-	if made.kind == "is_array" {
-		return t.text(node, env)
-	}
-	t.collectErrors(false, func() {
-		_, failure := t.attempt(func() formula {
-			text = t.writer.collection(made)
-			return true
-		})
-		if failure != nil {
-			text = t.text(node, env)
-		}
-	})
-	return text
 }
 
 // reference follows a path from a variable, input or a rule.
@@ -343,21 +310,6 @@ func (t *translation) iterate(in term, location *ast.Location, then func(key, va
 		panic(unsupported{"going through the result of a function or a document of data", location})
 	}
 	return t.existence(in, then)
-}
-
-// elementsOf are what then makes of the elements of a constant: nothing of a scalar.
-func elementsOf(value ast.Value, then func(key, value term) formula) (all []formula) {
-	switch value := value.(type) {
-	case *ast.Array:
-		for i := range value.Len() {
-			all = append(all, then(constantTerm(ast.Number(fmt.Sprint(i))), constantTerm(value.Elem(i).Value)))
-		}
-	case ast.Object:
-		value.Foreach(func(k, v *ast.Term) { all = append(all, then(constantTerm(k.Value), constantTerm(v.Value))) })
-	case ast.Set:
-		value.Foreach(func(e *ast.Term) { all = append(all, then(constantTerm(e.Value), constantTerm(e.Value))) })
-	}
-	return all
 }
 
 // existence translates the body once for an arbitrary element, so that errors and constructs

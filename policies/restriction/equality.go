@@ -1,10 +1,112 @@
 package restriction
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
+
+// truthy is the formula that an expression holds: it is defined and not false.
+func truthy(t term) formula {
+	switch t := t.(type) {
+	case constant:
+		return ast.Compare(t.value, ast.Boolean(false)) != 0
+	case list, collection:
+		return true
+	}
+	return and(defined(t), not(equal(t, constantTerm(ast.Boolean(false)))))
+}
+
+func equal(a, b term) formula {
+	ca, aConstant := a.(constant)
+	cb, bConstant := b.(constant)
+	switch {
+	case aConstant && bConstant:
+		return ast.Compare(ca.value, cb.value) == 0
+	case a.key() == b.key():
+		return defined(a)
+	case aConstant:
+		a, b = b, a
+	case !bConstant && b.key() < a.key():
+		a, b = b, a
+	}
+	if f, known := equalCollections(a, b); known {
+		return f
+	}
+	if n, made, ok := counted(a, b); ok {
+		if some, known := made.atLeast(n); known {
+			if more, known := made.atLeast(n + 1); known {
+				return and(some, not(more))
+			}
+		}
+	}
+	return atom{kind: isEqual, left: a, right: b}
+}
+
+// counted is the collection of which a term is the size, if it is compared with a small
+// number.
+func counted(size, number term) (n int, made collection, ok bool) {
+	a, isCall := size.(application)
+	c, isConstant := number.(constant)
+	if !isCall || !isConstant || a.function != "count" {
+		return 0, collection{}, false
+	}
+	limit, isNumber := c.value.(ast.Number)
+	if !isNumber {
+		return 0, collection{}, false
+	}
+	n, isInt := limit.Int()
+	made, isMade := a.operands[0].(collection)
+	return n, made, isInt && isMade && n >= 0
+}
+
+// equalCollections compares what is written out or made. A constant is the second.
+func equalCollections(a, b term) (formula, bool) {
+	one, other := kindOf(a), kindOf(b)
+	_, isConstant := b.(constant)
+	switch {
+	case one != "" && one != other && (other != "" || isConstant), isSet(a) && ofInput(b), isSet(b) && ofInput(a): // JSON has no sets
+		return false, true
+	case isSet(a) && isSet(b):
+		return and(within(a, b), within(b, a)), true
+	case isArrayMade(a) && isArrayMade(b): // which must also be in order
+		return and(atom{kind: isEqual, left: a, right: b}, within(a, b), within(b, a)), true
+	}
+	left, leftIs := written(a)
+	right, rightIs := written(b)
+	if !leftIs || !rightIs {
+		return nil, false
+	}
+	if len(left) != len(right) {
+		return false, true
+	}
+	var all []formula
+	for i := range left {
+		all = append(all, equal(left[i], right[i]))
+	}
+	return and(all...), true
+}
+
+// less is the formula that a comes before b in OPA's order of all values.
+func less(a, b term) formula {
+	ca, aConstant := a.(constant)
+	cb, bConstant := b.(constant)
+	switch {
+	case aConstant && bConstant:
+		return ast.Compare(ca.value, cb.value) < 0
+	case a.key() == b.key():
+		return false
+	case aConstant || !bConstant && b.key() < a.key():
+		return and(defined(a), defined(b), not(less(b, a)), not(equal(a, b)))
+	}
+	if n, made, ok := counted(a, b); ok {
+		if some, known := made.atLeast(n); known {
+			return not(some)
+		}
+	}
+	return atom{kind: isLess, left: a, right: b}
+}
 
 // This file has what is known of sets: those that are written out, and those that are
 // made by comprehensions, partial rules and operators.
@@ -133,4 +235,19 @@ func unmarked(f formula) (formula, bool) {
 		}
 	}
 	return and(rest...), len(rest) == len(parts)-1
+}
+
+// elementsOf are what then makes of the elements of a constant: nothing of a scalar.
+func elementsOf(value ast.Value, then func(key, value term) formula) (all []formula) {
+	switch value := value.(type) {
+	case *ast.Array:
+		for i := range value.Len() {
+			all = append(all, then(constantTerm(ast.Number(fmt.Sprint(i))), constantTerm(value.Elem(i).Value)))
+		}
+	case ast.Object:
+		value.Foreach(func(k, v *ast.Term) { all = append(all, then(constantTerm(k.Value), constantTerm(v.Value))) })
+	case ast.Set:
+		value.Foreach(func(e *ast.Term) { all = append(all, then(constantTerm(e.Value), constantTerm(e.Value))) })
+	}
+	return all
 }
