@@ -2,10 +2,10 @@ package restriction
 
 import "github.com/open-policy-agent/opa/v1/ast"
 
-// textOf is a text that equal collections share. It is made of the formula of the elements,
-// where that can be translated, so that collections written in different ways are equal.
-// Arrays are equal only if they are written alike: the formula has neither the order nor the
-// number of their elements.
+// textOf is a text that identifies a collection. It is the formula of the elements if they
+// can be translated, so that different notations of a collection are equal. Arrays are equal
+// only in the same notation, because the formula has neither the order nor the number of
+// their elements.
 func (t *translation) textOf(made collection, node *ast.Term, env *environment) (text string) {
 	if made.kind == "is_array" {
 		return t.text(node, env)
@@ -22,12 +22,11 @@ func (t *translation) textOf(made collection, node *ast.Term, env *environment) 
 	return text
 }
 
-// made is the formula that evaluating a collection does not end with an error. Errors are
-// noted. Where a reference reads one key, two values for another key are no error. An error
-// in the bodies of the rules may or may not end the evaluation then: OPA evaluates only what
-// is read, and Lintel evaluates the whole collection. References with one text have one
-// outcome.
-func (t *translation) made(c collection, node *ast.Term, env *environment, read reading) formula {
+// evaluationSucceeds is the formula that evaluating a collection does not end with an error. It records
+// errors. If a reference reads one key, two values for another key are not an error. An error
+// in the bodies of the rules may end that evaluation: OPA evaluates only the referenced part,
+// and Lintel evaluates the whole collection. References with equal texts have equal outcomes.
+func (t *translation) evaluationSucceeds(c collection, node *ast.Term, env *environment, read reading) formula {
 	if !t.fallible(node) {
 		return true
 	}
@@ -57,10 +56,10 @@ func (t *translation) made(c collection, node *ast.Term, env *environment, read 
 		return t.mayFail(t.text(node, env) + read.text)
 	}
 	if read.text != "" {
-		unsure := atom{kind: isOpaque, left: opaque{"error of " + read.text}}
-		inside = and(inside, unsure)
+		inconclusive := atom{kind: isOpaque, left: opaque{"error of " + read.text}}
+		inside = and(inside, inconclusive)
 		if read.at == nil {
-			conflict = and(conflict, unsure)
+			conflict = and(conflict, inconclusive)
 		}
 	}
 	inside = or(inside, conflict)

@@ -9,7 +9,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
-// comparison is one decision of a child and of its parents.
+// comparison compares one decision of a child with its parents.
 type comparison struct {
 	decision string
 	order    sidecar.Order
@@ -17,9 +17,9 @@ type comparison struct {
 	child    *sidecar.Policy
 	// parents are broadest first, definers those of them that have the decision.
 	parents, definers []*sidecar.Policy
-	// ungrantable says that the broadest scope does not have the grant.
+	// ungrantable is true if the broadest scope does not define the grant.
 	ungrantable bool
-	// changes is how many inputs are tried that are made of others.
+	// changes limits the mutated inputs of the search.
 	changes int
 	// bounds are those of the formulas.
 	bounds bounds
@@ -34,11 +34,11 @@ func newComparison(decision string, child *sidecar.Policy, parents []*sidecar.Po
 	return c
 }
 
-// unstated is what a comparison looks for in place of an order: an input on which the
-// child answers and no parent does.
+// unstated replaces the order of a comparison that searches for an input on which the
+// decision is defined in the child and in no parent.
 const unstated sidecar.Order = "unstated"
 
-// denials are the decisions of the child whose firing takes its grant back.
+// denials are the decisions of the child that override its grant when they fire.
 func (c *comparison) denials() []string {
 	var names []string
 	for _, name := range []string{"deny", "deny" + strings.TrimPrefix(c.decision, "allow")} {
@@ -49,10 +49,10 @@ func (c *comparison) denials() []string {
 	return names
 }
 
-// isTotal says whether one of any two values is stricter.
+// isTotal reports whether the order is total: of two different values, one is stricter.
 func (c *comparison) isTotal() bool { return c.order != sidecar.Subset && c.order != sidecar.Unordered }
 
-// words are in their order.
+// words are the valid words, in the order of their ranks.
 func (c *comparison) words() []string {
 	return slices.SortedFunc(maps.Keys(c.ranks), func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.ranks[a], c.ranks[b]), cmp.Compare(a, b))

@@ -44,8 +44,7 @@ func equal(a, b term) formula {
 	return atom{kind: isEqual, left: a, right: b}
 }
 
-// counted is the collection of which a term is the size, if it is compared with a small
-// number.
+// counted is the collection in a comparison of count with a small number.
 func counted(size, number term) (n int, made collection, ok bool) {
 	a, isCall := size.(application)
 	c, isConstant := number.(constant)
@@ -61,7 +60,8 @@ func counted(size, number term) (n int, made collection, ok bool) {
 	return n, made, isInt && isMade && n >= 0
 }
 
-// equalCollections compares what is written out or made. A constant is the second.
+// equalCollections compares literals and computed collections. A constant is the second
+// operand.
 func equalCollections(a, b term) (formula, bool) {
 	one, other := kindOf(a), kindOf(b)
 	_, isConstant := b.(constant)
@@ -108,10 +108,10 @@ func less(a, b term) formula {
 	return atom{kind: isLess, left: a, right: b}
 }
 
-// This file has what is known of sets: those that are written out, and those that are
-// made by comprehensions, partial rules and operators.
+// This file compares terms, including set literals and the sets of comprehensions, partial
+// rules and operators.
 
-// kindOf is the type of what is written out or made: "" of other terms and of scalars.
+// kindOf is the type of a literal or computed collection, and "" for other terms.
 func kindOf(t term) string {
 	switch t := t.(type) {
 	case collection:
@@ -128,13 +128,13 @@ func kindOf(t term) string {
 
 func isSet(t term) bool { return kindOf(t) == "is_set" }
 
-// isArrayMade says that an array is constant, or made by a comprehension.
+// isArrayMade reports whether a term is a constant array or an array comprehension.
 func isArrayMade(t term) bool {
 	_, isList := t.(list)
 	return !isList && kindOf(t) == "is_array"
 }
 
-// forSome is the formula that then holds of an element of a set or array.
+// forSome is the formula that then holds for an element of a set or array.
 func forSome(of term, then func(term) formula) formula {
 	each := func(_, value term) formula { return then(value) }
 	if made, ok := of.(collection); ok {
@@ -143,7 +143,7 @@ func forSome(of term, then func(term) formula) formula {
 	return or(elementsOf(of.(constant).value, each)...)
 }
 
-// written are the elements of an array that is constant or written out.
+// written returns the elements of a constant array or an array literal.
 func written(t term) (elements []term, ok bool) {
 	switch t := t.(type) {
 	case list:
@@ -161,16 +161,15 @@ func memberOf(set, element term) formula {
 	return forSome(set, func(e term) formula { return equal(e, element) })
 }
 
-// within is the formula that all elements of a set are those of another.
+// within is the formula that a set is a subset of another.
 func within(set, other term) formula {
 	return not(forSome(set, func(e term) formula { return not(memberOf(other, e)) }))
 }
 
-// maxCounted is the largest number that sizes are compared with element by element.
+// maxCounted limits the sizes that are expressed as the existence of elements.
 const maxCounted = 3
 
-// atLeast is the formula that a collection has at least n elements, where that can be
-// expressed.
+// atLeast is the formula that a collection has at least n elements, if it can be expressed.
 func (c collection) atLeast(n int) (formula, bool) {
 	switch {
 	case n == 0:
@@ -184,8 +183,8 @@ func (c collection) atLeast(n int) (formula, bool) {
 			return c.each(func(key, _ term) formula { return then(key) })
 		}), true
 	}
-	// An array has an element for each solution. Those of one iteration are told apart
-	// by its keys.
+	// An array has an element for each solution. The key of the iteration distinguishes the
+	// solutions.
 	iteration, ok := c.each(func(term, term) formula { return atom{kind: isElement, left: opaque{}} }).(existence)
 	if !ok {
 		return nil, false
@@ -205,8 +204,8 @@ func (c collection) atLeast(n int) (formula, bool) {
 	}), true
 }
 
-// several is the formula that there are so many elements with keys, which for a set are
-// the elements themselves, that differ from those before and from each other.
+// several is the formula that there are n elements whose keys differ from each other and from
+// the keys in before. The keys of a set are its elements.
 func several(n int, before []term, each func(then func(key term) formula) formula) formula {
 	if n == 0 {
 		return true
@@ -217,8 +216,8 @@ func several(n int, before []term, each func(then func(key term) formula) formul
 	})
 }
 
-// unmarked is a formula without the mark that there is an element, which must be one of
-// the parts that all hold.
+// unmarked returns a formula without its isElement atom, which must be one part of a
+// conjunction.
 func unmarked(f formula) (formula, bool) {
 	isMark := func(f formula) bool {
 		a, ok := f.(atom)
@@ -237,7 +236,7 @@ func unmarked(f formula) (formula, bool) {
 	return and(rest...), len(rest) == len(parts)-1
 }
 
-// elementsOf are what then makes of the elements of a constant: nothing of a scalar.
+// elementsOf applies then to the elements of a constant. A scalar has no elements.
 func elementsOf(value ast.Value, then func(key, value term) formula) (all []formula) {
 	switch value := value.(type) {
 	case *ast.Array:

@@ -2,7 +2,7 @@ package restriction
 
 import "github.com/open-policy-agent/opa/v1/ast"
 
-// body is the formula that all expressions hold, under bindings that then goes on with.
+// body is the formula that all expressions hold, and that then holds for their bindings.
 func (t *translation) body(rest ast.Body, env *environment, then withBinding) formula {
 	t.step()
 	if len(rest) == 0 {
@@ -27,8 +27,8 @@ func (t *translation) body(rest ast.Body, env *environment, then withBinding) fo
 	return t.expression(expr, env, func(env *environment) formula { return t.body(rest, env, then) })
 }
 
-// binds says whether an expression may bind a variable that somebody needs: one that
-// does not may stand in a formula of its own.
+// binds reports whether an expression may bind a variable for later expressions. Any other
+// expression is translated separately.
 func binds(expr *ast.Expr, env *environment) bool {
 	if expr.Negated || expr.IsEvery() || isDeclaration(expr) {
 		return false

@@ -6,21 +6,21 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// A formula is true or false of an input.
+// A formula is true or false for an input.
 type formula any
 
 type (
 	negation    struct{ of formula }
 	conjunction []formula
 	disjunction []formula
-	// existence is true where body is true of an element of a collection of the input.
+	// existence is true if body is true for an element of a collection of the input.
 	existence struct {
 		in   term
 		body func(key, value term) formula
 	}
 )
 
-// atomKind is what an atom says of its terms.
+// atomKind is the predicate of an atom.
 type atomKind string
 
 const (
@@ -28,17 +28,17 @@ const (
 	isEqual   atomKind = "equal"   // both are defined and equal
 	isLess    atomKind = "less"    // both are defined, and the first comes before the second
 	isTrue    atomKind = "true"    // a function of boolean result is defined and true
-	isOpaque  atomKind = "opaque"  // what is not understood holds
-	isElement atomKind = "element" // the first, or the second at the first, is in a collection whose text is made
+	isOpaque  atomKind = "opaque"  // an untranslated condition holds
+	isElement atomKind = "element" // the first, or the second at the first, is in the collection that is being serialized
 )
 
-// atom is a formula that is not made of others. Atoms of one key are one.
+// atom is a formula without subformulas. Atoms with equal keys are equivalent.
 type atom struct {
 	kind        atomKind
 	left, right term
 }
 
-// parts are the terms of an atom, and those that they are made of.
+// parts are the terms of an atom and their subterms.
 func (a atom) parts() iter.Seq[term] { return parts(a.left, a.right) }
 
 func (a atom) key() string {
@@ -59,7 +59,7 @@ func not(f formula) formula {
 	return negation{f}
 }
 
-// and leaves out what is true, and sees that one term is not equal to two constants.
+// and omits formulas that are true, and is false if a term equals two constants.
 func and(formulas ...formula) formula {
 	out, isFalse := flatten[conjunction](formulas, false)
 	switch {
@@ -73,8 +73,8 @@ func and(formulas ...formula) formula {
 	return out
 }
 
-// flatten takes apart those of the formulas that are of the same kind, and leaves out those
-// that are known, unless one of them is what decides.
+// flatten merges nested formulas of the same kind and omits constants, unless one of them
+// determines the result.
 func flatten[T ~[]formula](formulas []formula, decides bool) (out T, decided bool) {
 	for _, f := range formulas {
 		switch f := f.(type) {
@@ -91,8 +91,8 @@ func flatten[T ~[]formula](formulas []formula, decides bool) (out T, decided boo
 	return out, false
 }
 
-// contradicts looks at plain equalities only: it keeps formulas small, and makes the
-// exclusive cases of a function visible at once.
+// contradicts checks equalities with constants only. It keeps formulas small, because the
+// exclusive cases of a function are removed early.
 func contradicts(all conjunction) bool {
 	values := map[string]ast.Value{}
 	for _, f := range all {
@@ -112,7 +112,7 @@ func contradicts(all conjunction) bool {
 	return false
 }
 
-// forAll is the formula that something holds of each of some terms.
+// forAll is the formula that a condition holds for each of the terms.
 func forAll(of []term, holds func(term) formula) formula {
 	var formulas []formula
 	for _, t := range of {
@@ -134,8 +134,8 @@ func or(formulas ...formula) formula {
 	return out
 }
 
-// definedAs says when a function of OPA has a result, by the types that its operands
-// must have. A function that is not here has one where an atom says so.
+// definedAs has the operand types with which a function of OPA has a result. Whether a
+// function that is not listed has a result is an atom.
 var definedAs = map[string][]string{
 	"lower": {"is_string"}, "upper": {"is_string"}, "trim_space": {"is_string"},
 	"trim": {"is_string"}, "trim_left": {"is_string"}, "trim_right": {"is_string"},
@@ -204,7 +204,7 @@ func isOf(name string, t term) formula {
 }
 
 // collection is the value of a comprehension, of a partial rule, or of an object that is
-// not constant. each is true where then is true of one of its elements.
+// not constant. each is true if then is true for one of its elements.
 type collection struct {
 	named
 	kind string // is_array, is_object or is_set

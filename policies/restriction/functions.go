@@ -11,18 +11,18 @@ import (
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
-// folded are the functions of which the result is computed where the operands are
-// known: none of them takes long.
+// folded are the functions that are evaluated if all operands are constant. All of them are
+// fast.
 var folded = []string{
 	"lower", "upper", "trim", "trim_left", "trim_right", "trim_prefix", "trim_suffix", "trim_space",
 	"startswith", "endswith", "contains", "count", "abs", "plus", "minus", "round", "ceil", "floor",
 }
 
-// understood are the functions of which more is known than that the same call has the
-// same result.
-var understood = []string{"startswith", "endswith", "contains", "count", "lower", "upper", "sprintf"}
+// modeled are the functions with lemmas. Of other functions, the analysis knows only that
+// equal calls have equal results.
+var modeled = []string{"startswith", "endswith", "contains", "count", "lower", "upper", "sprintf"}
 
-// commutative are the functions of two operands whose order does not matter.
+// commutative are the functions whose result does not depend on the order of the operands.
 var commutative = []string{"plus", "mul"}
 
 // apply is the result of a builtin: nil where it is undefined.

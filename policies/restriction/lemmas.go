@@ -7,15 +7,15 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// assert adds a formula, and all that is known of its atoms.
+// assert adds a formula and the lemmas of its atoms.
 func (p *problem) assert(f formula) {
 	p.solver.Add(p.literal(f, true))
 	p.instantiate()
 	p.addLemmas()
 }
 
-// addLemmas adds what is true of atoms on every input. Whatever is missing here loses
-// proofs; whatever is wrong here would make a false one.
+// addLemmas adds the clauses about atoms that are true for every input. A missing lemma loses
+// proofs; an incorrect lemma makes proofs unsound.
 func (p *problem) addLemmas() {
 	for done := 0; done < len(p.list); {
 		for ; done < len(p.list); done++ {
@@ -32,7 +32,7 @@ func (p *problem) addLemmas() {
 	}
 }
 
-// lemmasOf are those of an atom by itself.
+// lemmasOf adds the lemmas of a single atom.
 func (p *problem) lemmasOf(g grounded) {
 	switch g.kind {
 	case isEqual, isLess:
@@ -81,22 +81,22 @@ func (p *problem) lemmasOf(g grounded) {
 	}
 }
 
-// idempotent are the functions of one operand that give their own results back: they
-// have no others.
+// idempotent are the functions of one operand that map each of their results to itself. Any
+// value that they change is not a result.
 var idempotent = []string{"lower", "upper", "trim_space", "abs", "ceil", "floor", "round"}
 
-// contains says whether a value is of a type, or has a part that is.
+// contains reports whether a value or one of its parts has a type.
 func contains[T ast.Value](value ast.Value) bool {
-	found := false
+	has := false
 	ast.WalkTerms(ast.NewTerm(value), func(t *ast.Term) bool {
 		_, is := t.Value.(T)
-		found = found || is
-		return found
+		has = has || is
+		return has
 	})
-	return found
+	return has
 }
 
-// typeLemmas are those of functions such as is_string.
+// typeLemmas adds the lemmas of functions such as is_string.
 func (p *problem) typeLemmas(g grounded) {
 	a := g.left.(application)
 	if _, ok := typeRanks[a.function]; !ok {
@@ -123,7 +123,7 @@ func (p *problem) typeLemmas(g grounded) {
 	p.solver.Add(-p.literal(defined(operand), true), p.literal(or(types...), true))
 }
 
-// memberLemmas say what has members.
+// memberLemmas adds the lemmas about the types of a container and its key.
 func (p *problem) memberLemmas(premise int, m member) {
 	if !ofInput(m) {
 		return
@@ -145,7 +145,7 @@ func (p *problem) memberLemmas(premise int, m member) {
 	}
 }
 
-// lemmasOfTwo are those of two atoms, of which the first is the premise.
+// lemmasOfTwo adds the lemmas of two atoms, the first of which is the premise.
 func (p *problem) lemmasOfTwo(a, b grounded) {
 	if p.exclusive(a, b) {
 		return
@@ -213,8 +213,8 @@ func (p *problem) equalityLemmas(a, b grounded) {
 	}
 }
 
-// looksInto says that an atom has a function of a term which may tell equal numbers
-// apart: of 1 and 1.0, sprintf makes different texts.
+// looksInto reports whether an atom has a function of a term that may distinguish equal
+// numbers: sprintf formats 1 and 1.0 differently.
 func looksInto(a atom, key string) bool {
 	for part := range a.parts() {
 		call, ok := part.(application)
@@ -230,7 +230,7 @@ func looksInto(a atom, key string) bool {
 	return false
 }
 
-// sameLemmas carry what is known of one term over to an equal one.
+// sameLemmas adds the lemmas that transfer comparisons from one term to an equal term.
 func (p *problem) sameLemmas(same, b grounded) {
 	if b.kind != isEqual && b.kind != isLess || b.variable == same.variable {
 		return
@@ -256,7 +256,7 @@ func (p *problem) sameLemmas(same, b grounded) {
 	}
 }
 
-// orderLemmas follow from a term coming before a constant.
+// orderLemmas follow from a term that is less than a constant.
 func (p *problem) orderLemmas(a, b grounded) {
 	bound, ok := a.constantRight()
 	other, okToo := b.constantRight()
@@ -265,7 +265,7 @@ func (p *problem) orderLemmas(a, b grounded) {
 	}
 }
 
-// typeOrderLemmas: in OPA's order, values stand by type.
+// typeOrderLemmas: OPA orders values by type first.
 func (p *problem) typeOrderLemmas(a, b grounded) {
 	call := a.left.(application)
 	position, ok := typeRanks[call.function]
@@ -281,7 +281,7 @@ func (p *problem) typeOrderLemmas(a, b grounded) {
 	}
 }
 
-// predicateLemmas are those of two functions of the same operand.
+// predicateLemmas adds the lemmas of two predicates of the same operand.
 func (p *problem) predicateLemmas(a, b grounded) {
 	one, other := a.left.(application), b.left.(application)
 	if one.operands[0].key() != other.operands[0].key() || a.variable == b.variable {
@@ -308,8 +308,9 @@ func (p *problem) predicateLemmas(a, b grounded) {
 	}
 }
 
-// affixLemmas: a string that begins with the one begins with the other if that is a
-// beginning of the one, and never if neither is.
+// affixLemmas: a string with the first prefix has the second prefix if the second is a prefix
+// of the first, and cannot have both if neither is a prefix of the other. The same holds for
+// suffixes.
 func (p *problem) affixLemmas(a, b grounded, implies, implied bool) {
 	if implies {
 		p.solver.Add(-a.variable, b.variable)
@@ -318,7 +319,7 @@ func (p *problem) affixLemmas(a, b grounded, implies, implied bool) {
 	}
 }
 
-// affix is the constant string that a function looks for.
+// affix is the constant prefix, suffix or substring of a function such as startswith.
 func affix(call application) (string, bool) {
 	switch call.function {
 	case "startswith", "endswith", "contains":

@@ -1,14 +1,14 @@
 package restriction
 
-// exhausted stops an analysis that has become too large, or is out of time.
+// exhausted stops an analysis that is too large or out of time.
 type exhausted struct{ why string }
 
 var (
-	outOfTime = exhausted{"there was no time left to compare the policies"}
+	outOfTime = exhausted{"the comparison of the policies timed out"}
 	tooLarge  = exhausted{"the policies are too large to compare"}
 )
 
-// ignoreExhaustion leaves it at what was found when the time was over.
+// ignoreExhaustion recovers from exhausted, so that the caller returns its partial result.
 func ignoreExhaustion() {
 	if stopped := recover(); stopped != nil {
 		if _, ok := stopped.(exhausted); !ok {

@@ -6,7 +6,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// value is the formula that a rule of the policy has a value of which then holds.
+// value is the formula that a rule of the policy has a value for which then holds.
 func (t *translation) value(name string, read reading, then withValue) formula {
 	rules := t.policy.Rules(name)
 	if len(rules) == 0 {
@@ -18,14 +18,14 @@ func (t *translation) value(name string, read reading, then withValue) formula {
 	return t.complete(rules, nil, then)
 }
 
-// answer is the formula that a decision has a defined value of which then holds, and no
-// second value at once.
+// answer is the formula that a decision has exactly one defined value, and that then holds
+// for it.
 func (t *translation) answer(name string, then withValue) formula {
-	found := t.value(name, whole, func(value term) formula { return and(defined(value), then(value)) })
-	return and(not(t.contradiction(name)), found)
+	hasValue := t.value(name, whole, func(value term) formula { return and(defined(value), then(value)) })
+	return and(not(t.contradiction(name)), hasValue)
 }
 
-// partial is the collection that partial rules make, of which read is read.
+// partial is the collection of partial rules, of which a reference reads a part.
 func (t *translation) partial(name string, read reading, rules []*ast.Rule) (collection, formula) {
 	head := rules[0].Head
 	if head.RuleKind() != ast.MultiValue && len(head.Ref()) == 1 {
@@ -59,11 +59,11 @@ func (t *translation) partial(name string, read reading, rules []*ast.Rule) (col
 	}
 	node := ast.NewTerm(t.policy.Ref(name))
 	made.text = t.textOf(made, node, nil)
-	return made, t.made(made, node, nil, read)
+	return made, t.evaluationSucceeds(made, node, nil, read)
 }
 
-// complete is the formula that one of the rules of a name, which stand for a function
-// if there are arguments, has a value of which then holds.
+// complete is the formula that one of the rules of a name has a value for which then holds.
+// The rules define a function if there are arguments.
 func (t *translation) complete(rules []*ast.Rule, arguments []term, then withValue) formula {
 	t.step()
 	chains, fallback := chainsOf(rules)
@@ -83,7 +83,7 @@ func (t *translation) complete(rules []*ast.Rule, arguments []term, then withVal
 	return or(all...)
 }
 
-// chain is a rule and what follows it by else.
+// chain translates a rule with its else branches.
 func (t *translation) chain(rule *ast.Rule, arguments []term, then withValue) formula {
 	if !t.supports(rule, arguments) {
 		made := opaque{t.text(rule, nil) + " of " + keys(arguments)}
@@ -91,7 +91,7 @@ func (t *translation) chain(rule *ast.Rule, arguments []term, then withValue) fo
 		constant = constant && rule.Else == nil
 		var succeeds formula = true
 		if !constant || t.fallible(rule) {
-			succeeds = t.mayFail(made.text) // it may have two values at once
+			succeeds = t.mayFail(made.text) // the rule may have two values
 		}
 		if constant {
 			return and(succeeds, atom{kind: isOpaque, left: made}, then(value))
@@ -115,13 +115,13 @@ func (t *translation) links(rule *ast.Rule, arguments []term, then withValue) fo
 	return or(all...)
 }
 
-// supports says whether a rule can be translated. It tries that without a continuation, so
-// that an unsupported construct in what uses the rule is not taken for one in the rule.
+// supports reports whether a rule can be translated. It translates the rule without a
+// continuation, so that an unsupported construct in a user of the rule does not count.
 func (t *translation) supports(rule *ast.Rule, arguments []term) bool {
 	if known, tried := t.supported[rule]; tried && (len(arguments) == 0 || !known) {
 		return known
 	}
-	t.supported[rule] = false // until it has been tried
+	t.supported[rule] = false // for a recursive call
 	var failure *unsupported
 	t.collectErrors(false, func() {
 		_, failure = t.attempt(func() formula { return t.links(rule, arguments, anyValue) })
@@ -133,7 +133,7 @@ func (t *translation) supports(rule *ast.Rule, arguments []term) bool {
 	return failure == nil
 }
 
-// apply binds the arguments and goes through the body.
+// apply binds the arguments and translates the body.
 func (t *translation) apply(rule *ast.Rule, arguments []term, then withBinding) formula {
 	return t.matchAll(rule.Head.Args, arguments, nil, func(env *environment) formula {
 		return t.body(rule.Body, env, then)
@@ -149,12 +149,13 @@ func (t *translation) matchAll(patterns []*ast.Term, values []term, env *environ
 	})
 }
 
-// conflicts notes as errors where rules of one name have two different values on one input.
+// conflicts records the errors of rules of one name that have two different values on one
+// input.
 func (t *translation) conflicts(chains []*ast.Rule, arguments []term) {
 	if !t.wantErrors || sameConstant(chains) {
 		return
 	}
-	var found []formula
+	var conflicting []formula
 	t.collectErrors(false, func() {
 		for i, a := range chains {
 			for _, b := range chains[i:] {
@@ -166,18 +167,18 @@ func (t *translation) conflicts(chains []*ast.Rule, arguments []term) {
 					})
 				}
 				if constant || a != b || t.iterations > iterations || !t.supported[a] {
-					found = append(found, f)
+					conflicting = append(conflicting, f)
 				}
 			}
 		}
 	})
-	if f := or(found...); f != false {
+	if f := or(conflicting...); f != false {
 		t.errors = append(t.errors, f)
 	}
 }
 
-// constantConflict is the formula that two rules of constant values conflict, which
-// needs no look at the values of both at once.
+// constantConflict is the formula that two rules with constant values conflict. It does not
+// relate the values of both rules.
 func (t *translation) constantConflict(a, b *ast.Rule, arguments []term) (formula, bool) {
 	one, ok := constantOf(a.Head.Value)
 	other, okToo := constantOf(b.Head.Value)
@@ -190,8 +191,8 @@ func (t *translation) constantConflict(a, b *ast.Rule, arguments []term) (formul
 	return and(t.chain(a, arguments, anyValue), t.chain(b, arguments, anyValue)), true
 }
 
-// contradiction is the formula that the rules of a decision have two values at once,
-// with which it has none.
+// contradiction is the formula that the rules of a decision have two values on one input,
+// which makes the decision undefined.
 func (t *translation) contradiction(name string) formula {
 	rules := t.policy.Rules(name)
 	if slices.ContainsFunc(rules, func(rule *ast.Rule) bool {

@@ -13,10 +13,10 @@ import (
 // maxTries limits the random inputs of a search.
 const maxTries = 300
 
-// search looks for a counterexample where the solver has found none: it tries inputs made of
-// the paths and constants that occur in the policies, and then changes those inputs, and
-// models of the formulas, that came closest.
-func (c *comparison) search(r *replay, models []ast.Value) (found *candidate) {
+// search searches for a counterexample if the solver has found none. It evaluates random
+// inputs with the paths and constants of the policies, and then mutations of the inputs and
+// models that came closest.
+func (c *comparison) search(r *replay, models []ast.Value) (example *candidate) {
 	defer ignoreExhaustion()
 	policies := append([]*sidecar.Policy{c.child}, c.definers...)
 	if slices.ContainsFunc(policies, func(p *sidecar.Policy) bool { return repeatable(p) != nil }) {
@@ -40,7 +40,7 @@ func (c *comparison) search(r *replay, models []ast.Value) (found *candidate) {
 		}
 	}
 	for range c.changes {
-		if f := s.try(s.changed()); f != nil {
+		if f := s.try(s.mutation()); f != nil {
 			return f
 		}
 	}
@@ -51,7 +51,7 @@ func searchedValues(policies []*sidecar.Policy) []ast.Value {
 	values := constants(policies)
 	var texts []ast.String
 	for _, value := range slices.Clone(values) {
-		values = append(values, near(value)...)
+		values = append(values, neighbors(value)...)
 		if text, ok := value.(ast.String); ok && len(texts) < 12 {
 			texts = append(texts, text)
 		}
@@ -67,8 +67,8 @@ func searchedValues(policies []*sidecar.Policy) []ast.Value {
 	return append(values, ast.Boolean(true), ast.Boolean(false), ast.NullTerm().Value, ast.String("x"), ast.Number("0"), ast.Number("1e6"), ast.NewArray(), ast.NewObject())
 }
 
-// inputPaths are the paths of the input that policies speak of, the shortest first. * in a
-// path is any element.
+// inputPaths are the paths of the input in the policies, the shortest first. * in a path is
+// any element.
 func inputPaths(policies []*sidecar.Policy) [][]string {
 	seen := map[string]bool{}
 	var paths [][]string
@@ -81,7 +81,7 @@ func inputPaths(policies []*sidecar.Policy) [][]string {
 	for _, p := range policies {
 		for _, rule := range p.AllRules() {
 			known := map[ast.Var][]string{}
-			for range 3 { // what a variable stands for may be said after its use
+			for range 3 { // a variable may be used before its definition
 				ast.WalkExprs(rule, func(expr *ast.Expr) bool {
 					if every, ok := expr.Terms.(*ast.Every); ok {
 						if domain, ok := pathOf(every.Domain.Value, known); ok {
@@ -148,7 +148,7 @@ func pathOf(value ast.Value, known map[ast.Var][]string) ([]string, bool) {
 	return path, true
 }
 
-// constants are the scalars that policies speak of, each once.
+// constants are the distinct scalars in the policies.
 func constants(policies []*sidecar.Policy) []ast.Value {
 	seen := map[string]bool{}
 	var out []ast.Value

@@ -6,25 +6,25 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// maxShrinks bounds how many smaller inputs are tried.
+// maxShrinks limits the smaller inputs that are evaluated.
 const maxShrinks = 300
 
-// shrink takes away and simplifies what the counterexample does not need.
-func (c *comparison) shrink(r *replay, found *candidate) (smallest *candidate) {
-	smallest = found
+// shrink removes and simplifies parts of a counterexample that are not necessary.
+func (c *comparison) shrink(r *replay, example *candidate) (smallest *candidate) {
+	smallest = example
 	defer ignoreExhaustion()
 	tries := 0
 	for improved := true; improved; {
 		improved = false
 		smaller := smallerThan(smallest.input)
-		if _, isObject := smallest.input.(ast.Object); !isObject { // people expect one
+		if _, isObject := smallest.input.(ast.Object); !isObject { // users expect an object
 			smaller = append([]ast.Value{ast.NewObject()}, smaller...)
 		}
 		for _, smaller := range smaller {
 			if tries++; tries > maxShrinks {
 				return smallest
 			}
-			if f := c.confirmed(r, smaller); f != nil {
+			if f := c.confirmViolation(r, smaller); f != nil {
 				smallest, improved = &candidate{smaller, f}, true
 				break
 			}
@@ -33,8 +33,7 @@ func (c *comparison) shrink(r *replay, found *candidate) (smallest *candidate) {
 	return smallest
 }
 
-// smallerThan are values with one part less, or with one part replaced by its own
-// smaller forms.
+// smallerThan returns copies of a value in which one part is removed or made smaller.
 func smallerThan(value ast.Value) []ast.Value {
 	var out []ast.Value
 	switch value := value.(type) {

@@ -8,9 +8,9 @@ import (
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
-// symbolic is the condition of judge as a formula. It is true of every input where judge
-// finds something, and perhaps of others: it takes notice of errors of evaluation only where
-// they keep a parent from granting.
+// symbolic is the condition of findViolation as a formula. It is true for every input with a
+// violation, and may be true for others: it covers errors of evaluation only if they prevent
+// a grant of a parent.
 func (c *comparison) symbolic(child *translation, parentOf func(*sidecar.Policy) *translation) formula {
 	switch c.order {
 	case sidecar.Grant:
@@ -32,8 +32,8 @@ func (c *comparison) symbolic(child *translation, parentOf func(*sidecar.Policy)
 	})
 }
 
-// differing are the parents whose rules of the decision, and of all that these refer to, are
-// not those of the child. Others always decide as the child does.
+// differing are the parents whose rules of the decision, or of a rule that they reference,
+// differ from those of the child. Other parents always have the value of the child.
 func (c *comparison) differing(child *translation) []*sidecar.Policy {
 	text := func(t *translation) string { return t.text(ast.NewTerm(t.policy.Ref(c.decision)), nil) }
 	own := text(child)
@@ -42,8 +42,8 @@ func (c *comparison) differing(child *translation) []*sidecar.Policy {
 	})
 }
 
-// symbolicInvalid is the formula that a value is not what the order compares, and that no
-// parent gives the same.
+// symbolicInvalid is the formula that a value is not valid for the order, and that no parent
+// has the same value.
 func (c *comparison) symbolicInvalid(child *translation, own term, parentOf func(*sidecar.Policy) *translation) formula {
 	invalid := not(c.symbolicValid(own))
 	if invalid == false || len(c.differing(child)) < len(c.definers) {
@@ -59,8 +59,8 @@ func (c *comparison) symbolicInvalid(child *translation, own term, parentOf func
 	return and(all...)
 }
 
-// symbolicRoot is the formula that the broadest scope gives a valid word. Without one, a
-// decision of words is undefined.
+// symbolicRoot is the formula that the broadest scope has a valid word. Otherwise, a decision
+// of words is undefined.
 func (c *comparison) symbolicRoot(parentOf func(*sidecar.Policy) *translation) formula {
 	if c.order != sidecar.Word {
 		return true
@@ -120,7 +120,7 @@ func symbolicFiring(value term) formula {
 	return and(all...)
 }
 
-// symbolicValid is the formula that a defined value is what the order compares.
+// symbolicValid is the formula that a defined value is valid for the order.
 func (c *comparison) symbolicValid(value term) formula {
 	switch c.order {
 	case sidecar.Word:
@@ -133,10 +133,10 @@ func (c *comparison) symbolicValid(value term) formula {
 	return and(isOf("is_number", value), not(less(value, constantTerm(ast.Number("0")))))
 }
 
-func (c *comparison) symbolicRank(value term, wanted func(rank int) bool) formula {
+func (c *comparison) symbolicRank(value term, accepts func(rank int) bool) formula {
 	var some []formula
 	for _, word := range c.words() {
-		if wanted(c.ranks[word]) {
+		if accepts(c.ranks[word]) {
 			some = append(some, equal(value, constantTerm(ast.String(word))))
 		}
 	}
@@ -144,8 +144,8 @@ func (c *comparison) symbolicRank(value term, wanted func(rank int) bool) formul
 }
 
 // symbolicExcess is the formula that one valid value permits more than another, or differs
-// from it where there is no order. iterate is the formula that something holds of one of
-// the elements of a list or set.
+// from it if the decision has no order. iterate is the formula that a condition holds for at
+// least one element of a list or set.
 func (c *comparison) symbolicExcess(own, limit term, iterate func(of term, then func(key, value term) formula) formula) formula {
 	switch c.order {
 	case sidecar.Word:

@@ -8,7 +8,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
-// maxSteps bounds the work, and with it the size, of a translation.
+// maxSteps limits the work of a translation, and thus its size.
 const maxSteps = 100_000
 
 // translation turns the rules of one policy, as OPA has compiled them, into formulas.
@@ -16,13 +16,13 @@ type translation struct {
 	ctx    context.Context
 	policy *sidecar.Policy
 	steps  *int
-	// errors are what may end the evaluation with an error: only collected for a
-	// policy that must be known to answer.
+	// errors are the conditions under which the evaluation may end with an error. They are
+	// collected only for a policy that must have a value.
 	errors     []formula
 	wantErrors bool
-	iterations int // how often a value was gone through so far
-	// notUnderstood is the first construct that is not.
-	notUnderstood *unsupported
+	iterations int // the number of iterations over values so far
+	// firstUnsupported is the first unsupported construct.
+	firstUnsupported *unsupported
 
 	writer *writer
 
@@ -80,7 +80,7 @@ func always(*environment) formula { return true }
 
 func anyValue(term) formula { return true }
 
-// attempt returns the construct that stopped f, and undoes what f noted.
+// attempt returns the construct that stopped f, and discards the errors that f recorded.
 func (t *translation) attempt(f func() formula) (result formula, failure *unsupported) {
 	errors := len(t.errors)
 	defer func() {
@@ -96,24 +96,24 @@ func (t *translation) attempt(f func() formula) (result formula, failure *unsupp
 	return f(), nil
 }
 
-// collectErrors runs f, which notes errors if they are wanted, and gives those that it has
-// noted.
-func (t *translation) collectErrors(wanted bool, f func()) []formula {
+// collectErrors runs f and returns the errors that it recorded. f records errors only if
+// record is true.
+func (t *translation) collectErrors(record bool, f func()) []formula {
 	outer, before := t.errors, t.wantErrors
 	defer func() { t.errors, t.wantErrors = outer, before }()
-	t.errors, t.wantErrors = nil, wanted
+	t.errors, t.wantErrors = nil, record
 	f()
 	return t.errors
 }
 
 func (t *translation) note(u *unsupported) {
-	if t.notUnderstood == nil {
-		t.notUnderstood = u
+	if t.firstUnsupported == nil {
+		t.firstUnsupported = u
 	}
 }
 
-// mayFail is the formula that evaluating what a text stands for does not end with an error,
-// where nothing is known of when it does. The error is noted.
+// mayFail is the formula that evaluating the construct with a text does not end with an error,
+// if the condition of the error is unknown. It records the error.
 func (t *translation) mayFail(text string) formula {
 	failed := atom{kind: isOpaque, left: opaque{"error of " + text}}
 	if t.wantErrors {
@@ -122,33 +122,33 @@ func (t *translation) mayFail(text string) formula {
 	return not(failed)
 }
 
-// reading is how a reference reads the value of a rule: all of it where text is "", else a
-// part. at is the first key of the path if it is known.
+// reading describes how a reference reads the value of a rule: completely if text is "",
+// otherwise a part. at is the first key of the path if it is known.
 type reading struct {
 	text string
 	at   term
 }
 
-// whole reads all of a value.
+// whole reads a complete value.
 var whole = reading{}
 
-// variables are all names of an expression that a value can be bound to.
+// variables are all variables of an expression that can be bound.
 func variables(node any) ast.VarSet {
 	visitor := ast.NewVarVisitor().WithParams(ast.VarVisitorParams{
 		SkipRefCallHead: true, SkipClosures: true,
 	})
 	visitor.Walk(node)
-	found := visitor.Vars()
-	for name := range found {
+	names := visitor.Vars()
+	for name := range names {
 		if name == ast.InputRootDocument.Value || name == ast.DefaultRootDocument.Value {
-			delete(found, name)
+			delete(names, name)
 		}
 	}
-	return found
+	return names
 }
 
-// chainsOf parts rules of one name, with what follows them by else, from their default,
-// which is nil where there is none.
+// chainsOf separates rules of one name, with their else branches, from their default rule,
+// which may be nil.
 func chainsOf(rules []*ast.Rule) (chains []*ast.Rule, fallback *ast.Rule) {
 	for _, rule := range rules {
 		if rule.Default {
@@ -160,7 +160,7 @@ func chainsOf(rules []*ast.Rule) (chains []*ast.Rule, fallback *ast.Rule) {
 	return chains, fallback
 }
 
-// sameConstant says that all rules, with what follows by else, have one value.
+// sameConstant reports whether all rules and their else branches have one constant value.
 func sameConstant(chains []*ast.Rule) bool {
 	var first ast.Value
 	for _, rule := range chains {
@@ -180,7 +180,7 @@ func sameConstant(chains []*ast.Rule) bool {
 	return true
 }
 
-// constantOf is a term of Rego without variables, references and calls.
+// constantOf converts a term of Rego without variables, references and calls.
 func constantOf(t *ast.Term) (constant, bool) {
 	plain := true
 	ast.WalkTerms(t, func(part *ast.Term) bool {

@@ -6,11 +6,11 @@ import (
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
-// valuation gives the values of terms, as far as they are known: nil where it is known that
-// there is none.
+// valuation returns the values of terms, as far as they are known. A known value is nil if the
+// term is undefined.
 type valuation func(term) (value ast.Value, known bool)
 
-// decide finds out whether an atom is true, if the values of terms are known as given.
+// decide evaluates an atom with the known values of terms.
 func decide(a atom, given valuation) (holds, known bool) {
 	if a.kind == isOpaque {
 		return false, false
@@ -51,8 +51,8 @@ func evaluate(t term, given valuation) (value ast.Value, known bool) {
 		if at == nil {
 			return nil, known
 		}
-		found, _ := of.Find(ast.Ref{ast.NewTerm(at)}) // nil where there is none
-		return found, true
+		element, _ := of.Find(ast.Ref{ast.NewTerm(at)}) // nil where there is none
+		return element, true
 	case application:
 		return evaluateCall(t, given)
 	case list:
@@ -65,7 +65,7 @@ func evaluate(t term, given valuation) (value ast.Value, known bool) {
 	return nil, false
 }
 
-// evaluateAll are the values of terms: nil unless there are all.
+// evaluateAll returns the values of terms: nil unless all are defined and known.
 func evaluateAll(terms []term, given valuation) (values []*ast.Term, known bool) {
 	values = []*ast.Term{}
 	for _, t := range terms {
@@ -87,5 +87,5 @@ func evaluateCall(call application, given valuation) (value ast.Value, known boo
 		return nil, known
 	}
 	value, failed := run(call.function, operands)
-	return value, !failed || isFolded(call.function) // of others, it may have been a limit
+	return value, !failed || isFolded(call.function) // other functions may fail because of a limit
 }

@@ -10,55 +10,55 @@ import (
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
-// candidate is an input on which the child has been seen to permit more.
+// candidate is an input on which the child permits more in an evaluation.
 type candidate struct {
 	input ast.Value // nil if it is undefined
-	*finding
+	*violation
 }
 
-// finding is what child and parent decide on an input where the child permits more.
-type finding struct {
+// violation has the values of child and parent on an input where the child permits more.
+type violation struct {
 	parent, child ast.Value       // nil where undefined
 	by            *sidecar.Policy // the parent that permits less; nil if the child's value is invalid
 	reason        string
 }
 
-// judge evaluates both sides for an input: nil if the child does not permit more, or where
-// evaluations are not sure.
-func (c *comparison) judge(r *replay, input ast.Value) *finding {
-	r.unsure = false
-	found := c.judged(r, input)
-	if r.unsure {
+// findViolation evaluates both sides on an input. The result is nil if the child does not
+// permit more, or if an evaluation is inconclusive.
+func (c *comparison) findViolation(r *replay, input ast.Value) *violation {
+	r.inconclusive = false
+	v := c.compareValues(r, input)
+	if r.inconclusive {
 		return nil
 	}
-	return found
+	return v
 }
 
-// confirmed is judge, but nil where the outcome depends on which rules and conditions OPA
-// evaluates, and in which order.
-func (c *comparison) confirmed(r *replay, input ast.Value) *finding {
-	found := c.judge(r, input)
-	if found == nil || c.judge(r.inEveryOrder(), input) == nil {
+// confirmViolation calls findViolation. The result is also nil if the outcome depends on the
+// rules and conditions that OPA evaluates, or on their order.
+func (c *comparison) confirmViolation(r *replay, input ast.Value) *violation {
+	v := c.findViolation(r, input)
+	if v == nil || c.findViolation(r.inEveryOrder(), input) == nil {
 		return nil
 	}
-	return found
+	return v
 }
 
-func (c *comparison) judged(r *replay, input ast.Value) *finding {
+func (c *comparison) compareValues(r *replay, input ast.Value) *violation {
 	value := r.decide(c.child, c.decision, input)
 	if value == nil {
 		return nil
 	}
 	switch c.order {
 	case sidecar.Grant:
-		return c.judgeGrant(r, value, input)
+		return c.compareGrant(r, value, input)
 	case unstated:
-		return c.judgeUnstated(r, value, input)
+		return c.compareUnstated(r, value, input)
 	}
-	return c.judgeOrdered(r, value, input)
+	return c.compareOrdered(r, value, input)
 }
 
-func (c *comparison) judgeGrant(r *replay, value, input ast.Value) *finding {
+func (c *comparison) compareGrant(r *replay, value, input ast.Value) *violation {
 	if ast.Compare(value, ast.Boolean(true)) != 0 {
 		return nil
 	}
@@ -70,17 +70,17 @@ func (c *comparison) judgeGrant(r *replay, value, input ast.Value) *finding {
 	}
 	for _, p := range c.definers {
 		if granted := r.decide(p, c.decision, input); granted == nil || ast.Compare(granted, ast.Boolean(true)) != 0 {
-			return &finding{parent: granted, child: value, by: p, reason: fmt.Sprintf("%s grants %s where %s does not", c.child.Name, c.decision, p.Name)}
+			return &violation{parent: granted, child: value, by: p, reason: fmt.Sprintf("%s grants %s where %s does not", c.child.Name, c.decision, p.Name)}
 		}
 	}
 	if c.ungrantable {
-		return &finding{child: value, by: c.parents[0], reason: fmt.Sprintf(
-			"the %s scope has no rule %s, so nobody below it can grant it", c.parents[0].Level, c.decision)}
+		return &violation{child: value, by: c.parents[0], reason: fmt.Sprintf(
+			"the %s scope has no rule %s, so narrower scopes cannot grant it", c.parents[0].Level, c.decision)}
 	}
 	return nil
 }
 
-// copied says whether a parent gives the same value: to repeat it permits no more.
+// copied reports whether a parent has the same value. Repeating a value permits no more.
 func (c *comparison) copied(r *replay, value, input ast.Value) bool {
 	return slices.ContainsFunc(c.definers, func(p *sidecar.Policy) bool {
 		other := r.decide(p, c.decision, input)
@@ -88,32 +88,32 @@ func (c *comparison) copied(r *replay, value, input ast.Value) bool {
 	})
 }
 
-// judgeOrdered compares a value with those of the parents.
-func (c *comparison) judgeOrdered(r *replay, value, input ast.Value) *finding {
+// compareOrdered compares a value with the values of the parents.
+func (c *comparison) compareOrdered(r *replay, value, input ast.Value) *violation {
 	if c.symbolicValid(constantTerm(value)) == false {
 		if c.copied(r, value, input) {
 			return nil
 		}
-		return &finding{child: value, reason: fmt.Sprintf("%s of %s is %s, which is not %s: it is refused at admission", c.decision, c.child.Name, value, c.domain())}
+		return &violation{child: value, reason: fmt.Sprintf("%s of %s is %s, which is not %s: it is refused at admission", c.decision, c.child.Name, value, c.domain())}
 	}
-	var found *finding
+	var worst *violation
 	for _, limit := range c.limits(r, input) {
-		if c.exceeds(value, limit.value) && (found == nil || c.isTotal() && c.exceeds(found.parent, limit.value)) {
-			found = &finding{parent: limit.value, child: value, by: limit.by, reason: c.excess(limit.by)}
+		if c.exceeds(value, limit.value) && (worst == nil || c.isTotal() && c.exceeds(worst.parent, limit.value)) {
+			worst = &violation{parent: limit.value, child: value, by: limit.by, reason: c.excess(limit.by)}
 		}
 	}
-	return found
+	return worst
 }
 
-// excess says in words that the child permits more than a parent.
+// excess is the message that the child permits more than a parent.
 func (c *comparison) excess(parent *sidecar.Policy) string {
 	if c.order == sidecar.Unordered {
-		return fmt.Sprintf("values of %s have no known order: where policies of one scope differ, gateways are told nothing; say it in one of them, or the same in both", c.decision)
+		return fmt.Sprintf("values of %s have no known order: where policies of one scope differ, gateways receive no value; define it in one policy, or with the same value in both", c.decision)
 	}
 	return fmt.Sprintf("%s of %s permits more than that of %s", c.decision, c.child.Name, parent.Name)
 }
 
-// domain is what a valid value is, in words.
+// domain describes the valid values.
 func (c *comparison) domain() string {
 	switch c.order {
 	case sidecar.Word:
@@ -130,8 +130,8 @@ type limit struct {
 	value ast.Value
 }
 
-// limits are the values of the parents that count. None does if all values of the broadest
-// of them are invalid, or if these have no word.
+// limits are the effective values of the parents. There are none if all values of the
+// broadest scope are invalid, or if a decision of words is undefined there.
 func (c *comparison) limits(r *replay, input ast.Value) []limit {
 	var limits []limit
 	broadestAnswers, broadestIsValid := c.order == sidecar.Word, false
@@ -153,7 +153,7 @@ func (c *comparison) limits(r *replay, input ast.Value) []limit {
 	return limits
 }
 
-// exceeds says whether one valid value permits more than another.
+// exceeds reports whether one valid value permits more than another.
 func (c *comparison) exceeds(value, limit ast.Value) bool {
 	elements := func(of term, then func(key, value term) formula) formula {
 		return or(elementsOf(of.(constant).value, then)...)
@@ -161,12 +161,12 @@ func (c *comparison) exceeds(value, limit ast.Value) bool {
 	return c.symbolicExcess(constantTerm(value), constantTerm(limit), elements) == true
 }
 
-// judgeUnstated finds that no parent answers.
-func (c *comparison) judgeUnstated(r *replay, value, input ast.Value) *finding {
+// compareUnstated returns a violation if the decision is undefined in all parents.
+func (c *comparison) compareUnstated(r *replay, value, input ast.Value) *violation {
 	for _, p := range c.definers {
 		if r.decide(p, c.decision, input) != nil {
 			return nil
 		}
 	}
-	return &finding{child: value, by: c.parents[0], reason: "no broader scope says any"}
+	return &violation{child: value, by: c.parents[0], reason: "no broader scope defines a value"}
 }
