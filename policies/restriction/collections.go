@@ -22,10 +22,11 @@ func (t *translation) textOf(made collection, node *ast.Term, env *environment) 
 	return text
 }
 
-// evaluationSucceeds is the formula that evaluating a collection does not end with an error. It records
-// errors. If a reference reads one key, two values for another key are not an error. An error
-// in the bodies of the rules may end that evaluation: OPA evaluates only the referenced part,
-// and Lintel evaluates the whole collection. References with equal texts have equal outcomes.
+// evaluationSucceeds is the formula that evaluating a collection does not end with an error.
+// It records errors. If a reference reads one key, two values for another key are not an
+// error. An error in the bodies of the rules may end that evaluation: OPA evaluates only the
+// referenced part, and Lintel evaluates the whole collection. References with equal texts have
+// equal outcomes.
 func (t *translation) evaluationSucceeds(c collection, node *ast.Term, env *environment, read reading) formula {
 	if !t.fallible(node) {
 		return true
