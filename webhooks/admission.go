@@ -33,6 +33,8 @@ const (
 // answer is the verdict of one entry on one review, before it is encoded as a response.
 type answer struct {
 	denials, warnings, audits []engine.Finding
+	// exempted are findings without effect, because of exceptions.
+	exempted []engine.Finding
 	// denialTexts and warningTexts are what users see of the findings.
 	denialTexts, warningTexts []string
 	patch                     json.RawMessage // a JSON Patch; nil = none
@@ -69,7 +71,8 @@ func decided(decision *engine.Decision, digest string) *answer {
 		denials:      decision.Denials,
 		warnings:     decision.Warnings,
 		audits:       decision.Audits,
-		warningTexts: engine.WarningTexts(decision.Warnings),
+		exempted:     decision.Exempted,
+		warningTexts: limitWarnings(append(engine.ExemptionTexts(decision.Exempted), engine.WarningTexts(decision.Warnings)...)),
 		policies:     decision.Policies,
 		digest:       digest,
 		code:         http.StatusForbidden,
@@ -203,6 +206,13 @@ func (a *answer) auditAnnotations() map[string]string {
 				codes.add(strconv.Itoa(finding.Code))
 			}
 		}
+	}
+	var exceptions distinct
+	for _, finding := range a.exempted {
+		exceptions.add(finding.Exception)
+	}
+	if len(exceptions.texts) > 0 {
+		annotations["exceptions"] = truncate(strings.Join(exceptions.texts, ","), maxAnnotationBytes)
 	}
 	if len(policies.texts) > 0 {
 		annotations["policies"] = truncate(strings.Join(policies.texts, ","), maxAnnotationBytes)

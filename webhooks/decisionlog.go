@@ -20,8 +20,9 @@ import (
 type LogMode string
 
 const (
-	// LogDenied logs reviews that were denied or could not be evaluated, and those that policies
-	// with `enforcement: audit` would have denied, whose findings are recorded nowhere else.
+	// LogDenied logs reviews that were denied or could not be evaluated, and those with findings
+	// that are recorded nowhere else: of policies with `enforcement: audit`, and of denials that
+	// a PolicyException exempts.
 	LogDenied LogMode = "denied"
 	// LogAll logs every request.
 	LogAll LogMode = "all"
@@ -78,14 +79,19 @@ type loggedFinding struct {
 	Field    string `json:"field,omitempty"`
 	Limit    string `json:"limit,omitempty"`
 	Error    bool   `json:"error,omitempty"`
-	Msg      string `json:"msg"`
+	// Exception and Until are set for findings that a PolicyException covers.
+	Exception string `json:"exception,omitempty"`
+	Until     string `json:"until,omitempty"`
+	Msg       string `json:"msg"`
+	// Details are JSON in a string, because indexes of logs expect one type for a key.
+	Details string `json:"details,omitempty"`
 }
 
 func (l DecisionLog) wants(review *admission.Review, a *answer) bool {
 	switch {
 	case l.Mode == LogNone:
 		return false
-	case !a.allowed() || a.failure != nil || len(a.audits) > 0:
+	case !a.allowed() || a.failure != nil || len(a.audits) > 0 || len(a.exempted) > 0:
 		return true
 	case l.Mode != LogAll:
 		return false
@@ -135,9 +141,9 @@ func (l DecisionLog) write(ctx context.Context, entry, uid string, review *admis
 	for _, part := range []struct {
 		key      string
 		findings []engine.Finding
-	}{{"denials", a.denials}, {"warnings", a.warnings}, {"audits", a.audits}} {
+	}{{"denials", a.denials}, {"warnings", a.warnings}, {"audits", a.audits}, {"exempted", a.exempted}} {
 		if len(part.findings) > 0 {
-			attrs = append(attrs, slog.Any(part.key, loggedFindings(part.findings)))
+			attrs = append(attrs, slog.Any(part.key, l.loggedFindings(part.findings, review)))
 		}
 		if more := len(part.findings) - maxLoggedFindings; more > 0 {
 			attrs = append(attrs, slog.Int(part.key+"NotShown", more))
@@ -146,7 +152,8 @@ func (l DecisionLog) write(ctx context.Context, entry, uid string, review *admis
 	l.Logger.LogAttrs(ctx, slog.LevelInfo, "decision", attrs...)
 }
 
-func loggedFindings(findings []engine.Finding) []loggedFinding {
+func (l DecisionLog) loggedFindings(findings []engine.Finding, review *admission.Review) []loggedFinding {
+	hide := l.Mask.details(review)
 	out := make([]loggedFinding, 0, min(len(findings), maxLoggedFindings))
 	for _, f := range findings[:min(len(findings), maxLoggedFindings)] {
 		logged := loggedFinding{
@@ -154,8 +161,14 @@ func loggedFindings(findings []engine.Finding) []loggedFinding {
 			Code: f.Code, Field: truncate(f.Field, maxLoggedWords),
 			Limit: f.Limit, Error: f.Error, Msg: truncate(f.Words, maxLoggedWords),
 		}
+		if f.Details != nil {
+			logged.Details = truncate(hide(f.Details), maxLoggedWords)
+		}
 		if f.Location != (definition.Location{}) {
 			logged.Location = f.Location.String()
+		}
+		if f.Exception != "" {
+			logged.Exception, logged.Until = f.Exception, f.Expires.UTC().Format(time.RFC3339)
 		}
 		out = append(out, logged)
 	}

@@ -2,18 +2,20 @@ package webhooks
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 func TestDecisionLogLine(t *testing.T) {
 	denial := finding("no team")
-	denial.Details = map[string]string{"value": "secret-details"}
+	denial.Details = map[string]string{"missing": "team"}
 	f := newFixture(t, says(engine.Decision{Denials: []engine.Finding{denial}, Policies: 2}), nil)
 	f.ask(t, "/validate/fail", podRequest)
 
@@ -29,7 +31,7 @@ func TestDecisionLogLine(t *testing.T) {
 		"snapshot": "sha256:0123456789abcdef",
 		"denials": []any{map[string]any{
 			"policy": "team.labels", "rule": "deny", "location": "team.rego:7", "source": "team",
-			"revision": "sha256:abcdefabcdefabcdef", "msg": "no team",
+			"revision": "sha256:abcdefabcdefabcdef", "msg": "no team", "details": `{"missing":"team"}`,
 		}},
 	}, line)
 	assert.NotContains(t, f.log.String(), "secret", "neither the object nor groups and extra are logged")
@@ -68,4 +70,33 @@ func TestEvaluationErrorsAreCounted(t *testing.T) {
 	f := newFixture(t, says(engine.Decision{Warnings: []engine.Finding{broken, finding("a verdict")}}), nil)
 	f.ask(t, "/validate/ignore", podRequest)
 	assert.InDelta(t, 1, testutil.ToFloat64(f.options.Metrics.evaluationErrors.WithLabelValues("team", "team.labels")), 0)
+}
+
+// TestDetailsAreMasked: details may have values of the object, and are as secret as these.
+func TestDetailsAreMasked(t *testing.T) {
+	mask, err := ParseMask([]string{"/spec/containers/*/env/*/value"})
+	require.NoError(t, err)
+	review := func(kind, object string) *admission.Review {
+		request, err := admission.NewReview([]byte(`{"uid":"u","operation":"CREATE","kind":{"version":"v1","kind":"` + kind + `"},"resource":{"version":"v1","resource":"x"},"name":"a","namespace":"b","object":` + object + `}`))
+		require.NoError(t, err)
+		return request
+	}
+	pod := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"web","env":[{"name":"KEY","value":"hunter2"}]}]}}`
+	secret := `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"data":{"key":"aHVudGVyMg=="}}`
+	for name, c := range map[string]struct {
+		review  *admission.Review
+		details any
+		want    string
+	}{
+		"a value of another place":          {review("Pod", pod), map[string]any{"container": "web"}, `{"container":"web"}`},
+		"a masked value":                    {review("Pod", pod), map[string]any{"env": []any{"hunter2"}}, `{"env":["masked"]}`},
+		"a text that contains one":          {review("Pod", pod), map[string]any{"text": "KEY=hunter2"}, `{"text":"masked"}`},
+		"a key":                             {review("Pod", pod), map[string]any{"hunter2": 1}, `{"masked":1}`},
+		"details of a Secret, also decoded": {review("Secret", secret), map[string]any{"decoded": "hunter2"}, "masked"},
+	} {
+		got := DecisionLog{Mask: mask}.loggedFindings([]engine.Finding{{Words: "w", Details: c.details}}, c.review)
+		require.Equal(t, c.want, got[0].Details, name)
+	}
+	long := DecisionLog{}.loggedFindings([]engine.Finding{{Words: "w", Details: strings.Repeat("x", 1<<20)}}, review("Pod", pod))
+	require.LessOrEqual(t, len(long[0].Details), maxLoggedWords+len("…"))
 }

@@ -26,6 +26,7 @@ type Metrics struct {
 	panics            *prometheus.CounterVec
 	evaluationErrors  *prometheus.CounterVec
 	limits            *prometheus.CounterVec
+	exempted          *prometheus.CounterVec
 	snapshotInfo      *prometheus.GaugeVec
 	snapshotTimestamp prometheus.Gauge
 	certificateExpiry *prometheus.GaugeVec
@@ -56,6 +57,10 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 			Name: "lintel_policy_limit_total",
 			Help: "Policy evaluations that reached a limit (steps, bytes, timeout, function, result).",
 		}, []string{"source", "policy", "limit"}),
+		exempted: r.NewCounterVec(prometheus.CounterOpts{
+			Name: "lintel_policy_exempted_requests_total",
+			Help: "Admission requests in which a PolicyException exempted the object from a policy.",
+		}, []string{"source", "policy"}),
 		snapshotInfo: r.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lintel_snapshot_info",
 			Help: "1 for the digest of the policies that are served.",
@@ -94,6 +99,7 @@ func (m *Metrics) observe(entry string, review *admission.Review, a *answer, too
 	}
 	m.requests.WithLabelValues(entry, operation, a.outcome()).Inc()
 	m.duration.WithLabelValues(entry, a.outcome()).Observe(took.Seconds())
+	m.countExempted(a.exempted)
 	for _, findings := range [][]engine.Finding{a.denials, a.warnings, a.audits} {
 		for _, finding := range findings {
 			if finding.Error {
@@ -102,6 +108,17 @@ func (m *Metrics) observe(entry string, review *admission.Review, a *answer, too
 			if finding.Limit != "" {
 				m.limits.WithLabelValues(finding.Source, finding.Policy, finding.Limit).Inc()
 			}
+		}
+	}
+}
+
+func (m *Metrics) countExempted(exempted []engine.Finding) {
+	type policy struct{ source, name string }
+	counted := map[policy]bool{}
+	for _, finding := range exempted {
+		if of := (policy{finding.Source, finding.Policy}); !counted[of] {
+			counted[of] = true
+			m.exempted.WithLabelValues(of.source, of.name).Inc()
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lintel-policy/lintel/cmd/internal/version"
+	"github.com/lintel-policy/lintel/cmd/lintel/audit"
 	"github.com/lintel-policy/lintel/cmd/lintel/openvox"
 	"github.com/lintel-policy/lintel/cmd/lintel/policy"
 	"github.com/lintel-policy/lintel/cmd/lintel/prove"
@@ -77,7 +78,7 @@ The answers are those of the admission webhook, word for word.`,
 		Version:       version.Of("lintel"),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-	}, review.NewCheckCommand(), newOrlojGuardCommand(), openvox.NewCommand(), policy.NewCommand(), prove.NewCommand(), policy.NewSourceCommand(), newVersionCommand(), review.NewWhyCommand())
+	}, audit.NewCommand(), review.NewCheckCommand(), newOrlojGuardCommand(), openvox.NewCommand(), policy.NewCommand(), prove.NewCommand(), policy.NewSourceCommand(), newVersionCommand(), review.NewWhyCommand())
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(usage.FlagError)
 	return root

@@ -49,3 +49,27 @@ func TestManifestsOfOpenVoxPages(t *testing.T) {
 	require.Greater(t, manifests, 8)
 	require.Greater(t, paths, 20)
 }
+
+// TestSamplesOfOpenVoxNeedNoEdit: the commands of the pages apply the samples directly. Only the tag of
+// an image depends on the installation.
+func TestSamplesOfOpenVoxNeedNoEdit(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "openvox", "*.md"))
+	require.NoError(t, err)
+	applied := 0
+	for _, page := range pages {
+		content, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(content)) {
+			if !strings.Contains(line, "config/samples/openvox") {
+				continue
+			}
+			if strings.Contains(line, "kubectl apply") {
+				applied++
+			}
+			if strings.Contains(line, "sed ") {
+				assert.Contains(t, line, "|tag: ", "%s edits more than the tag of an image", page)
+			}
+		}
+	}
+	require.Greater(t, applied, 8)
+}

@@ -126,3 +126,21 @@ func TestWhyUsage(t *testing.T) {
 		})
 	}
 }
+
+// TestWhyOfASigningRequest: the rules for signing are evaluated in the cluster, and a request for a
+// certificate is never reported as admitted here.
+func TestWhyOfASigningRequest(t *testing.T) {
+	const request = "apiVersion: certificates.k8s.io/v1\nkind: CertificateSigningRequest\nmetadata: {name: web}\nspec: {signerName: certificateauthorities.openvox.voxpupuli.org/puppet.main, request: aGVsbG8=, usages: [client auth]}\n"
+	for name, args := range map[string][]string{
+		"without policies": {"why", "-f", "-"},
+		"with policies":    {"why", "-p", folder(t, map[string]string{"b.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Pod}]}\npackage b\ndeny contains \"no\""}), "-f", "-"},
+	} {
+		found := lintel(t, request, args...)
+		require.Equal(t, 2, found.code, name)
+		require.Contains(t, found.stdout, "CertificateSigningRequest web: undecided", name)
+		require.Contains(t, found.stdout, "SigningPolicies of its CertificateAuthority are evaluated in the cluster only", name)
+	}
+	found := lintel(t, "apiVersion: openzro.io/v1\nkind: OZGroup\nmetadata: {name: g, namespace: net}\nspec: {name: g}\n", "why", "-f", "-")
+	require.Equal(t, 2, found.code)
+	require.Contains(t, found.stderr, "`lintel check` says what they say")
+}

@@ -78,7 +78,11 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	products = append(append(products, policies.Product()), registration.CanaryProducts(o.namespace)...)
+	exceptions, err := policies.ExceptionProduct()
+	if err != nil {
+		return err
+	}
+	products = append(append(products, policies.Product(), exceptions), registration.CanaryProducts(o.namespace)...)
 	registrar, err := addRegistrar(mgr, o, policies, products)
 	if err != nil {
 		return err
@@ -94,6 +98,9 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 		if err := gatekeeper.SetupWithManager(mgr, gatekeeper.Options{Evaluate: policies.Evaluate, Readable: policies.Readable, Resources: policies.Live.Resources, Registerer: metrics.Registry}); err != nil {
 			return err
 		}
+	}
+	if err := addAudit(mgr, config, o, policies); err != nil {
+		return err
 	}
 	answering := newAnswering(ctx, server, o.drain)
 	if err := errors.Join(

@@ -108,7 +108,7 @@ func (s setup) ensureCA() error {
 		return final("The import of the CA was interrupted: set spec.intermediateCA again to finish it, or delete the volume for a new CA.")
 	}
 	if s.env("CA_EXISTS") == "true" {
-		return final("The volume holds no CA, but Secret %s or %s has one: bring the volume back, or delete both Secrets for a new CA.", s.env("CA_SECRET_NAME"), s.env("CA_KEY_SECRET_NAME"))
+		return final("The volume holds no CA, but Secret %s or %s has one: restore the volume. For a new CA, delete the CertificateAuthority, both Secrets and the volume, and then create the CertificateAuthority again.", s.env("CA_SECRET_NAME"), s.env("CA_KEY_SECRET_NAME"))
 	}
 	folder := s.env("INTERMEDIATE_DIR")
 	if folder == "" {

@@ -155,6 +155,15 @@ func metrics(t *testing.T) map[string][]string {
 
 		"lintel_gatekeeper_not_enforced": {"kind", "name"},
 
+		"lintel_audit_violations":                       {"source", "policy", "scope", "outcome"},
+		"lintel_audit_objects":                          nil,
+		"lintel_audit_last_full_pass_timestamp_seconds": {"source"},
+		"lintel_audit_full_pass_seconds":                {"kind"},
+		"lintel_audit_evaluations_total":                nil,
+		"lintel_audit_errors_total":                     nil,
+		"lintel_audit_evaluation_seconds_total":         nil,
+		"lintel_audit_report_writes_total":              nil,
+
 		"lintel_openvox_crl_age_seconds":                    {"namespace", "name"},
 		"lintel_openvox_crl_next_update_timestamp_seconds":  {"namespace", "name"},
 		"lintel_openvox_crl_last_refresh_timestamp_seconds": {"namespace", "name"},

@@ -84,9 +84,14 @@ func configMap(labels object, value string, references ...metav1.OwnerReference)
 
 func reviewOf(t *testing.T, user string, old, now object) *admission.Review {
 	t.Helper()
+	return reviewOfObject(t, "ConfigMap", "net-lan-data", user, old, now)
+}
+
+func reviewOfObject(t *testing.T, kind, name, user string, old, now object) *admission.Review {
+	t.Helper()
 	request := admissionv1.AdmissionRequest{
-		UID: "u", Operation: admissionv1.Update, Namespace: "a", Name: "net-lan-data", UserInfo: authenticationv1.UserInfo{Username: user},
-		Kind:     metav1.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
+		UID: "u", Operation: admissionv1.Update, Namespace: "a", Name: name, UserInfo: authenticationv1.UserInfo{Username: user},
+		Kind:     metav1.GroupVersionKind{Version: "v1", Kind: kind},
 		Resource: metav1.GroupVersionResource{Version: "v1", Resource: "configmaps"},
 	}
 	raw := func(o object) (extension runtime.RawExtension) {

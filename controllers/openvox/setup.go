@@ -20,6 +20,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/authority"
 	"github.com/lintel-policy/lintel/controllers/openvox/issuing"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/serving"
@@ -32,7 +33,7 @@ const setupGroup = 1001
 // newCluster has its own cache, which holds of what others have, too, ours only.
 func newCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	byObject := map[client.Object]cache.ByObject{}
-	for _, kind := range slices.Concat(issuing.Kinds(), serving.Kinds()) {
+	for _, kind := range slices.Concat(authority.Kinds(), serving.Kinds()) {
 		rule := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{layout.ManagedByLabel: layout.ManagedBy}), Transform: object.Bounded(v1alpha1.GroupName)}
 		switch kind.(type) {
 		case *corev1.Pod, *discoveryv1.EndpointSlice:
@@ -94,12 +95,15 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	outdated := func(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored *x509.Certificate) (string, error) {
-		return issuing.Outdated(ctx, c.GetClient(), ca, certificate, stored)
+		return layout.Outdated(ctx, c.GetClient(), ca, certificate, stored)
 	}
-	return errors.Join(
-		issuing.SetUp(mgr, issuing.Options{
-			Cluster: c, Metadata: all, AdmitCertificate: a.admitCertificate, AdmitRequest: a.admitRequest, Approve: a.approve,
-			KeyBits: a.keyBits, Namespaces: a.namespaces, ExternalOnly: a.externalOnly, FSGroup: group,
+	revoker, err := authority.AddControllers(mgr, authority.Options{
+		Cluster: c, Metadata: all, AdmitCertificate: a.admitCertificate, ExternalOnly: a.externalOnly, FSGroup: group,
+	})
+	return errors.Join(err,
+		issuing.AddControllers(mgr, issuing.Options{
+			Cluster: c, AdmitCertificate: a.admitCertificate, AdmitRequest: a.admitRequest, Approve: a.approve,
+			KeyBits: a.keyBits, Namespaces: a.namespaces, Revoker: revoker,
 		}),
 		serving.SetUp(mgr, serving.Options{
 			Cluster: c, Metadata: all, AdmitConfig: a.admitConfig, AdmitServer: a.admitServer, AdmitPool: a.admitPool, AdmitDatabase: a.admitDatabase,

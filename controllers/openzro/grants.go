@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -38,10 +39,14 @@ func (g *grants) mayEnrol(ctx context.Context, t *task[*v1.OZSetupKey], groups [
 	if err := g.client.List(ctx, &all, client.InNamespace(t.object.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("looking for the OZGroups of autoGroups: %w", err)
 	}
+	peer, err := g.routingPeerOf(ctx, t.object)
+	if err != nil {
+		return err
+	}
 	var missing []string
 	for _, group := range groups {
 		own := slices.ContainsFunc(all.Items, func(g v1.OZGroup) bool {
-			return g.Status.GroupID == group.ID && (!g.Status.Adopted || isSibling(&g, t.object))
+			return g.Status.GroupID == group.ID && (!g.Status.Adopted || isSibling(&g, t.object, peer))
 		})
 		if !own && !isGrantedGroup(g.autoGroups, t.object.Namespace, group) {
 			missing = append(missing, group.Name)
@@ -90,12 +95,31 @@ func (g *grants) mayUseZone(ctx context.Context, t *task[*v1.OZNetworkResource],
 		namespace, domain, namespace+"="+domain)
 }
 
-// isSibling reports whether a group and a setup key are those of one OZRoutingPeer, whose group
-// may be adopted. Admission permits their names to Lintel only.
-func isSibling(group *v1.OZGroup, key *v1.OZSetupKey) bool {
-	owner, other := metav1.GetControllerOf(group), metav1.GetControllerOf(key)
-	return strings.HasPrefix(key.Name, childPrefix) && group.Name == key.Name &&
-		owner != nil && other != nil && owner.Kind == "OZRoutingPeer" && owner.UID == other.UID
+// routingPeerOf is the OZRoutingPeer that controls a setup key: nil if there is none. Any user who
+// creates a setup key can set an owner reference, so that its UID is compared with the object.
+func (g *grants) routingPeerOf(ctx context.Context, key *v1.OZSetupKey) (*v1.OZRoutingPeer, error) {
+	owner := metav1.GetControllerOf(key)
+	if owner == nil || owner.APIVersion != v1.SchemeGroupVersion.String() || owner.Kind != "OZRoutingPeer" {
+		return nil, nil
+	}
+	peer := &v1.OZRoutingPeer{}
+	err := g.client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: owner.Name}, peer)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the OZRoutingPeer of setup key %s: %w", key.Name, err)
+	case peer.UID != owner.UID:
+		return nil, nil
+	}
+	return peer, nil
+}
+
+// isSibling reports whether a group and a setup key are those of an OZRoutingPeer, whose group may be
+// adopted.
+func isSibling(group *v1.OZGroup, key *v1.OZSetupKey, peer *v1.OZRoutingPeer) bool {
+	return peer != nil && group.Name == childName(peer) && key.Name == childName(peer) &&
+		metav1.IsControlledBy(group, peer) && metav1.IsControlledBy(key, peer)
 }
 
 // isShared reports whether the account of an object may have other namespaces: that of the

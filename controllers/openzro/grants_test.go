@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
@@ -112,4 +113,24 @@ func TestARoutingPeerNeedsNoGrant(t *testing.T) {
 	s.apply(old, fresh)
 	s.settle()
 	s.requireReconciled(old, fresh)
+}
+
+// TestForgedOwnersNeedAGrant: any user who creates objects can set their owner references. A setup key
+// with the name and the owner of an OZRoutingPeer that does not exist gets no adopted group.
+func TestForgedOwnersNeedAGrant(t *testing.T) {
+	s := newSite(t)
+	s.fallback(s.account.Token)
+	_, err := s.other(s.account.Token).Groups.Create(t.Context(), management.GroupRequest{Name: "Admins"})
+	require.NoError(t, err)
+	s.options.adoptions = []string{"any=Admins"}
+	s.restart()
+	owner := controllerReference(&v1.OZRoutingPeer{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "forged"}}, "OZRoutingPeer")
+	group := in("any", adopting(ozgroup("routingpeer-x", "Admins")))
+	key := in("any", ozkey("routingpeer-x", v1.OZSetupKeySpec{AutoGroups: []string{"Admins"}}))
+	group.SetOwnerReferences([]metav1.OwnerReference{owner})
+	key.SetOwnerReferences([]metav1.OwnerReference{owner})
+	s.apply(group, key)
+	s.settle()
+	s.requireReason(key, v1.ReasonNotGranted, `no grant for the group "Admins"`)
+	require.Empty(t, s.account.SetupKeys())
 }

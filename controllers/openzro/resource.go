@@ -188,8 +188,9 @@ func (r *resources) own(ctx context.Context, of *v1.OZResource, group *v1.OZGrou
 	if !generated || !slices.Contains(of.Spec.Groups, group.Spec.Name) || !group.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	if has, err := controllerutil.HasOwnerReference(group.OwnerReferences, of, r.client.Scheme()); err != nil || has {
-		return err
+	// A reference to an earlier resource of the name is replaced: the group would be deleted with it.
+	if slices.ContainsFunc(group.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == of.UID }) {
+		return nil
 	}
 	group = group.DeepCopy()
 	before := client.MergeFromWithOptions(group.DeepCopy(), client.MergeFromWithOptimisticLock{})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -56,7 +57,7 @@ func (k *setupKeys) by(ctx context.Context, t *task[*v1.OZSetupKey], secret keyS
 	case !secret.has:
 		return k.make(ctx, t, secret, management.SetupKey{})
 	case !secret.good:
-		return k.malformed(t.object)
+		return k.malformed(t.object, secret)
 	case secret.id == "":
 		return k.use(ctx, t, secret)
 	}
@@ -66,9 +67,18 @@ func (k *setupKeys) by(ctx context.Context, t *task[*v1.OZSetupKey], secret keyS
 	return k.hold(ctx, t, secret)
 }
 
-func (k *setupKeys) malformed(of *v1.OZSetupKey) error {
+func (k *setupKeys) malformed(of *v1.OZSetupKey, secret keySecret) error {
 	ref := of.SecretKey()
-	return stalled(v1.ReasonInvalidSetupKey, "key %s of Secret %s is not a setup key, which is a UUID: set a valid key, or remove the key to create one", ref.Key, ref.Name)
+	return stalled(v1.ReasonInvalidSetupKey, "key %s of Secret %s is not a setup key, which is a UUID: %s", ref.Key, ref.Name, anotherKey(ref, secret))
+}
+
+// anotherKey is how a user replaces the key in a Secret. Admission permits only the deletion of
+// a Secret that Lintel created.
+func anotherKey(ref corev1.SecretKeySelector, secret keySecret) string {
+	if secret.owned {
+		return fmt.Sprintf("delete Secret %s, and Lintel creates another key", ref.Name)
+	}
+	return "set a valid key, or remove the key to create one"
 }
 
 // hold updates a key that was created for the object to the desired state.
@@ -135,7 +145,7 @@ func (k *setupKeys) use(ctx context.Context, t *task[*v1.OZSetupKey], secret key
 		return nil
 	}
 	ref := t.object.SecretKey()
-	return stalled(v1.ReasonInvalidSetupKey, "the server does not have the setup key in key %s of Secret %s: set another key, or remove the key to create one", ref.Key, ref.Name)
+	return stalled(v1.ReasonInvalidSetupKey, "the server does not have the setup key in key %s of Secret %s: %s", ref.Key, ref.Name, anotherKey(ref, secret))
 }
 
 // adopted notes that the key in the Secret is not the object's. It is never changed.
@@ -190,7 +200,7 @@ func (k *setupKeys) make(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 		return k.by(ctx, t, now) // the cache was behind
 	}
 	if now.immutable {
-		return stalled(v1.ReasonInvalidConfig, "Secret %s is immutable, so that no key can be stored there: make it again without immutable", t.object.SecretKey().Name)
+		return stalled(v1.ReasonInvalidConfig, "Secret %s is immutable, so that no key can be stored there: delete it, and create it again without immutable", t.object.SecretKey().Name)
 	}
 	if err := k.sweep(ctx, t, now); err != nil {
 		return err
@@ -467,7 +477,7 @@ func (k *setupKeys) without(ctx context.Context, t *task[*v1.OZSetupKey]) error 
 	case !secret.has:
 		return waiting(v1.ReasonSecretKeyNotExists, "Secret %s has no key %s, and the namespace has no key to the server with which to have a setup key made: put it there, or make the Secret %s", ref.Name, ref.Key, v1.APIKeySecret)
 	case !secret.good:
-		return k.malformed(t.object)
+		return k.malformed(t.object, secret)
 	}
 	k.adopted(t)
 	t.says = "the key in the Secret is used; the namespace has no key to the server, which is not asked about it"

@@ -31,7 +31,9 @@ type loader struct {
 	objects   *clusterObjectLoader
 	namespace string
 	compiler  *source.Compiler
-	changed   chan event.GenericEvent
+	// exceptions are loaded before the first snapshot is published.
+	exceptions *exceptionLoader
+	changed    chan event.GenericEvent
 	// waiting are compiled sources whose cluster objects are not cached yet. Only Reconcile uses
 	// it, one request at a time.
 	waiting map[string]*engine.PolicySet
@@ -41,7 +43,8 @@ type loader struct {
 func newLoader(c client.Client, live *engine.Live, objects *clusterObjectLoader, namespace string, compiler *source.Compiler) *loader {
 	l := &loader{
 		client: c, live: live, objects: objects, namespace: namespace, compiler: compiler,
-		changed: make(chan event.GenericEvent, 1), waiting: map[string]*engine.PolicySet{},
+		exceptions: &exceptionLoader{client: c, live: live},
+		changed:    make(chan event.GenericEvent, 1), waiting: map[string]*engine.PolicySet{},
 	}
 	objects.OnChange(func() { signal(l.changed, event.GenericEvent{Object: &v1alpha1.PolicySource{}}) })
 	return l
@@ -167,6 +170,9 @@ func (l *loader) publish(ctx context.Context) error {
 		if _, ok := l.live.Get(object.Name); !ok && object.Status.Digest != "" {
 			return nil // its own reconcile brings it, and comes here again
 		}
+	}
+	if err := l.exceptions.load(ctx); err != nil {
+		return err
 	}
 	l.live.Publish()
 	return nil

@@ -2,9 +2,11 @@ package policy
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -172,4 +174,29 @@ func TestWhatWasCompiledForTheGateIsLoaded(t *testing.T) {
 	again, err := l.compiler.Load(t.Context(), revision)
 	require.NoError(t, err)
 	require.NotSame(t, live, again)
+}
+
+// TestASourceThatIsCreatedAgainIsYounger: the deletion and the creation of a PolicySource may be one
+// event. Which of two sources keeps a package depends on their age.
+func TestASourceThatIsCreatedAgainIsYounger(t *testing.T) {
+	l := newLoading(t)
+	create := func(at time.Time) {
+		object := makeSource(good, func(o *v1alpha1.PolicySource) { o.Name, o.CreationTimestamp = "team", metav1.NewTime(at) })
+		require.NoError(t, l.client.Create(t.Context(), object))
+		l.pass("team", good)
+		l.reconcile("team")
+	}
+	created := func() time.Time {
+		set, ok := l.live.Get("team")
+		require.True(t, ok)
+		return set.Source().Created
+	}
+	first := time.Now().Add(-time.Hour).Truncate(time.Second)
+	create(first)
+	require.True(t, created().Equal(first))
+	_, err := l.compiler.Load(t.Context(), source.FromPolicySource(makeSource(good, func(o *v1alpha1.PolicySource) { o.Name, o.CreationTimestamp = "team", metav1.NewTime(first) }), makeSource(good).Spec.Inline.Files, ""))
+	require.NoError(t, err)
+	require.NoError(t, l.client.Delete(t.Context(), makeSource(good, func(o *v1alpha1.PolicySource) { o.Name = "team" })))
+	create(first.Add(time.Minute))
+	require.True(t, created().Equal(first.Add(time.Minute)))
 }

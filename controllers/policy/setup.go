@@ -106,7 +106,7 @@ func New(mgr manager.Manager, options Options) (*Policies, error) {
 		secrets: mgr.GetAPIReader(), namespace: options.Namespace,
 		allowFile: options.AllowFileOrigins, count: countFetches(options.Metrics),
 	})
-	options.Metrics.MustRegister(sourceMetrics{mgr.GetClient(), p.Live}, clusterMetrics{p.objects.Current})
+	options.Metrics.MustRegister(sourceMetrics{mgr.GetClient(), p.Live}, exceptionMetrics{p.Live}, clusterMetrics{p.objects.Current})
 	return p, p.addRunnables(table)
 }
 
@@ -167,6 +167,8 @@ func (p *Policies) AddControllers(unregistered func(digest string) (why string, 
 	loader := newLoader(p.manager.GetClient(), p.Live, p.objects, p.options.Namespace, p.compiler)
 	return reconciler.refresh, errors.Join(
 		loader.setUp(p.manager),
+		loader.exceptions.setUp(p.manager),
+		newExceptionReconciler(p).setUp(p.manager),
 		reconciler.setUp(p.manager),
 		p.manager.AddReadyzCheck("policies", loader.ready),
 	)

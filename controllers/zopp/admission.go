@@ -204,11 +204,6 @@ func (a *admitter) serves(namespace string) bool {
 	return len(a.settings.namespaces) == 0 || slices.Contains(a.settings.namespaces, namespace)
 }
 
-// targetOf is the Secret that a ZoppSecretSync fills.
-func targetOf(sync *v1alpha1.ZoppSecretSync) client.ObjectKey {
-	return client.ObjectKey{Namespace: sync.SecretNamespace(), Name: sync.Spec.Target.SecretName}
-}
-
 // claims are the others that fill the Secret of a ZoppSecretSync, and count.
 func (a *admitter) claims(ctx context.Context, sync *v1alpha1.ZoppSecretSync, counts func(*v1alpha1.ZoppSecretSync) bool, secretCounts func(*metav1.PartialObjectMetadata) bool) ([]rules.Reference, error) {
 	claims, err := a.claimsOfSyncs(ctx, targetOf(sync), counts)

@@ -17,13 +17,13 @@ var ourAnnotations = []string{v1alpha1.StatusAnnotation, v1alpha1.MessageAnnotat
 
 // outcomeAnnotations returns the annotations that report the outcome of a Secret. before are its
 // current annotations.
-func outcomeAnnotations(b built, before map[string]string) map[string]string {
+func outcomeAnnotations(desired desiredSecret, before map[string]string) map[string]string {
 	annotations := map[string]string{
-		v1alpha1.StatusAnnotation:  string(b.outcome.status),
-		v1alpha1.MessageAnnotation: messageOf(b.outcome, before),
-		recordAnnotation:           b.record.String(),
+		v1alpha1.StatusAnnotation:  string(desired.outcome.status),
+		v1alpha1.MessageAnnotation: messageOf(desired.outcome, before),
+		recordAnnotation:           desired.record.String(),
 	}
-	if version := b.record.version(); version != "" {
+	if version := desired.record.version(); version != "" {
 		annotations[v1alpha1.SyncedVersionAnnotation] = version
 	}
 	return annotations

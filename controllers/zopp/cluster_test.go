@@ -515,7 +515,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 		secret := p.secret("app-secrets")
 		require.NoError(t, p.client.Delete(t.Context(), secret))
 		w := newWriter(p.client, secretManager, newMetrics(prometheus.NewRegistry()))
-		plan, _ := w.plan(secret, holding(secret, secretManager), built{data: bytesOf(values{"KEY": "one"})}, extras{}, time.Time{})
+		plan, _ := w.diff(secret, actualOf(secret, secretManager), desiredSecret{data: bytesOf(values{"KEY": "one"})}, extras{}, time.Time{})
 		require.Error(t, w.apply(t.Context(), secret, plan))
 		require.Error(t, w.empty(t.Context(), secret))
 		require.Error(t, p.client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret))

@@ -21,8 +21,8 @@ const (
 	spacing = 75 * time.Millisecond
 	// pollJitter is the share by which polls are early, so that they are spread over time.
 	pollJitter = 0.2
-	// settled is how long a stream must last to end a series of failures.
-	settled = 10 * time.Second
+	// stableAfter is how long a stream must last to end a series of failures.
+	stableAfter = 10 * time.Second
 	// soon is the longest delay before a stream that has lasted is reopened.
 	soon = 100 * time.Millisecond
 )
@@ -41,18 +41,19 @@ var (
 // event, since events carry no values and may be lost. It reopens streams that end, with a list
 // after each, because the server does not replay events.
 type follower struct {
-	hub         *hub
-	environment store.Environment
-	ctx         context.Context
-	cancel      context.CancelFunc
-	users       map[user]time.Duration // by how often they want polls; the hub's mutex is over it
-	interval    atomic.Int64           // between polls
-	sooner      chan struct{}          // signals a changed interval
-	recovered   chan struct{}          // has an element after the server's return
-	latest      atomic.Pointer[snapshot]
-	streaming   atomic.Bool
-	away        atomic.Bool  // reports that the last list did not reach a server
-	failed      atomic.Int32 // how many lists have failed since one has not
+	upstream        *upstream
+	environment     store.Environment
+	notify          func(context.Context, *follower) // enqueues the users
+	ctx             context.Context
+	cancel          context.CancelFunc
+	users           map[user]time.Duration // by how often they want polls; the hub's mutex is over it
+	interval        atomic.Int64           // between polls
+	intervalChanged chan struct{}          // signals a changed interval
+	recovered       chan struct{}          // has an element after the server's return
+	latest          atomic.Pointer[snapshot]
+	streaming       atomic.Bool
+	unreachable     atomic.Bool  // reports that the last list did not reach a server
+	failed          atomic.Int32 // how many lists have failed since one has not
 
 	refused bool // reports that the server ended or refused the last stream; used by run only
 
@@ -61,16 +62,19 @@ type follower struct {
 	failing time.Time  // when the first of the lists began that have all failed: zero where the last has not
 }
 
-func newFollower(h *hub, environment store.Environment) *follower {
-	f := &follower{hub: h, environment: environment, users: map[user]time.Duration{}, sooner: make(chan struct{}, 1), recovered: make(chan struct{}, 1)}
-	f.ctx, f.cancel = context.WithCancel(h.ctx)
+func newFollower(ctx context.Context, u *upstream, environment store.Environment, notify func(context.Context, *follower)) *follower {
+	f := &follower{
+		upstream: u, environment: environment, notify: notify, users: map[user]time.Duration{},
+		intervalChanged: make(chan struct{}, 1), recovered: make(chan struct{}, 1),
+	}
+	f.ctx, f.cancel = context.WithCancel(ctx)
 	f.interval.Store(math.MaxInt64)
 	return f
 }
 
 // setInterval takes the shortest interval that a user wants. The hub's mutex is locked.
 func (f *follower) setInterval() {
-	interval := f.hub.interval
+	interval := f.upstream.interval
 	for _, wanted := range f.users {
 		if wanted > 0 {
 			interval = min(interval, wanted)
@@ -78,7 +82,7 @@ func (f *follower) setInterval() {
 	}
 	if f.interval.Swap(int64(interval)) != int64(interval) {
 		select {
-		case f.sooner <- struct{}{}:
+		case f.intervalChanged <- struct{}{}:
 		default:
 		}
 	}
@@ -96,7 +100,7 @@ func (f *follower) pause() time.Duration {
 
 // run follows the environment until its last user drops it.
 func (f *follower) run(ctx context.Context) {
-	defer f.hub.server.Forget(f.environment)
+	defer f.upstream.server.Forget(f.environment)
 	poll, connect := time.NewTimer(f.pause()), time.NewTimer(0)
 	defer poll.Stop()
 	defer connect.Stop()
@@ -120,7 +124,7 @@ func (f *follower) run(ctx context.Context) {
 		case err := <-open.ended:
 			open.end()
 			err = cmp.Or(open.left, err)
-			prompt := time.Since(open.began) >= settled || errors.Is(err, errMadeAnew) || f.isOver(open, err)
+			prompt := time.Since(open.began) >= stableAfter || errors.Is(err, errMadeAnew) || f.isOver(open, err)
 			open = subscription{}
 			if failures++; prompt {
 				failures = 0
@@ -145,7 +149,7 @@ func (f *follower) run(ctx context.Context) {
 		case <-f.recovered:
 			switch {
 			case open.close != nil:
-				if f.away.Load() {
+				if f.unreachable.Load() {
 					f.list(ctx, time.Time{})
 					poll.Reset(f.pause())
 				}
@@ -153,7 +157,7 @@ func (f *follower) run(ctx context.Context) {
 				failures = 0
 				connect.Reset(f.again(failures))
 			}
-		case <-f.sooner:
+		case <-f.intervalChanged:
 			poll.Reset(f.pause())
 		}
 	}
@@ -186,7 +190,7 @@ func (f *follower) check(open *subscription) {
 func (f *follower) isOver(ended subscription, err error) bool {
 	known, ok := errors.AsType[*store.Error](err)
 	f.refused = ok && known.Permanent()
-	return !f.refused && ended.recoveries != f.hub.outage.recoveries.Load()
+	return !f.refused && ended.recoveries != f.upstream.outage.recoveries.Load()
 }
 
 // isAnother reports whether the environment was replaced since it was listed, is missing, or
@@ -200,11 +204,11 @@ func (f *follower) isAnother(ctx context.Context) bool {
 	if !missing && (latest.failure != nil || f.failed.Load() > 0) {
 		return false
 	}
-	recoveries := f.hub.outage.recoveries.Load()
-	id, err := f.hub.server.Identify(ctx, f.environment)
+	recoveries := f.upstream.outage.recoveries.Load()
+	id, err := f.upstream.server.Identify(ctx, f.environment)
 	if known, ok := errors.AsType[*store.Error](err); ok {
 		if known.Reason == store.ReasonUnreachable {
-			f.hub.outage.begin(recoveries)
+			f.upstream.outage.begin(recoveries)
 		}
 		return known.Reason == store.ReasonNotFound && !missing
 	}
@@ -222,7 +226,7 @@ func (f *follower) again(failures int) time.Duration {
 
 // retry is how long to wait after some failures.
 func (f *follower) retry(failures int) time.Duration {
-	if f.away.Load() {
+	if f.unreachable.Load() {
 		return awayRetry.Pause(failures)
 	}
 	return reconnect.Pause(failures)
@@ -260,19 +264,19 @@ func (s *subscription) end() {
 // subscribe opens a stream, and reads it without waiting for lists: a server drops events of
 // slow readers. A stream that cannot be opened is returned as ended.
 func (f *follower) subscribe(ctx context.Context) subscription {
-	s := subscription{began: time.Now(), recoveries: f.hub.outage.recoveries.Load(), changes: make(chan time.Time, 1), ended: make(chan error, 1)}
+	s := subscription{began: time.Now(), recoveries: f.upstream.outage.recoveries.Load(), changes: make(chan time.Time, 1), ended: make(chan error, 1)}
 	if known := f.latest.Load(); known != nil && known.contents != nil && known.failure == nil {
 		s.id = known.contents.ID
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	opened, err := f.hub.server.Watch(ctx, f.environment)
+	opened, err := f.upstream.server.Watch(ctx, f.environment)
 	if err != nil {
 		cancel()
 		s.ended <- err
 		return s
 	}
 	f.streaming.Store(true)
-	f.hub.outage.end()
+	f.upstream.outage.end()
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		defer f.streaming.Store(false)
@@ -307,14 +311,14 @@ func (f *follower) list(ctx context.Context, noticed time.Time) {
 		return
 	}
 	select {
-	case f.hub.lists <- struct{}{}:
+	case f.upstream.lists <- struct{}{}:
 	case <-ctx.Done():
 		return
 	}
 	f.began = time.Now()
-	recoveries := f.hub.outage.recoveries.Load()
-	contents, err := f.hub.server.List(ctx, f.environment)
-	<-f.hub.lists
+	recoveries := f.upstream.outage.recoveries.Load()
+	contents, err := f.upstream.server.List(ctx, f.environment)
+	<-f.upstream.lists
 	if ctx.Err() != nil {
 		return
 	}
@@ -322,7 +326,7 @@ func (f *follower) list(ctx context.Context, noticed time.Time) {
 	is := f.next(was, contents, err, noticed, recoveries)
 	f.latest.Store(is)
 	if changed(was, is) {
-		f.wake(ctx)
+		f.notify(ctx, f)
 	}
 }
 
@@ -331,28 +335,22 @@ func (f *follower) list(ctx context.Context, noticed time.Time) {
 func (f *follower) next(was *snapshot, contents *store.Contents, err error, noticed time.Time, recoveries uint64) *snapshot {
 	if err == nil {
 		f.failing = time.Time{}
-		f.away.Store(false)
+		f.unreachable.Store(false)
 		f.failed.Store(0)
-		f.hub.outage.end()
+		f.upstream.outage.end()
 		return was.read(contents, f.began, noticed)
 	}
 	if f.failing.IsZero() {
 		f.failing = f.began
 	}
-	found := failureOf(err, f.failing)
-	f.away.Store(found.isOutage() || found.reason == string(store.ReasonInvalidCredentials))
+	failure := failureOf(err, f.failing)
+	f.unreachable.Store(failure.isOutage() || failure.reason == string(store.ReasonInvalidCredentials))
 	f.failed.Add(1)
-	if found.isOutage() {
-		f.hub.outage.begin(recoveries)
+	if failure.isOutage() {
+		f.upstream.outage.begin(recoveries)
 	}
-	f.hub.metrics.failures.WithLabelValues(found.reason).Inc()
-	return was.failed(found, time.Now())
-}
-
-func (f *follower) wake(ctx context.Context) {
-	for _, u := range f.hub.usersOf(f) {
-		f.hub.wake(ctx, u)
-	}
+	f.upstream.metrics.failures.WithLabelValues(failure.reason).Inc()
+	return was.failed(failure, time.Now())
 }
 
 // wait waits for a time, unless the context is done before.

@@ -5,52 +5,17 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/lintel-policy/lintel/controllers/zopp/store"
 )
-
-// server is the interface of the hub to a zopp server: a *store.Store.
-type server interface {
-	List(context.Context, store.Environment) (*store.Contents, error)
-	Watch(context.Context, store.Environment) (stream, error)
-	// Identify returns the ID of an environment.
-	Identify(context.Context, store.Environment) (string, error)
-	// Check returns an error if the server does not answer.
-	Check(context.Context) error
-	// Reconnect returns nil once the server answers, and replaces connections on which it does not.
-	Reconnect(context.Context) error
-	// Forget drops the keys of an environment that is no longer in use.
-	Forget(store.Environment)
-}
-
-// stream is a *store.Watch.
-type stream interface {
-	Next() (store.Event, error)
-	Close()
-}
-
-// listsAtOnce is how many environments are listed at a time.
-const listsAtOnce = 16
-
-// user is an object that uses environments.
-type user struct {
-	kind string
-	types.NamespacedName
-}
 
 // hub follows each environment that is in use, once for all its users, and only while it has
 // users. It is a Runnable of the manager that runs on the leader.
 type hub struct {
-	server   server
-	interval time.Duration // between polls, where no user wants them more often
-	metrics  *metrics
+	*upstream
 	// wake enqueues an object whose environment has changed.
 	wake func(context.Context, user)
 
-	lists   chan struct{} // one for each list that runs
 	running sync.WaitGroup
-	outage  *outage
 
 	mutex     sync.Mutex
 	started   chan struct{}
@@ -61,8 +26,8 @@ type hub struct {
 
 func newHub(server server, interval time.Duration, metrics *metrics, wake func(context.Context, user)) *hub {
 	h := &hub{
-		server: server, interval: interval, metrics: metrics, wake: wake,
-		lists: make(chan struct{}, listsAtOnce), started: make(chan struct{}),
+		upstream: &upstream{server: server, interval: interval, metrics: metrics, lists: make(chan struct{}, listsAtOnce)},
+		wake:     wake, started: make(chan struct{}),
 		followers: map[store.Environment]*follower{}, uses: map[user][]store.Environment{},
 	}
 	h.outage = newOutage(server, h.recover)
@@ -142,7 +107,7 @@ func (h *hub) Forget(u user) {
 func (h *hub) follow(u user, interval time.Duration, environment store.Environment) *snapshot {
 	f := h.followers[environment]
 	if f == nil {
-		f = newFollower(h, environment)
+		f = newFollower(h.ctx, h.upstream, environment, h.notify)
 		h.followers[environment] = f
 		f.users[u] = interval
 		f.setInterval()
@@ -174,6 +139,13 @@ func (h *hub) leave(u user, environment store.Environment) {
 	}
 	f.cancel()
 	delete(h.followers, environment)
+}
+
+// notify enqueues the users of a follower's environment.
+func (h *hub) notify(ctx context.Context, f *follower) {
+	for _, u := range h.usersOf(f) {
+		h.wake(ctx, u)
+	}
 }
 
 // usersOf returns the users of a follower's environment.

@@ -28,9 +28,9 @@ type outage struct {
 	// recovered is called when a server answers again that did not.
 	recovered func()
 
-	away       atomic.Bool
-	noticed    chan struct{} // has an element after away was set
-	recoveries atomic.Uint64
+	unreachable atomic.Bool
+	noticed     chan struct{} // has an element after away was set
+	recoveries  atomic.Uint64
 
 	mutex sync.Mutex
 	last  time.Time // of the last recovery
@@ -46,7 +46,7 @@ func (o *outage) begin(recoveries uint64) {
 	if o.recoveries.Load() != recoveries {
 		return
 	}
-	o.away.Store(true)
+	o.unreachable.Store(true)
 	select {
 	case o.noticed <- struct{}{}:
 	default:
@@ -55,11 +55,11 @@ func (o *outage) begin(recoveries uint64) {
 
 // end notes that the server has answered.
 func (o *outage) end() {
-	if !o.away.Load() {
+	if !o.unreachable.Load() {
 		return
 	}
 	o.mutex.Lock()
-	due := time.Since(o.last) >= recoverySpacing && o.away.Swap(false)
+	due := time.Since(o.last) >= recoverySpacing && o.unreachable.Swap(false)
 	if due {
 		o.last = time.Now()
 		o.recoveries.Add(1)
@@ -84,7 +84,7 @@ func (o *outage) watch(ctx context.Context, inUse func() bool) {
 		if !inUse() {
 			continue
 		}
-		if !o.away.Load() {
+		if !o.unreachable.Load() {
 			recoveries := o.recoveries.Load()
 			err := o.server.Check(ctx)
 			if err == nil || ctx.Err() != nil {
@@ -106,7 +106,7 @@ func (o *outage) probe(ctx context.Context) {
 	ticker := time.NewTicker(probeInterval)
 	defer ticker.Stop()
 	slots := make(chan struct{}, probesAtOnce)
-	for o.away.Load() && ctx.Err() == nil {
+	for o.unreachable.Load() && ctx.Err() == nil {
 		select {
 		case slots <- struct{}{}:
 			running.Go(func() {

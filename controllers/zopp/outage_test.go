@@ -201,7 +201,7 @@ func (o *outages) healthy() bool {
 			return false
 		}
 	}
-	return o.streams() == outageEnvironments && o.failing() == 0 && !o.hub.outage.away.Load()
+	return o.streams() == outageEnvironments && o.failing() == 0 && !o.hub.outage.unreachable.Load()
 }
 
 // told reports whether the latest list of each environment has the value.
@@ -240,7 +240,7 @@ func TestOutages(t *testing.T) {
 				if !kind.unnoticed {
 					o.until("all failing", time.Minute, func() bool { return o.streams() == 0 && o.failing() == outageEnvironments })
 				} else {
-					o.until("the outage to be noticed", time.Minute, o.hub.outage.away.Load)
+					o.until("the outage to be noticed", time.Minute, o.hub.outage.unreachable.Load)
 				}
 				wait(t.Context(), time.Duration(i%7)*time.Second/2) // so that outages end at any time of a retry
 				kind.end(o)

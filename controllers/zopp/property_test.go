@@ -53,8 +53,8 @@ func TestNoKeyLeavesForWhatCannotBeRead(t *testing.T) {
 				before[fmt.Sprint("KEY_", i)] = fmt.Sprint("before", i)
 			}
 		}
-		have := filledFor(request, before, having("s", 1), having("b", 1))
-		b := build(request, snapshots, have)
+		actual := filledFor(request, before, having("s", 1), having("b", 1))
+		desired := desiredOf(request, snapshots, actual)
 
 		has, readable := values{}, map[string]bool{}
 		var offered []string
@@ -70,20 +70,20 @@ func TestNoKeyLeavesForWhatCannotBeRead(t *testing.T) {
 		slices.Sort(offered)
 		selected, _ := request.Keys.Select(slices.Compact(offered))
 		for key := range before {
-			if _, kept := b.data[key]; kept {
+			if _, kept := desired.data[key]; kept {
 				continue
 			}
 			_, wanted := selected[key]
 			require.True(t, known(snapshots), "seed %d: %s left, and not all sources are known", seed, key)
 			require.False(t, wanted, "seed %d: %s left, and a source has it", seed, key)
 		}
-		for key, value := range b.data {
+		for key, value := range desired.data {
 			source, wanted := selected[key]
 			isNew := known(snapshots) && wanted && readable[source] && has[source] == string(value)
 			require.True(t, isNew || before[key] == string(value), "seed %d: %s is nobody's value", seed, key)
 		}
 		if failure, _ := failing(snapshots); failure != nil {
-			require.True(t, b.outcome.failed(), "seed %d", seed)
+			require.True(t, desired.outcome.failed(), "seed %d", seed)
 		}
 	}
 }
@@ -98,9 +98,9 @@ func FuzzAnnotations(f *testing.F) {
 		require.Len(t, r.Versions, len(r.Environments))
 		require.Equal(t, r.String(), readRecord(map[string]string{recordAnnotation: r.String()}).String())
 		_ = r.isAhead(asking(), []*snapshot{having("a", 1)})
-		deployment := deploymentOf("app", using["env"], values{marksAnnotation: text})
-		next, _ := due(marksOf(deployment), marks{"app-secrets": 1}, secretsOf(&deployment.Spec.Template).Has)
-		require.Equal(t, marks{"app-secrets": 1}, next)
+		deployment := deploymentOf("app", using["env"], values{appliedAnnotation: text})
+		next, _ := due(appliedChangesOf(deployment), appliedChanges{"app-secrets": 1}, referencedSecrets(&deployment.Spec.Template).Has)
+		require.Equal(t, appliedChanges{"app-secrets": 1}, next)
 	})
 }
 

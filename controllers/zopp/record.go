@@ -102,11 +102,11 @@ func digestOf(request rules.Request) string {
 func environmentsOf(request rules.Request) []store.Environment {
 	environments := make([]store.Environment, len(request.Sources))
 	for i, source := range request.Sources {
-		environments[i] = environmentOf(source)
+		environments[i] = environmentFor(source)
 	}
 	return environments
 }
 
-func environmentOf(source rules.Source) store.Environment {
+func environmentFor(source rules.Source) store.Environment {
 	return store.Environment{Workspace: source.Workspace, Project: source.Project, Name: source.Environment}
 }

@@ -26,9 +26,9 @@ import (
 const (
 	// reloadManager is the field manager for workloads.
 	reloadManager = "lintel-zopp-reload"
-	// marksAnnotation records on a workload, as JSON, which change of each Secret its Pods have:
+	// appliedAnnotation records on a workload, as JSON, which change of each Secret its Pods have:
 	// the record's Changed by the name of the Secret.
-	marksAnnotation = v1alpha1.GroupName + "/reloaded-for"
+	appliedAnnotation = v1alpha1.GroupName + "/reloaded-for"
 )
 
 // reloads restarts the workloads that opt in, once for each change of the values from zopp in a
@@ -57,8 +57,8 @@ type reloads struct {
 	changed map[types.NamespacedName]int64 // the record's Changed of Secrets, as they were filled
 }
 
-// filled records which change a Secret has.
-func (r *reloads) filled(ctx context.Context, secret types.NamespacedName, changed int64) {
+// observe records which change a Secret has.
+func (r *reloads) observe(ctx context.Context, secret types.NamespacedName, changed int64) {
 	if r == nil || !r.learn(secret, changed) {
 		return
 	}
@@ -87,13 +87,13 @@ func (r *reloads) forget(secret types.NamespacedName) {
 	delete(r.changed, secret)
 }
 
-// marks are the changes of Secrets that the Pods of a workload have.
-type marks map[string]int64
+// appliedChanges are the changes of Secrets that the Pods of a workload have.
+type appliedChanges map[string]int64
 
-func marksOf(workload client.Object) marks {
-	m := marks{}
-	if json.Unmarshal([]byte(workload.GetAnnotations()[marksAnnotation]), &m) != nil {
-		return marks{}
+func appliedChangesOf(workload client.Object) appliedChanges {
+	m := appliedChanges{}
+	if json.Unmarshal([]byte(workload.GetAnnotations()[appliedAnnotation]), &m) != nil {
+		return appliedChanges{}
 	}
 	return m
 }
@@ -108,16 +108,16 @@ func (r *reloads) Reconcile(ctx context.Context, request reconcile.Request) (_ r
 		return reconcile.Result{}, nil
 	}
 	return object.Result(0, r.each(ctx, request.Name, func(kind workload, o client.Object) error {
-		next, rolls := due(marksOf(o), changes, secretsOf(kind.template(o)).Has)
-		return r.mark(ctx, kind, o, next, rolls)
+		next, rolls := due(appliedChangesOf(o), changes, referencedSecrets(kind.template(o)).Has)
+		return r.apply(ctx, kind, o, next, rolls)
 	}))
 }
 
 // changes are the last changes of the Secrets of a namespace, by their names.
-func (r *reloads) changes(namespace string) marks {
+func (r *reloads) changes(namespace string) appliedChanges {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	changes := marks{}
+	changes := appliedChanges{}
 	for secret, changed := range r.changed {
 		if secret.Namespace == namespace {
 			changes[secret.Name] = changed
@@ -126,20 +126,20 @@ func (r *reloads) changes(namespace string) marks {
 	return changes
 }
 
-// due returns the marks that a workload should have, and the Secrets that it is restarted for. A
-// Secret without a mark causes no restart: the workload was not seen with another value.
-func due(has, changes marks, uses func(secret string) bool) (next marks, rolls []string) {
-	next = marks{}
-	for secret, mark := range has {
+// due returns the changes that a workload should record, and the Secrets that it is restarted for. A
+// Secret without a recorded change causes no restart: the workload was not seen with another value.
+func due(has, changes appliedChanges, uses func(secret string) bool) (next appliedChanges, rolls []string) {
+	next = appliedChanges{}
+	for secret, change := range has {
 		if uses(secret) {
-			next[secret] = mark
+			next[secret] = change
 		}
 	}
 	for secret, change := range changes {
 		if !uses(secret) {
 			continue
 		}
-		if mark, known := next[secret]; known && mark != change {
+		if before, known := next[secret]; known && before != change {
 			rolls = append(rolls, secret)
 		}
 		next[secret] = change
@@ -148,19 +148,19 @@ func due(has, changes marks, uses func(secret string) bool) (next marks, rolls [
 	return next, rolls
 }
 
-// note marks the workloads without a mark of the Secret before the Secret is changed: their Pods
+// note records the change on workloads without one of the Secret before the Secret is changed: their Pods
 // have its current values.
 func (r *reloads) note(ctx context.Context, namespace, secret string, changed int64) error {
 	if r == nil {
 		return nil
 	}
 	return r.each(ctx, namespace, func(kind workload, o client.Object) error {
-		next := marksOf(o)
-		if _, known := next[secret]; known || !secretsOf(kind.template(o)).Has(secret) {
+		next := appliedChangesOf(o)
+		if _, known := next[secret]; known || !referencedSecrets(kind.template(o)).Has(secret) {
 			return nil
 		}
 		next[secret] = changed
-		return r.mark(ctx, kind, o, next, nil)
+		return r.apply(ctx, kind, o, next, nil)
 	})
 }
 
@@ -208,10 +208,10 @@ func (r *reloads) asking(ctx context.Context, kind workload, namespace string) (
 	return names, nil
 }
 
-// mark writes the marks of a workload together with the restart. A write by another client since
+// apply writes the changes of a workload together with the restart. A write by another client since
 // the workload was read is a conflict, so that two replicas never restart it for one change.
-func (r *reloads) mark(ctx context.Context, kind workload, o client.Object, next marks, rolls []string) error {
-	if maps.Equal(next, marksOf(o)) {
+func (r *reloads) apply(ctx context.Context, kind workload, o client.Object, next appliedChanges, rolls []string) error {
+	if maps.Equal(next, appliedChangesOf(o)) {
 		return nil
 	}
 	text, err := json.Marshal(next)
@@ -219,7 +219,7 @@ func (r *reloads) mark(ctx context.Context, kind workload, o client.Object, next
 		return err
 	}
 	patch := map[string]any{"metadata": map[string]any{
-		"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion(), "annotations": map[string]any{marksAnnotation: string(text)},
+		"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion(), "annotations": map[string]any{appliedAnnotation: string(text)},
 	}}
 	if len(rolls) > 0 {
 		restarted := map[string]any{v1alpha1.RestartedAtAnnotation: r.now().UTC().Format(time.RFC3339Nano)}

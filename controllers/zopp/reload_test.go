@@ -42,26 +42,26 @@ var (
 func TestSecretsOfTemplates(t *testing.T) {
 	for name, spec := range using {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, []string{"app-secrets"}, secretsOf(&corev1.PodTemplateSpec{Spec: spec}).UnsortedList())
+			require.Equal(t, []string{"app-secrets"}, referencedSecrets(&corev1.PodTemplateSpec{Spec: spec}).UnsortedList())
 		})
 	}
-	require.Empty(t, secretsOf(&corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app-secrets"}}}}))
+	require.Empty(t, referencedSecrets(&corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app-secrets"}}}}))
 }
 
 func TestDue(t *testing.T) {
 	for name, c := range map[string]struct {
-		has, changes, next marks
+		has, changes, next appliedChanges
 		rolls              []string
 	}{
-		"first sight":         {nil, marks{"a": 1}, marks{"a": 1}, nil},
-		"nothing new":         {marks{"a": 1}, marks{"a": 1}, marks{"a": 1}, nil},
-		"a change":            {marks{"a": 1}, marks{"a": 2}, marks{"a": 2}, []string{"a"}},
-		"one from before":     {marks{"a": 2}, marks{"a": 1}, marks{"a": 1}, []string{"a"}},
-		"two at once":         {marks{"a": 1, "b": 1}, marks{"a": 2, "b": 3}, marks{"a": 2, "b": 3}, []string{"a", "b"}},
-		"another's":           {marks{"a": 1}, marks{"a": 1, "unused": 2}, marks{"a": 1}, nil},
-		"used no more":        {marks{"a": 1, "unused": 1}, marks{"a": 1, "unused": 2}, marks{"a": 1}, nil},
-		"synced no more":      {marks{"a": 1}, marks{}, marks{"a": 1}, nil},
-		"never filled before": {marks{"a": 0}, marks{"a": 1}, marks{"a": 1}, []string{"a"}},
+		"first sight":         {nil, appliedChanges{"a": 1}, appliedChanges{"a": 1}, nil},
+		"nothing new":         {appliedChanges{"a": 1}, appliedChanges{"a": 1}, appliedChanges{"a": 1}, nil},
+		"a change":            {appliedChanges{"a": 1}, appliedChanges{"a": 2}, appliedChanges{"a": 2}, []string{"a"}},
+		"one from before":     {appliedChanges{"a": 2}, appliedChanges{"a": 1}, appliedChanges{"a": 1}, []string{"a"}},
+		"two at once":         {appliedChanges{"a": 1, "b": 1}, appliedChanges{"a": 2, "b": 3}, appliedChanges{"a": 2, "b": 3}, []string{"a", "b"}},
+		"another's":           {appliedChanges{"a": 1}, appliedChanges{"a": 1, "unused": 2}, appliedChanges{"a": 1}, nil},
+		"used no more":        {appliedChanges{"a": 1, "unused": 1}, appliedChanges{"a": 1, "unused": 2}, appliedChanges{"a": 1}, nil},
+		"synced no more":      {appliedChanges{"a": 1}, appliedChanges{}, appliedChanges{"a": 1}, nil},
+		"never filled before": {appliedChanges{"a": 0}, appliedChanges{"a": 1}, appliedChanges{"a": 1}, []string{"a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next, rolls := due(c.has, c.changes, func(secret string) bool { return secret != "unused" })
@@ -208,7 +208,7 @@ func TestReloadByTwoReplicas(t *testing.T) {
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	other := d.replica()
-	other.reloads.filled(t.Context(), appSecretsKey, readRecord(d.secret().Annotations).Changed)
+	other.reloads.observe(t.Context(), appSecretsKey, readRecord(d.secret().Annotations).Changed)
 	d.before = func() { // the other replica is first
 		_, err := other.reloads.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Name: "default"}})
 		require.NoError(t, err)
@@ -253,7 +253,7 @@ func TestReloadOfEveryKind(t *testing.T) {
 		at, err := time.Parse(time.RFC3339Nano, kind.template(o).Annotations[v1alpha1.RestartedAtAnnotation])
 		require.NoError(t, err, kind.kind.Kind)
 		require.WithinDuration(t, time.Now(), at, time.Minute)
-		require.Equal(t, readRecord(d.secret().Annotations).Changed, marksOf(o)["app-secrets"])
+		require.Equal(t, readRecord(d.secret().Annotations).Changed, appliedChangesOf(o)["app-secrets"])
 		require.Equal(t, 1.0, testutil.ToFloat64(d.metrics.reloads.WithLabelValues(kind.kind.Kind)))
 	}
 }

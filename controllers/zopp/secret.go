@@ -25,7 +25,7 @@ const secretManager = "lintel-zopp-secret"
 // each decision and relies on no state in memory: it compares the desired with the actual
 // Secret.
 type secretReconciler struct {
-	filler
+	applier
 	admit builtin.Admitter
 }
 
@@ -68,7 +68,7 @@ func (r *secretReconciler) carryOut(ctx context.Context, secret *corev1.Secret) 
 		r.hub.Forget(u)
 		return 0, r.deny(ctx, secret, request, verdict.Message())
 	}
-	return r.fill(ctx, u, secret, request)
+	return r.sync(ctx, u, secret, request)
 }
 
 // withoutValues is a Secret as the rules see it.
@@ -83,33 +83,33 @@ func (r *secretReconciler) deny(ctx context.Context, secret *corev1.Secret, requ
 	if secret.Labels[ownerLabel] != "" && !isOurs(secret, secretManager) {
 		return nil
 	}
-	have := holding(secret, secretManager)
-	b := keep(request, have)
-	b.outcome = deniedOutcome(message, len(b.data))
-	_, err := r.write(ctx, secret, have, b, extras{}, time.Time{})
+	actual := actualOf(secret, secretManager)
+	desired := keepActual(request, actual)
+	desired.outcome = deniedOutcome(message, len(desired.data))
+	_, err := r.write(ctx, secret, actual, desired, extras{}, time.Time{})
 	return err
 }
 
-// fill writes the contents of the sources to a Secret.
-func (r *secretReconciler) fill(ctx context.Context, u user, secret *corev1.Secret, request rules.Request) (again time.Duration, err error) {
-	have := holding(secret, secretManager)
-	if have.legacy {
+// sync writes the contents of the sources to a Secret.
+func (r *secretReconciler) sync(ctx context.Context, u user, secret *corev1.Secret, request rules.Request) (again time.Duration, err error) {
+	actual := actualOf(secret, secretManager)
+	if actual.legacy {
 		if err := r.takeOver(ctx, secret); err != nil {
 			return 0, err
 		}
-		have = holding(secret, secretManager)
+		actual = actualOf(secret, secretManager)
 	}
-	is, err := r.look(ctx, u, 0, request, have)
+	state, err := r.resolve(ctx, u, 0, request, actual)
 	switch {
 	case err != nil:
 		return 0, err
-	case is.ready:
-		e, err := r.write(ctx, secret, have, is.built, extras{}, is.noticed)
+	case state.ready:
+		e, err := r.write(ctx, secret, actual, state.desiredSecret, extras{}, state.noticed)
 		return e.again, err
-	case len(have.ours) > 0 && len(keep(request, have).data) == 0 && !have.immutable:
+	case len(actual.ours) > 0 && len(keepActual(request, actual).data) == 0 && !actual.immutable:
 		return 0, r.empty(ctx, secret)
 	}
-	return is.again, nil
+	return state.again, nil
 }
 
 // end ends the sync of a Secret. It removes the keys from zopp if the Secret requested that.

@@ -92,7 +92,7 @@ func (d *desk) replica() *secretReconciler {
 		<-ended
 	})
 	reloads := &reloads{client: d.client, live: d.client, events: d.sent, metrics: counted, now: time.Now, look: func(context.Context, string) {}}
-	return &secretReconciler{filler{newWriter(d.client, secretManager, counted), d.client, h, reloads, d.sent}, d.verdict}
+	return &secretReconciler{applier{newWriter(d.client, secretManager, counted), d.client, h, reloads, d.sent}, d.verdict}
 }
 
 // verdict returns the scripted verdict of the rules.
@@ -371,7 +371,7 @@ func TestSecretThatIsGoneIsNotFollowed(t *testing.T) {
 	require.NoError(t, d.client.Delete(t.Context(), d.secret()))
 	d.sync()
 	require.Empty(t, d.hub.usesNow())
-	require.Empty(t, d.written)
+	require.Empty(t, d.lastWrites)
 }
 
 func TestSecretThatIsBeingDeletedIsLeftAlone(t *testing.T) {

@@ -40,25 +40,17 @@ type options struct {
 	secretSyncs, reload bool
 }
 
-// reader adapts a store to the hub.
-type reader struct{ *store.Store }
+// triggers receives the objects of one controller that must be reconciled.
+type triggers chan event.TypedGenericEvent[user]
 
-// Watch implements server.
-func (r reader) Watch(ctx context.Context, environment store.Environment) (stream, error) {
-	return r.Store.Watch(ctx, environment)
-}
-
-// woken receives the objects of one controller that must be reconciled.
-type woken chan event.TypedGenericEvent[user]
-
-func (w woken) source() source.Source {
+func (w triggers) source() source.Source {
 	return source.TypedChannel(w, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, u user) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: u.NamespacedName}}
 	}))
 }
 
 // wake enqueues an object at the controller of its kind.
-func wake(kinds map[string]woken) func(context.Context, user) {
+func wake(kinds map[string]triggers) func(context.Context, user) {
 	return func(ctx context.Context, u user) {
 		select {
 		case kinds[u.kind] <- event.TypedGenericEvent[user]{Object: u}:
@@ -71,10 +63,10 @@ func wake(kinds map[string]woken) func(context.Context, user) {
 // on the leader.
 func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 	counted := newMetrics(mgr.Metrics)
-	secrets, syncs, namespaces := make(woken), make(woken), make(woken)
-	wake := wake(map[string]woken{"Secret": secrets, "ZoppSecretSync": syncs, "Namespace": namespaces})
+	secrets, syncs, namespaces := make(triggers), make(triggers), make(triggers)
+	wake := wake(map[string]triggers{"Secret": secrets, "ZoppSecretSync": syncs, "Namespace": namespaces})
 	h := newHub(reader{o.store}, o.pollInterval, counted, wake)
-	counted.follow(mgr.Metrics, h)
+	registerGauges(mgr.Metrics, h)
 	follow := manager.RunnableFunc(func(ctx context.Context) error {
 		defer o.store.Close()
 		return h.Start(ctx)
@@ -82,7 +74,7 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 	if err := mgr.Add(follow); err != nil {
 		return err
 	}
-	s := setup{mgr, c, o, watches{c.GetClient()}}
+	s := registrar{mgr, c, o, watches{c.GetClient()}}
 	var reloading *reloads
 	if o.reload {
 		reloading = &reloads{client: c.GetClient(), live: c.GetAPIReader(), events: o.events, metrics: counted, now: time.Now,
@@ -90,8 +82,8 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 				wake(ctx, user{"Namespace", client.ObjectKey{Name: namespace}})
 			}}
 	}
-	fillerOf := func(manager string) filler {
-		return filler{newWriter(c.GetClient(), manager, counted), c.GetAPIReader(), h, reloading, o.events}
+	fillerOf := func(manager string) applier {
+		return applier{newWriter(c.GetClient(), manager, counted), c.GetAPIReader(), h, reloading, o.events}
 	}
 	errs := []error{s.addSecrets(&secretReconciler{fillerOf(secretManager), o.admit}, secrets)}
 	if o.secretSyncs {
@@ -103,20 +95,20 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 	return errors.Join(errs...)
 }
 
-// setup holds the shared dependencies of the controllers.
-type setup struct {
+// registrar holds the shared dependencies of the controllers.
+type registrar struct {
 	mgr     system.Manager
 	cluster cluster.Cluster
 	options options
 	watches watches
 }
 
-func (s setup) addSecrets(r *secretReconciler, woken woken) error {
+func (s registrar) addSecrets(r *secretReconciler, triggers triggers) error {
 	sources := []source.Source{
 		object.Mapped(s.cluster, object.MetadataOf(object.SecretKind), itself, annotated()),
 		// A permission that is granted or withdrawn.
 		object.Mapped(s.cluster, &corev1.Namespace{}, s.watches.secretsIn, permissionChanged()),
-		woken.source(),
+		triggers.source(),
 	}
 	if s.options.secretSyncs {
 		// A ZoppSecretSync that fills the Secret, or no longer does.
@@ -125,7 +117,7 @@ func (s setup) addSecrets(r *secretReconciler, woken woken) error {
 	return object.Control(s.mgr, secretManager, workers, r, sources...)
 }
 
-func (s setup) addSyncs(r *syncReconciler, woken woken) error {
+func (s registrar) addSyncs(r *syncReconciler, triggers triggers) error {
 	return object.Control(s.mgr, syncManager, workers, r,
 		object.Self(s.cluster, &v1alpha1.ZoppSecretSync{}, object.Updates(askedAnew)),
 		// Another ZoppSecretSync that names the same Secret, or no longer does.
@@ -133,5 +125,5 @@ func (s setup) addSyncs(r *syncReconciler, woken woken) error {
 		// The Secret itself, or a foreign one with its name.
 		object.Mapped(s.cluster, object.MetadataOf(object.SecretKind), s.watches.syncsOf),
 		object.Mapped(s.cluster, &corev1.Namespace{}, s.watches.syncsIn, permissionChanged()),
-		woken.source())
+		triggers.source())
 }

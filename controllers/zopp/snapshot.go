@@ -53,18 +53,18 @@ func (s *snapshot) read(contents *store.Contents, began, noticed time.Time) *sna
 	return &snapshot{contents: contents, began: began, noticed: noticed}
 }
 
-// failed returns the snapshot after a failed attempt, where all attempts have failed since found
-// began. An outage that has just begun is not reported yet where there are contents.
-func (s *snapshot) failed(found *failure, now time.Time) *snapshot {
+// failed returns the snapshot after a failed attempt, where all attempts have failed since the
+// failure began. An outage that has just begun is not reported yet where there are contents.
+func (s *snapshot) failed(failure *failure, now time.Time) *snapshot {
 	next := snapshot{}
 	if s != nil {
 		next = *s
 	}
 	switch {
-	case next.failure != nil && next.failure.reason == found.reason:
-	case found.isOutage() && next.contents != nil && next.failure == nil && now.Sub(found.since) < outageGrace:
+	case next.failure != nil && next.failure.reason == failure.reason:
+	case failure.isOutage() && next.contents != nil && next.failure == nil && now.Sub(failure.since) < outageGrace:
 	default:
-		next.failure = found
+		next.failure = failure
 	}
 	return &next
 }

@@ -20,20 +20,12 @@ import (
 	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
 )
 
-const (
-	// syncManager is the field manager for ZoppSecretSyncs.
-	syncManager = "lintel-zopp-secretsync"
-	// ownerLabel holds the uid of the ZoppSecretSync that a Secret was created for, and
-	// ownerAnnotation its name, for users: owner references do not work across namespaces.
-	ownerLabel      = v1alpha1.GroupName + "/secretsync-uid"
-	ownerAnnotation = v1alpha1.GroupName + "/secretsync"
-	// managedByLabel is on such a Secret as the original operator sets it.
-	managedByLabel = "app.kubernetes.io/managed-by"
-)
+// syncManager is the field manager for ZoppSecretSyncs.
+const syncManager = "lintel-zopp-secretsync"
 
 // syncReconciler creates and fills the Secrets that ZoppSecretSyncs name.
 type syncReconciler struct {
-	filler
+	applier
 	client client.Client
 	admit  builtin.Admitter
 }
@@ -98,7 +90,7 @@ func (r *syncReconciler) carry(ctx context.Context, u user, sync *v1alpha1.ZoppS
 			return facts, err
 		}
 	}
-	err = r.fill(ctx, u, sync, &facts)
+	err = r.sync(ctx, u, sync, &facts)
 	if errors.As(err, &facts.foreign) {
 		r.hub.Forget(u)
 		return facts, nil
@@ -118,41 +110,26 @@ func (r *syncReconciler) deny(ctx context.Context, sync *v1alpha1.ZoppSecretSync
 	case !isMadeFor(sync)(secret) || !secret.DeletionTimestamp.IsZero():
 		return nil
 	}
-	have := holding(secret, syncManager)
-	b := built{data: maps.Clone(have.ours), record: have.record, kept: true, outcome: deniedOutcome(message, len(have.ours))}
+	actual := actualOf(secret, syncManager)
+	desired := desiredSecret{data: maps.Clone(actual.ours), record: actual.record, kept: true, outcome: deniedOutcome(message, len(actual.ours))}
 	more := extrasOf(sync)
-	as(secret.Labels, more.labels)
-	as(secret.Annotations, more.annotations)
-	_, err = r.write(ctx, secret, have, b, more, time.Time{})
+	keepExisting(secret.Labels, more.labels)
+	keepExisting(secret.Annotations, more.annotations)
+	_, err = r.write(ctx, secret, actual, desired, more, time.Time{})
 	return err
 }
 
-// as keeps the existing keys that are still desired, and adds none that was denied.
-func as(has, wanted map[string]string) {
+// keepExisting keeps the existing keys that are still desired, and adds none that was denied.
+func keepExisting(has, wanted map[string]string) {
 	maps.DeleteFunc(wanted, func(name, _ string) bool { _, there := has[name]; return !there })
 	for name := range wanted {
 		wanted[name] = has[name]
 	}
 }
 
-// isMadeFor reports whether a Secret was created for a ZoppSecretSync, which may then write and
-// delete it.
-func isMadeFor(sync *v1alpha1.ZoppSecretSync) object.Ours {
-	return func(secret client.Object) bool {
-		return metav1.IsControlledBy(secret, sync) || secret.GetLabels()[ownerLabel] == string(sync.UID)
-	}
-}
-
-// isLegacyOf reports whether a Secret was created by the original operator and has no other
-// controller, in the namespace of the ZoppSecretSync that names it.
-func isLegacyOf(sync *v1alpha1.ZoppSecretSync, secret *corev1.Secret) bool {
-	return secret.Namespace == sync.Namespace && metav1.GetControllerOf(secret) == nil && secret.Labels[ownerLabel] == "" &&
-		secret.Annotations[v1alpha1.ManagedAnnotation] == "true" && secret.Labels[managedByLabel] == legacyManager
-}
-
-// fill reads the Secret and writes the contents of the sources to it. A Secret with another
+// sync reads the Secret and writes the contents of the sources to it. A Secret with another
 // owner is an *object.Foreign error.
-func (r *syncReconciler) fill(ctx context.Context, u user, sync *v1alpha1.ZoppSecretSync, facts *syncFacts) error {
+func (r *syncReconciler) sync(ctx context.Context, u user, sync *v1alpha1.ZoppSecretSync, facts *syncFacts) error {
 	name, secret := targetOf(sync), &corev1.Secret{}
 	err := r.live.Get(ctx, name, secret)
 	absent := apierrors.IsNotFound(err)
@@ -166,45 +143,31 @@ func (r *syncReconciler) fill(ctx context.Context, u user, sync *v1alpha1.ZoppSe
 	case !secret.DeletionTimestamp.IsZero():
 		return nil // it is created again after its deletion
 	}
-	have := holding(secret, syncManager)
-	if have.legacy {
+	actual := actualOf(secret, syncManager)
+	if actual.legacy {
 		if err := r.takeOver(ctx, secret); err != nil {
 			return err
 		}
-		have = holding(secret, syncManager)
+		actual = actualOf(secret, syncManager)
 	}
 	interval := time.Duration(sync.Spec.SyncIntervalSeconds) * time.Second
-	is, err := r.look(ctx, u, interval, rules.ReadSync(sync), have)
-	facts.found, facts.exists = is, !absent
+	state, err := r.resolve(ctx, u, interval, rules.ReadSync(sync), actual)
+	facts.resolution, facts.exists = state, !absent
 	switch {
-	case err != nil || !is.ready:
+	case err != nil || !state.ready:
 		return err
-	case absent && is.kept:
+	case absent && state.kept:
 		return nil // no values are known yet
 	}
 	var e effect
 	if absent {
-		e, err = r.make(ctx, name, sync.Spec.Target.SecretType, is.built, extrasOf(sync), is.noticed)
+		e, err = r.createMissing(ctx, name, sync.Spec.Target.SecretType, state.desiredSecret, extrasOf(sync), state.noticed)
 		facts.exists = e.changed
 	} else {
-		e, err = r.write(ctx, secret, have, is.built, extrasOf(sync), is.noticed)
+		e, err = r.write(ctx, secret, actual, state.desiredSecret, extrasOf(sync), state.noticed)
 	}
-	facts.outcome, facts.written, facts.again = e.outcome, e.changed, e.again
+	facts.outcome, facts.changed, facts.again = e.outcome, e.changed, e.again
 	return err
-}
-
-// extrasOf returns the metadata of a Secret that was created for a ZoppSecretSync.
-func extrasOf(sync *v1alpha1.ZoppSecretSync) extras {
-	more := extras{labels: map[string]string{}, annotations: map[string]string{}}
-	maps.Copy(more.labels, sync.Spec.Target.Labels)
-	maps.Copy(more.annotations, sync.Spec.Target.Annotations)
-	more.labels[managedByLabel], more.labels[ownerLabel] = legacyManager, string(sync.UID)
-	more.annotations[v1alpha1.ManagedAnnotation] = "true"
-	more.annotations[ownerAnnotation] = client.ObjectKeyFromObject(sync).String()
-	if targetOf(sync).Namespace == sync.Namespace {
-		more.owners = []metav1.OwnerReference{*metav1.NewControllerRef(sync, v1alpha1.SchemeGroupVersion.WithKind("ZoppSecretSync"))}
-	}
-	return more
 }
 
 // leave deletes the Secret that a ZoppSecretSync had before it named another.

@@ -55,7 +55,7 @@ func newOffice(t *testing.T, objects ...client.Object) *office {
 func (o *office) restart() {
 	r := o.desk.replica()
 	r.manager = syncManager
-	o.syncReconciler = &syncReconciler{r.filler, o.desk.client, o.desk.verdict}
+	o.syncReconciler = &syncReconciler{r.applier, o.desk.client, o.desk.verdict}
 	o.secretReconciler = r
 }
 

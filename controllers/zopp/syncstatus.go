@@ -25,10 +25,10 @@ type syncFacts struct {
 	denied string
 	// foreign is a Secret of another owner with the name of the desired one.
 	foreign *object.Foreign
-	// found is the desired state of the Secret. exists reports that the Secret exists, and
-	// written that its values were changed.
-	found
-	exists, written bool
+	// resolution is the desired state of the Secret. exists reports that the Secret exists, and
+	// changed that its values were changed.
+	resolution
+	exists, changed bool
 }
 
 // syncStatus returns the next status of a ZoppSecretSync. It changes only with its input.
@@ -38,29 +38,29 @@ func syncStatus(sync *v1alpha1.ZoppSecretSync, f syncFacts, now time.Time) v1alp
 	c := object.Conditions{List: &next.Conditions, Generation: sync.Generation}
 	if f.denied != "" {
 		c.Set(v1alpha1.ConditionAdmitted, false, v1alpha1.ReasonDenied, f.denied)
-		failed(c, v1alpha1.ReasonDenied, f.denied, true)
+		reportFailed(c, v1alpha1.ReasonDenied, f.denied, true)
 		return next
 	}
 	c.Set(v1alpha1.ConditionAdmitted, true, reasonAdmitted, "no rule denies the object")
 	switch {
 	case sync.Spec.Suspend:
-		failed(c, v1alpha1.ReasonSuspended, "spec.suspend is set: the Secret stays as it is", false)
+		reportFailed(c, v1alpha1.ReasonSuspended, "spec.suspend is set: the Secret stays as it is", false)
 	case f.foreign != nil:
 		message := fmt.Sprintf("Secret %s does not belong to this object and is left alone: take another name in spec.target.secretName, or delete that one", f.foreign.Name)
-		failed(c, reasonNotOwned, message, true)
+		reportFailed(c, reasonNotOwned, message, true)
 	case !f.ready:
 		if meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady) == nil {
 			c.SetStatus(v1alpha1.ConditionReady, metav1.ConditionUnknown, reasonPending, "zopp has not answered yet")
 		}
 	default:
-		filled(&next, c, sync, f, now)
+		reportSynced(&next, c, sync, f, now)
 	}
 	return next
 }
 
-// failed reports why the Secret differs from the desired state. stalled means that a user has to
+// reportFailed reports why the Secret differs from the desired state. stalled means that a user has to
 // change something.
-func failed(c object.Conditions, reason, message string, stalled bool) {
+func reportFailed(c object.Conditions, reason, message string, stalled bool) {
 	c.Set(v1alpha1.ConditionReady, false, reason, message)
 	if stalled {
 		c.Set(v1alpha1.ConditionStalled, true, reason, message)
@@ -69,14 +69,14 @@ func failed(c object.Conditions, reason, message string, stalled bool) {
 	}
 }
 
-// filled reports the result of a sync.
-func filled(next *v1alpha1.ZoppSecretSyncStatus, c object.Conditions, sync *v1alpha1.ZoppSecretSync, f syncFacts, now time.Time) {
+// reportSynced reports the result of a sync.
+func reportSynced(next *v1alpha1.ZoppSecretSyncStatus, c object.Conditions, sync *v1alpha1.ZoppSecretSync, f syncFacts, now time.Time) {
 	if f.exists {
 		name := targetOf(sync)
 		next.Target = &v1alpha1.WrittenTarget{Namespace: name.Namespace, SecretName: name.Name}
 		next.SecretCount = int32(f.outcome.keys)
 	}
-	if f.written || f.exists && next.LastSyncTime == nil {
+	if f.changed || f.exists && next.LastSyncTime == nil {
 		next.LastSyncTime = &metav1.Time{Time: now.Truncate(time.Second)}
 		if n := len(f.record.Versions); n > 0 {
 			next.LastSyncVersion = f.record.Versions[n-1]
@@ -92,7 +92,7 @@ func filled(next *v1alpha1.ZoppSecretSyncStatus, c object.Conditions, sync *v1al
 		message = fmt.Sprintf("there is no Secret yet: %s", message)
 	}
 	reason, stalled := conditionReason(f.outcome.reason)
-	failed(c, reason, message, stalled)
+	reportFailed(c, reason, message, stalled)
 }
 
 // conditionReason is the reason of a condition for that of an outcome, and whether trying

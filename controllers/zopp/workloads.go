@@ -34,9 +34,9 @@ func workloadOf[T any, P interface {
 	}
 }
 
-// secretsOf returns the names of the Secrets that Pods of a template reference. It does not
+// referencedSecrets returns the names of the Secrets that Pods of a template reference. It does not
 // cover reads through the API server.
-func secretsOf(template *corev1.PodTemplateSpec) sets.Set[string] {
+func referencedSecrets(template *corev1.PodTemplateSpec) sets.Set[string] {
 	names := sets.New[string]()
 	for _, pull := range template.Spec.ImagePullSecrets {
 		names.Insert(pull.Name)

@@ -49,6 +49,9 @@ type Constraint struct {
 	// Matches reports whether the constraint matches a request, by its object and old object.
 	// missing names the data that is needed to decide this; it is empty if nothing is missing.
 	Matches func(Subject) (matches bool, missing string)
+	// Fingerprint is equal for constraints with the same text, in sources that exclude the same
+	// namespaces: it stands for Matches, which cannot be compared.
+	Fingerprint string
 	// Enforcement defaults to deny.
 	Enforcement Enforcement
 	// Parameters become input.parameters.

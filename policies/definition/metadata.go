@@ -47,11 +47,27 @@ type Metadata struct {
 	Requires           []admission.GroupVersionKind
 	Clock              bool
 	Timeout            time.Duration
+	// Severity and Category describe violations in reports. Values that reports do not have are
+	// left out: the keys may be the author's own.
+	Severity, Category string
+	// Exceptions is nil if the METADATA do not contain it.
+	Exceptions *Allowance
 }
+
+// Allowance is what the policy allows exceptions from its rules.
+func (m Metadata) Allowance() Allowance {
+	if m.Exceptions == nil {
+		return Allowance{}
+	}
+	return *m.Exceptions
+}
+
+// Severities are those that a report can give a violation, the highest first.
+var Severities = []string{"critical", "high", "medium", "low", "info"}
 
 // customKeys are the keys of `custom` that Lintel reads. Others are the author's
 // own, unless they look like a misspelling of one of these, or belong elsewhere.
-var customKeys = []string{"match", "enforcement", "requires", "clock", "timeout"}
+var customKeys = []string{"match", "enforcement", "requires", "clock", "timeout", "exceptions"}
 
 // matchKeys and kindKeys are the fields of `match` and of one of its kinds.
 var (
@@ -101,6 +117,13 @@ func (m *Metadata) merge(a *ast.Annotations) []error {
 			}
 		case slices.Contains(matchKeys, key):
 			errs = append(errs, fmt.Errorf("custom.%s: belongs under custom.match: write custom.match.%s", key, key))
+		case key == "severity":
+			if text, _ := a.Custom[key].(string); slices.Contains(Severities, text) {
+				m.Severity = cmp.Or(m.Severity, text)
+			}
+		case key == "category":
+			text, _ := a.Custom[key].(string)
+			m.Category = cmp.Or(m.Category, text)
 		default:
 			if near := nearest(key, customKeys); near != "" {
 				errs = append(errs, fmt.Errorf("custom.%s: unknown; did you mean %s?", key, near))
@@ -122,6 +145,9 @@ func (m *Metadata) set(key string, value any, loc *ast.Location) []error {
 	}
 	if key == "requires" {
 		return m.readRequires(value)
+	}
+	if key == "exceptions" {
+		return m.readExceptions(value)
 	}
 	if err := m.setOne(key, value); err != nil {
 		return []error{fmt.Errorf(": %w", err)}

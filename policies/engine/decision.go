@@ -17,6 +17,9 @@ type Decision struct {
 	Warnings []Finding
 	// Audits are findings of policies with `enforcement: audit`: logged only.
 	Audits []Finding
+	// Exempted are findings that would deny, warn or be logged without an exception. They have no
+	// effect.
+	Exempted []Finding
 	// Undecided names the policies that could not be evaluated, with the reason. Only
 	// Options.Offline leaves any; elsewhere they are errors.
 	Undecided []Undecided
@@ -67,13 +70,14 @@ func (d *Decision) add(other *Decision) {
 	d.Denials = append(d.Denials, other.Denials...)
 	d.Warnings = append(d.Warnings, other.Warnings...)
 	d.Audits = append(d.Audits, other.Audits...)
+	d.Exempted = append(d.Exempted, other.Exempted...)
 	d.Undecided = append(d.Undecided, other.Undecided...)
 	d.Policies += other.Policies
 }
 
 // sort orders the findings and removes duplicates.
 func (d *Decision) sort() {
-	for _, findings := range []*[]Finding{&d.Denials, &d.Warnings, &d.Audits} {
+	for _, findings := range []*[]Finding{&d.Denials, &d.Warnings, &d.Audits, &d.Exempted} {
 		slices.SortStableFunc(*findings, Finding.compare)
 		*findings = slices.CompactFunc(*findings, func(a, b Finding) bool { return a.compare(b) == 0 })
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -46,6 +47,10 @@ type Finding struct {
 	// Limit names the limit that was reached, where one was: steps, bytes, timeout,
 	// function or result.
 	Limit string
+	// Exception is the name of the PolicyException that covers the finding, and Expires when the
+	// exception ends. They are set in Decision.Exempted only.
+	Exception string
+	Expires   time.Time
 }
 
 // suffix says which policy spoke: rule, place, source and revision.

@@ -38,6 +38,15 @@ type PolicyInfo struct {
 	Requires []admission.GroupVersionKind
 	Clock    bool
 	Timeout  time.Duration
+	// Severity and Category are what its METADATA say for reports.
+	Severity, Category string
+	// DependsOnNamespace reports that the Namespace object may change what the policy decides.
+	DependsOnNamespace bool
+	// NotAuditable are the references that keep rules of the policy, or all of them, from being
+	// evaluated for stored objects.
+	NotAuditable []NotAuditable
+	// Exceptions is what the policy allows exceptions from it.
+	Exceptions definition.Allowance
 }
 
 // MutatesKind reports whether patch and defaults are evaluated, or refused, for objects of
@@ -75,5 +84,11 @@ func (p *policy) info() PolicyInfo {
 		Requires:      p.Meta.Requires,
 		Clock:         p.Meta.Clock,
 		Timeout:       p.Meta.Timeout,
+		Severity:      p.Meta.Severity,
+		Category:      p.Meta.Category,
+		NotAuditable:  p.notAuditable(),
+
+		DependsOnNamespace: p.ReadsNamespace || p.Matcher.NamespaceSelector != nil || p.dialect.isForeign(),
+		Exceptions:         p.Meta.Allowance(),
 	}
 }

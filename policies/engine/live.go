@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/exception"
 )
 
 // Live holds the current snapshot. Readers never wait; each change builds a new snapshot
@@ -19,7 +20,9 @@ type Live struct {
 	published bool
 	resources *admission.Resources
 	sets      map[string]*PolicySet
-	listeners []func(*Snapshot)
+	// exceptions are all, also those without effect.
+	exceptions []*exception.Exception
+	listeners  []func(*Snapshot)
 }
 
 // NewLive starts without any source.
@@ -53,6 +56,11 @@ func (l *Live) Put(set *PolicySet) {
 // Remove takes a source out.
 func (l *Live) Remove(name string) {
 	l.update(func() { delete(l.sets, name) })
+}
+
+// PutExceptions replaces all exceptions.
+func (l *Live) PutExceptions(exceptions []*exception.Exception) {
+	l.update(func() { l.exceptions = exceptions })
 }
 
 // SetResources replaces the table of kinds.
@@ -119,7 +127,7 @@ func (l *Live) With(candidate *PolicySet) *Snapshot {
 			sets = append(sets, set)
 		}
 	}
-	return NewSnapshot(l.resources, sets...)
+	return NewSnapshotWithExceptions(l.resources, l.exceptions, sets...)
 }
 
 // update changes the sources and creates a snapshot of them.
@@ -130,7 +138,7 @@ func (l *Live) update(apply func()) {
 	if !l.published {
 		return
 	}
-	snapshot := NewSnapshot(l.resources, l.all()...)
+	snapshot := NewSnapshotWithExceptions(l.resources, l.exceptions, l.all()...)
 	l.snapshot.Store(snapshot)
 	for _, f := range l.listeners {
 		f(snapshot)

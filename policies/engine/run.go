@@ -10,6 +10,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/exception"
 	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
@@ -27,6 +28,8 @@ type invocation struct {
 	reason  string
 	// workload is the kind of which the review is the Pod template, where it is one.
 	workload admission.GroupVersionKind
+	// exceptions are those in force that select the object.
+	exceptions []*exception.Exception
 }
 
 // runInOrder runs one invocation after the other, and returns the results in their order. The

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/exception"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
@@ -16,6 +17,9 @@ type Snapshot struct {
 	scoped []*source   // of scopes below the enterprise
 	scopes []ScopeInfo // below the enterprise
 	digest string
+	// exceptions are those that their policies allow, and allExceptions all, in the same order.
+	exceptions    map[policyName][]granted
+	allExceptions []*exception.Exception
 }
 
 // NewSnapshot combines compiled sources; it is cheap. Policies are evaluated in the order of
@@ -62,7 +66,8 @@ func Describe(set *PolicySet) []PolicyInfo {
 	return infosOf(policiesOf(set, newSource(set, hierarchy.Place{})))
 }
 
-// Digest identifies the policies and settings: equal digests decide alike.
+// Digest identifies the policies and settings: snapshots with equal digests and exceptions decide
+// alike.
 func (s *Snapshot) Digest() string { return s.digest }
 
 // Resources returns the table of kinds of the snapshot.

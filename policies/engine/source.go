@@ -19,6 +19,7 @@ type source struct {
 	document   *policyset.Document
 	projection clusterdata.Projection
 	place      hierarchy.Place
+	dataDigest string // of the data files
 	// anyEntry reports that the policies are evaluated in the entries of both failure policies.
 	anyEntry bool
 }
@@ -26,7 +27,7 @@ type source struct {
 // newSource returns the source of a set. If the source of a parent cannot decide, it denies:
 // otherwise the requests that the parent forbids would pass.
 func newSource(set *PolicySet, place hierarchy.Place) *source {
-	s := &source{Pinned: set.Pinned(), document: set.Document(), projection: set.Projection(), place: place}
+	s := &source{Pinned: set.Pinned(), document: set.Document(), projection: set.Projection(), place: place, dataDigest: set.DataDigest()}
 	if place.Parent && s.FailurePolicy == definition.Ignore {
 		// Until the registration is updated, the API server calls the other entry.
 		s.FailurePolicy, s.anyEntry = definition.Fail, true

@@ -51,7 +51,7 @@ func (s *Snapshot) selectPolicies(e *evaluation, unmatched bool) []invocation {
 			continue
 		}
 		if matches, reason := p.dialect.matches(p, s.resources, e, p.Matcher.MatchesVerb(e.review)); matches || reason != "" || unmatched {
-			out = append(out, invocation{policy: p, evaluation: e, matches: matches, reason: reason})
+			out = append(out, invocation{policy: p, evaluation: e, matches: matches, reason: reason, exceptions: s.exceptionsFor(p, e)})
 		}
 	}
 	return append(out, s.selectForTemplate(e, unmatched)...)
@@ -62,7 +62,7 @@ func validateAll(ctx context.Context, invocations []invocation) []*Decision {
 	return runInOrder(invocations, func(i invocation) *Decision {
 		decision := &Decision{}
 		i.policy.validateOne(ctx, i, decision)
-		return i.attributed(decision)
+		return i.exempt(i.attributed(decision))
 	}, func(i invocation, err evalError) *Decision {
 		decision := &Decision{}
 		i.policy.report(i.evaluation, decision, i.policy.errorFinding(definition.EntryDeny, err))

@@ -2,6 +2,7 @@ package gatekeeper
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -69,6 +70,7 @@ func (f *folder) readConstraint(d document, t *template) (c definition.Constrain
 		return c, false, errs
 	}
 	c.Match, c.Matches = m.registered(t.operations, t.namesOperations), m.matches
+	c.Fingerprint = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %s", f.excluded, d.json)))
 	if m.Source != sourceOriginal && m.matchesKind(admission.GroupVersionKind{Version: "v1", Kind: "Pod"}) {
 		c.Expansions = f.podExpansions()
 	}

@@ -38,8 +38,12 @@ type section struct {
 
 // Read reads a file of YAML or JSON documents. file is what messages call it.
 func Read(file string, text []byte) ([]Document, error) {
-	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
-	sections, err := splitSections(file, text)
+	return ReadAt(file, 1, bytes.TrimPrefix(text, []byte("\uFEFF")))
+}
+
+// ReadAt reads documents from a part of a file, which starts at a line.
+func ReadAt(file string, line int, text []byte) ([]Document, error) {
+	sections, err := splitSections(file, line, text)
 	if err != nil {
 		return nil, err
 	}
@@ -57,10 +61,11 @@ func Read(file string, text []byte) ([]Document, error) {
 	return documents, nil
 }
 
-// splitSections splits at lines "---", as kubectl does.
-func splitSections(file string, text []byte) ([]section, error) {
+// splitSections splits a text that starts at a line of the file at lines "---", as kubectl
+// does.
+func splitSections(file string, startLine int, text []byte) ([]section, error) {
 	var sections []section
-	start, startLine, offset, line := 0, 1, 0, 0
+	start, offset, line := 0, 0, startLine-1
 	for content := range bytes.Lines(text) {
 		line++
 		rest, marker := bytes.CutPrefix(content, []byte("---"))

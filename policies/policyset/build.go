@@ -50,6 +50,7 @@ func (s *Set) build(drafts []*draft) (map[*draft]*unit, definition.CompileErrors
 			errs = append(errs, invalid...)
 		}
 		d.examine(s.compiler) // before planning.Compact, which changes locations
+		d.examineForAudit(s.compiler)
 	}
 	program, repeated, planErrs := s.plan(entriesOf(drafts))
 	if errs = append(errs, planErrs...); len(errs) > 0 {

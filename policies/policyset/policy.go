@@ -37,6 +37,8 @@ type Policy struct {
 	lines map[string][]ruleLine
 	// requires are the requirements of its rules for a request; nil for constraints.
 	requires *inert.Policy
+	// RequestReads are the rules that read fields that only a request has.
+	RequestReads []NotAuditable
 }
 
 // Overrun is an evaluation that a limit ended.

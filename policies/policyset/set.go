@@ -68,10 +68,13 @@ func (s *Set) Files() map[string]string { return s.source.Files }
 // Source is what the set was compiled from; not to be changed.
 func (s *Set) Source() definition.Source { return s.source.Source }
 
+// DataDigest is the digest of the data files.
+func (s *Set) DataDigest() string { return s.dataDigest }
+
 // CompiledFrom says whether compiling a source would give this set again: the same
 // files at the same revision under the same settings.
 func (s *Set) CompiledFrom(source definition.Source) bool {
-	return s.Identity() == source.Identity()
+	return s.Identity() == source.Identity() && s.source.Created.Equal(source.Created)
 }
 
 // Identity is that of the source.

@@ -14,6 +14,8 @@ type templateEntry struct {
 	lines    map[string][]ruleLine
 	clock    bool
 	validate *Query
+	// requestReads are the rules that read fields that only a request has.
+	requestReads []NotAuditable
 }
 
 // readTemplateEntry reads the entry point of a template.
@@ -40,6 +42,7 @@ func (t *templateEntry) policies(template *definition.Template) (policies []*Pol
 			Bodies:         t.bodies,
 			Constraint:     &c,
 			ReadsNamespace: template.ReadsNamespace,
+			RequestReads:   t.requestReads,
 		}
 		p.Meta = definition.Metadata{Title: c.Title, Match: &c.Match, Enforcement: c.Enforcement, Requires: c.Requires, Clock: t.clock}
 		if err := p.setDefaults(); err != nil {

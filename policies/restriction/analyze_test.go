@@ -91,6 +91,14 @@ func TestAnalyze(t *testing.T) {
 		"an empty denial": {
 			[]layer{{"enterprise", "allow if not input.a"}}, "", "allow := true\ndeny := [] if input.a", Counterexample, "", "",
 		},
+		"a conflict in a negation, which OPA 1.4.2 does not meet": {
+			[]layer{{"enterprise", "po.x := 1 if input.x\ndefault allow := true\nallow := false if not po.k"}}, "",
+			"po.k := 1 if not input.x\npo.k := 2 if not input.x\ndefault allow := true\nallow := false if not po.k", Unknown, "", "",
+		},
+		"a conflict behind a negation of a comparison": {
+			[]layer{{"enterprise", "po.x := 1 if input.x\ndefault allow := true\nallow := false if not po.k == 1"}}, "",
+			"po.k := 1 if not input.x\npo.k := 2 if not input.x\ndefault allow := true\nallow := false if not po.k == 1", Unknown, "", "",
+		},
 		"more elements than are spoken of": {
 			[]layer{{"enterprise", `po[k] := v if { some k, v in input.xs }
 max_tokens := count(input.xs) if { input.a == "x"; some i, v in input.xs; i == 0; v == "x" }

@@ -26,13 +26,21 @@ import (
 
 // The reasons why a source does not keep within its scope.
 const (
-	ReasonNoParent        = "ParentNotFound"
-	ReasonOutsideParent   = "OutsideParentScope"
-	ReasonMatchesOutside  = "MatchesOutsideScope"
-	ReasonPatchesParent   = "PatchesParentPath"
-	ReasonRedeclares      = "RedeclaresParentPolicy"
-	ReasonExempts         = "ExemptsFromParent"
-	ReasonNotGranted      = "NotGranted"
+	// ReasonNoParent reports that no live source declares the parent scope.
+	ReasonNoParent = "ParentNotFound"
+	// ReasonOutsideParent reports namespaces that the parent scope does not have.
+	ReasonOutsideParent = "OutsideParentScope"
+	// ReasonMatchesOutside reports a policy that matches objects outside the scope.
+	ReasonMatchesOutside = "MatchesOutsideScope"
+	// ReasonPatchesParent reports a patch of a path that a broader scope sets.
+	ReasonPatchesParent = "PatchesParentPath"
+	// ReasonRedeclares reports a package that a broader scope has.
+	ReasonRedeclares = "RedeclaresParentPolicy"
+	// ReasonExempts reports data or rules that a policy of a broader scope reads as exemptions.
+	ReasonExempts = "ExemptsFromParent"
+	// ReasonNotGranted reports the use of a permission that no broader scope grants.
+	ReasonNotGranted = "NotGranted"
+	// ReasonPackageConflict reports a package that another source of the scope has live.
 	ReasonPackageConflict = "PackageConflict"
 )
 

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -13,12 +14,34 @@ import (
 // together they have at most limit bytes. Hidden files are skipped. Links that leave the folder,
 // and links to folders, are errors: an incomplete policy is worse than none.
 func ReadFolder(folder string, wanted func(name string) bool, limit int64) (map[string]string, error) {
+	files := map[string]string{}
+	err := WalkFolder(folder, wanted, func(name string, file *os.File) error {
+		info, err := file.Stat()
+		if err != nil {
+			return err
+		}
+		if info.Size() > limit {
+			return fmt.Errorf("%s and the files before it are too large together: name a smaller folder", name)
+		}
+		text, err := io.ReadAll(file)
+		limit -= int64(len(text))
+		files[name] = string(text)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return files, nil
+}
+
+// WalkFolder opens the files that ReadFolder reads, one after the other and sorted by path,
+// and closes each after the visit.
+func WalkFolder(folder string, wanted func(name string) bool, visit func(name string, file *os.File) error) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return nil, fmt.Errorf("reading the folder: %w", err)
+		return fmt.Errorf("reading the folder: %w", err)
 	}
 	defer root.Close()
-	files := map[string]string{}
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		isLink := err == nil && entry.Type()&fs.ModeSymlink != 0
 		switch {
@@ -33,36 +56,32 @@ func ReadFolder(folder string, wanted func(name string) bool, limit int64) (map[
 		case !wanted(name):
 			return nil
 		}
-		text, err := readRegular(root, name, limit)
+		file, err := openRegular(root, name)
 		if err != nil && isLink {
 			return fmt.Errorf("%s is a link that leaves the folder or leads nowhere: replace it by the file", name)
 		}
 		if err != nil {
 			return err
 		}
-		limit -= int64(len(text))
-		files[name] = text
-		return nil
+		defer file.Close()
+		return visit(name, file)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading the folder %s: %w", folder, err)
+		return fmt.Errorf("reading the folder %s: %w", folder, err)
 	}
-	return files, nil
+	return nil
 }
 
-// readRegular reads a file of at most limit bytes that is neither pipe nor device.
-func readRegular(root *os.Root, name string, limit int64) (string, error) {
+// openRegular opens a file that is neither pipe nor device.
+func openRegular(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Stat(filepath.FromSlash(name))
 	switch {
 	case err != nil:
-		return "", err
+		return nil, err
 	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s is not a regular file", name)
-	case info.Size() > limit:
-		return "", fmt.Errorf("%s and the files before it are too large together: name a smaller folder", name)
+		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
-	text, err := root.ReadFile(filepath.FromSlash(name))
-	return string(text), err
+	return root.Open(filepath.FromSlash(name))
 }
 
 func isHidden(name string) bool {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 	"weak"
 
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -52,7 +53,7 @@ func (r *result) kept() bool {
 // get returns the cached result for this source, or compiles it. A concurrent attempt whose
 // error is not about the source is repeated.
 func (r *resultCache) get(ctx context.Context, source definition.Source, compile func() (*engine.PolicySet, error)) (*engine.PolicySet, error) {
-	identity := source.Identity()
+	identity := resultKey(source.Identity(), source.Created)
 	for {
 		found, mine := r.find(source.Name, identity)
 		if mine {
@@ -80,6 +81,12 @@ func (r *resultCache) make(one *result, compile func() (*engine.PolicySet, error
 		close(one.done)
 	}()
 	one.set, one.err = compile()
+}
+
+// resultKey identifies a source by its identity and by its creation: a PolicySource that is deleted
+// and created again is younger than other sources, even if its policies are the same.
+func resultKey(identity string, created time.Time) string {
+	return identity + created.UTC().Format(time.RFC3339Nano)
 }
 
 // find is the result of an identity: mine where it is new, and the caller's to make.
@@ -148,7 +155,7 @@ func (r *resultCache) forget(set *engine.PolicySet) {
 		r.live = map[string]weak.Pointer[engine.PolicySet]{}
 	}
 	r.live[set.Name()] = weak.Make(set)
-	identity := set.Identity()
+	identity := resultKey(set.Identity(), set.Source().Created)
 	last := slices.IndexFunc(r.list, func(one *result) bool { return one.identity == identity })
 	for i := last; i >= 0; i-- {
 		if r.list[i].name == set.Name() {

@@ -38,6 +38,7 @@ type Verdicts struct {
 // keptVerdict is a verdict and its inputs.
 type keptVerdict struct {
 	identity  string
+	created   time.Time
 	resources *admission.Resources
 	// others is the digest of the other live sets.
 	others string
@@ -58,7 +59,7 @@ func NewVerdicts(gate Gate) *Verdicts {
 // Evaluate is Gate.Evaluate, called once for the same source and the same kinds. The error is
 // ErrBusy if the gate has no capacity yet.
 func (v *Verdicts) Evaluate(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
-	now := keptVerdict{scoped: candidate.Scope.Key().Level != hierarchy.Enterprise, identity: candidate.Identity(), resources: live.Resources(), expires: time.Now().Add(verdictExpiry)}
+	now := keptVerdict{scoped: candidate.Scope.Key().Level != hierarchy.Enterprise, identity: candidate.Identity(), created: candidate.Created, resources: live.Resources(), expires: time.Now().Add(verdictExpiry)}
 	if snapshot := live.Snapshot(); snapshot != nil {
 		now.others = snapshot.Digest()
 	}
@@ -112,5 +113,5 @@ func (k keptVerdict) holds(now keptVerdict) bool {
 
 // isAbout says whether a verdict is about the same revision and kinds, and is not too old.
 func (k keptVerdict) isAbout(now keptVerdict) bool {
-	return k.identity == now.identity && k.resources == now.resources && !time.Now().After(k.expires)
+	return k.identity == now.identity && k.created.Equal(now.created) && k.resources == now.resources && !time.Now().After(k.expires)
 }

@@ -180,28 +180,28 @@ func TestOpenVoxKinds(t *testing.T) {
 	}
 	const aSize = "a volume's size is a quantity above 0, such as 1Gi"
 	for _, c := range [][3]string{
-		{"SigningPolicy", `{"certificateAuthorityRef":"main","pattern":{"allow":["web["]}}`, `spec.pattern.allow[0]: "web[" is not a glob`},
-		{"SigningPolicy", `{"certificateAuthorityRef":"main","pattern":{"allow":[]}}`, "spec.pattern.allow"},
-		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_role"}]}`, "give exactly one of value and valueFrom"},
-		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_role","value":"a","valueFrom":{"secretKeyRef":{"name":"b","key":"c"}}}]}`, "give exactly one of value and valueFrom"},
-		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"","value":"a"}]}`, "spec.csrAttributes[0].name"},
-		{"SigningPolicy", `{"certificateAuthorityRef":"main","pattern":{"allow":[""]}}`, "spec.pattern.allow[0]"},
-		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_role","value":"a"},{"name":"pp_role","value":"b"}]}`, "Duplicate value"},
-		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_rolle","value":"a"}]}`, `there is no extension or attribute "pp_rolle"`},
-		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_role","value":"a"},{"name":"1.3.6.1.4.1.34380.1.1.13","value":"b"}]}`, "1.3.6.1.4.1.34380.1.1.13 is the same attribute as pp_role in spec.csrAttributes[0], with another value"},
-		{"Certificate", `{"authorityRef":"main","certname":"Puppet"}`, `spec.certname: Invalid value: "Puppet"`},
-		{"Certificate", `{"authorityRef":"main","certname":"main-operator"}`, "is the operator's own"},
-		{"Certificate", `{"authorityRef":"main","certname":"x","dnsAltNames":["x.main-operator"]}`, "is the operator's own"},
-		{"Certificate", `{"authorityRef":"main","certname":"puppet.example.com"}`, `spec.certname: Certificate "puppet" has "puppet.example.com" at CertificateAuthority "main" already`},
-		{"Certificate", `{"authorityRef":"main","certname":"x","renewBefore":"1h30m"}`, "spec.renewBefore"},
-		{"Certificate", `{"authorityRef":"main"}`, "spec.certname: Required value"},
+		{"SigningPolicy", `{"certificateAuthorityRef":"production-ca","pattern":{"allow":["web["]}}`, `spec.pattern.allow[0]: "web[" is not a glob`},
+		{"SigningPolicy", `{"certificateAuthorityRef":"production-ca","pattern":{"allow":[]}}`, "spec.pattern.allow"},
+		{"SigningPolicy", `{"certificateAuthorityRef":"production-ca","csrAttributes":[{"name":"pp_role"}]}`, "give exactly one of value and valueFrom"},
+		{"SigningPolicy", `{"certificateAuthorityRef":"production-ca","csrAttributes":[{"name":"pp_role","value":"a","valueFrom":{"secretKeyRef":{"name":"b","key":"c"}}}]}`, "give exactly one of value and valueFrom"},
+		{"SigningPolicy", `{"certificateAuthorityRef":"production-ca","csrAttributes":[{"name":"","value":"a"}]}`, "spec.csrAttributes[0].name"},
+		{"SigningPolicy", `{"certificateAuthorityRef":"production-ca","pattern":{"allow":[""]}}`, "spec.pattern.allow[0]"},
+		{"SigningPolicy", `{"certificateAuthorityRef":"production-ca","csrAttributes":[{"name":"pp_role","value":"a"},{"name":"pp_role","value":"b"}]}`, "Duplicate value"},
+		{"SigningPolicy", `{"certificateAuthorityRef":"production-ca","csrAttributes":[{"name":"pp_rolle","value":"a"}]}`, `there is no extension or attribute "pp_rolle"`},
+		{"SigningPolicy", `{"certificateAuthorityRef":"production-ca","csrAttributes":[{"name":"pp_role","value":"a"},{"name":"1.3.6.1.4.1.34380.1.1.13","value":"b"}]}`, "1.3.6.1.4.1.34380.1.1.13 is the same attribute as pp_role in spec.csrAttributes[0], with another value"},
+		{"Certificate", `{"authorityRef":"production-ca","certname":"Puppet"}`, `spec.certname: Invalid value: "Puppet"`},
+		{"Certificate", `{"authorityRef":"production-ca","certname":"production-ca-operator"}`, "is the operator's own"},
+		{"Certificate", `{"authorityRef":"production-ca","certname":"x","dnsAltNames":["x.production-ca-operator"]}`, "is the operator's own"},
+		{"Certificate", `{"authorityRef":"production-ca","certname":"puppet.example.com"}`, `spec.certname: Certificate "puppet" has "puppet.example.com" at CertificateAuthority "production-ca" already`},
+		{"Certificate", `{"authorityRef":"production-ca","certname":"x","renewBefore":"1h30m"}`, "spec.renewBefore"},
+		{"Certificate", `{"authorityRef":"production-ca"}`, "spec.certname: Required value"},
 		{"Server", `{"configRef":"c","certificateRef":"s","extraVolumes":[{"name":"a","hostPath":{"path":"/"}}]}`, `unknown field "spec.extraVolumes[0].hostPath"`},
 		{"Server", `{"configRef":"c","certificateRef":"s","extraVolumes":[{"name":"a"}]}`, "set exactly one of secret, configMap, emptyDir"},
-		{"Server", `{"configRef":"c","certificateRef":"s","envFrom":[{"secretRef":{"name":"main-autosign-policy"}}]}`, `spec.envFrom[0].secretRef.name: Secret "main-autosign-policy"`},
+		{"Server", `{"configRef":"c","certificateRef":"s","envFrom":[{"secretRef":{"name":"production-ca-autosign-policy"}}]}`, `spec.envFrom[0].secretRef.name: Secret "production-ca-autosign-policy"`},
 		{"Server", `{"configRef":"c","certificateRef":"s","securityContext":{"runAsUser":0}}`, "spec.securityContext.runAsUser: Invalid value 0"},
 		{"Server", `{"configRef":"c","certificateRef":"s","code":[{"image":"a"},{"image":"b"}]}`, "spec.code[0]: Required value: environment or mountPath"},
 		{"Config", `{"image":{},"code":{"imgae":"a"}}`, "spec.code.imgae: unknown field"},
-		{"Config", `{"image":{},"authorityRef":"main","puppet":{"autosignCommand":"/hooks/sign"}}`, `spec.puppet.autosignCommand: CertificateAuthority "main" has SigningPolicies (`},
+		{"Config", `{"image":{},"authorityRef":"production-ca","puppet":{"autosignCommand":"/hooks/sign"}}`, `spec.puppet.autosignCommand: CertificateAuthority "production-ca" has SigningPolicies (`},
 		{"CertificateAuthority", `{"ttl":"1h30m"}`, "spec.ttl"},
 		{"CertificateAuthority", `{"external":{"url":"https://a"},"storage":{"size":"5Gi"}}`, "an external CA has no storage here"},
 		{"CertificateAuthority", `{"storage":{"size":"0"}}`, aSize},
@@ -246,8 +246,8 @@ func TestOpenVoxKinds(t *testing.T) {
 		require.False(t, ok, c[1])
 		require.Contains(t, output, c[2], c[1])
 	}
-	require.Contains(t, mustKubectl(t, object("SigningPolicy", `{"certificateAuthorityRef":"main","any":true}`), "apply", "-f", "-"), "Warning: spec.any signs any certname")
-	require.Contains(t, mustKubectl(t, object("SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_role","value":"a"},{"name":"1.3.6.1.4.1.34380.1.1.13","value":"a"}]}`), "apply", "-f", "-"),
+	require.Contains(t, mustKubectl(t, object("SigningPolicy", `{"certificateAuthorityRef":"production-ca","any":true}`), "apply", "-f", "-"), "Warning: spec.any signs any certname")
+	require.Contains(t, mustKubectl(t, object("SigningPolicy", `{"certificateAuthorityRef":"production-ca","csrAttributes":[{"name":"pp_role","value":"a"},{"name":"1.3.6.1.4.1.34380.1.1.13","value":"a"}]}`), "apply", "-f", "-"),
 		"Warning: spec.csrAttributes[1]: 1.3.6.1.4.1.34380.1.1.13 is the same attribute")
 	for _, size := range []string{`"1Gi"`, `"500M"`, `1073741824`, `"1.5Gi"`, `"1e9"`} {
 		mustKubectl(t, object("CertificateAuthority", `{"storage":{"size":`+size+`}}`), "apply", "-f", "-")

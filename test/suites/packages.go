@@ -8,7 +8,7 @@ const modulePath = "github.com/lintel-policy/lintel"
 // others the race detector would only cost time.
 var raced = []string{
 	"cmd/openvox-report",
-	"controllers/attempt", "controllers/openclaw", "controllers/openvox/issuing",
+	"controllers/attempt", "controllers/openclaw", "controllers/openvox/authority", "controllers/openvox/issuing",
 	"controllers/openzro", "controllers/openzro/management", "controllers/orloj", "controllers/orloj/store",
 	"controllers/policy", "controllers/zopp", "controllers/zopp/store",
 	"policies/clusterdata", "policies/engine", "policies/eval", "policies/source",

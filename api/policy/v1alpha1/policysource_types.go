@@ -259,13 +259,58 @@ type PolicySourceStatus struct {
 	// +listMapKey=name
 	Replicas []ReplicaStatus `json:"replicas,omitempty"`
 
+	// audit is the result of the evaluation of the objects in the cluster. It
+	// is absent while the manager runs without audit.
+	// +optional
+	Audit *AuditStatus `json:"audit,omitempty"`
+
 	// conditions are Ready, which sums up the others, Compiled,
-	// SourceVerified, WithinScope and WithinLimits.
+	// SourceVerified, WithinScope and WithinLimits, and Audited, which is
+	// about audit alone.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
+
+// AuditStatus counts the policies of a source by the result of the evaluation of the objects in
+// the cluster. While the condition Audited is not True, some objects were not evaluated.
+type AuditStatus struct {
+	// compliant is the number of policies for which all objects were
+	// evaluated, and that none of them violates.
+	// +optional
+	Compliant int32 `json:"compliant"`
+
+	// violating is the number of policies that at least one object violates,
+	// or that could not be evaluated for an object.
+	// +optional
+	Violating int32 `json:"violating"`
+
+	// notAuditable is the number of policies without violations that have a
+	// rule which depends on the request, such as its user, so that it cannot
+	// be evaluated for stored objects.
+	// +optional
+	NotAuditable int32 `json:"notAuditable"`
+
+	// references are what makes rules not auditable: policy, file:line and
+	// the path. The first 20.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	References []string `json:"references,omitempty"`
+
+	// violations is the number of violations of all policies.
+	// +optional
+	Violations int64 `json:"violations"`
+
+	// lastFullPass is when all objects of the kinds that the policies match
+	// were last evaluated completely.
+	// +optional
+	LastFullPass *metav1.Time `json:"lastFullPass,omitempty"`
+}
+
+// MaxAuditReferences is the maximum number of references in a status.
+const MaxAuditReferences = 20
 
 // ReconcileAtAnnotation triggers an immediate check of a PolicySource's origin whenever its
 // value changes; the value is usually the time.
@@ -290,6 +335,9 @@ const (
 	// ConditionWithinScope is True when the source grants nothing that a
 	// wider scope does not.
 	ConditionWithinScope = "WithinScope"
+	// ConditionAudited is True when all objects of the kinds that the policies
+	// match were evaluated.
+	ConditionAudited = "Audited"
 )
 
 // PolicyError is one reason why a revision is not live.

@@ -21,7 +21,7 @@ var (
 )
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(SchemeGroupVersion, &PolicySource{}, &PolicySourceList{})
+	scheme.AddKnownTypes(SchemeGroupVersion, &PolicySource{}, &PolicySourceList{}, &PolicyException{}, &PolicyExceptionList{})
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil
 }

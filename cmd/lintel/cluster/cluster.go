@@ -4,8 +4,8 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
@@ -30,6 +31,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/exception"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -37,6 +39,8 @@ import (
 type Options struct {
 	// SystemNamespace is the one that Lintel runs in.
 	SystemNamespace string
+	// QPS bounds the requests in a second: 0 is for what a person waits for.
+	QPS float32
 
 	kubeconfig string
 	context    string
@@ -88,6 +92,9 @@ func (o Options) Config() (*rest.Config, error) {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	config.QPS, config.Burst = 50, 100 // a person waits
+	if o.QPS > 0 {
+		config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(o.QPS, max(1, int(o.QPS))) // of all clients
+	}
 	config.Timeout = o.timeout
 	return config, nil
 }
@@ -98,9 +105,14 @@ type Cluster struct {
 	// first.
 	Resources []admission.Resource
 
+	// Undiscovered are the groups whose kinds could not be read, with the reason.
+	Undiscovered map[schema.GroupVersion]error
+
 	reader          client.Reader
+	lister          rest.Interface
 	systemNamespace string
 	short           map[string]string // names of resources, by their short names
+	stored          map[schema.GroupResource]bool
 }
 
 // Connect reads which kinds the cluster serves.
@@ -127,22 +139,44 @@ func Connect(options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{resources, reader, options.SystemNamespace, shortNames(asked)}, nil
+	lister, err := newLister(config)
+	if err != nil {
+		return nil, fmt.Errorf("asking the cluster: %w", err)
+	}
+	c := &Cluster{Resources: resources, reader: reader, lister: lister, systemNamespace: options.SystemNamespace}
+	return c, c.describe(asked)
 }
 
-// shortNames are those by which kubectl knows resources, too. They are a convenience:
-// where they cannot be read, there are none.
-func shortNames(asked discovery.ServerResourcesInterface) map[string]string {
-	short := map[string]string{}
-	_, lists, _ := asked.ServerGroupsAndResources()
+// describe reads the short names by which kubectl knows resources, which resources are stored,
+// and which groups cannot be read.
+func (c *Cluster) describe(asked discovery.ServerResourcesInterface) error {
+	c.short, c.stored = map[string]string{}, map[schema.GroupResource]bool{}
+	_, lists, err := asked.ServerGroupsAndResources()
+	undiscovered, partial := discovery.GroupDiscoveryFailedErrorGroups(err)
+	if err != nil && !partial {
+		return fmt.Errorf("asking the cluster for its kinds: %w", err)
+	}
+	c.Undiscovered = undiscovered
 	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue
+		}
 		for _, resource := range list.APIResources {
 			for _, name := range resource.ShortNames {
-				short[name] = cmp.Or(short[name], resource.Name)
+				c.short[name] = cmp.Or(c.short[name], resource.Name)
+			}
+			if slices.Contains(resource.Verbs, "list") && slices.Contains(resource.Verbs, "create") {
+				c.stored[schema.GroupResource{Group: version.Group, Resource: resource.Name}] = true
 			}
 		}
 	}
-	return short
+	return nil
+}
+
+// Stores reports whether objects of a resource can be created and listed.
+func (c *Cluster) Stores(resource admission.Resource) bool {
+	return c.stored[schema.GroupResource{Group: resource.Group, Resource: resource.Name}]
 }
 
 // Sources are the PolicySources, sorted by name.
@@ -153,6 +187,23 @@ func (c *Cluster) Sources(ctx context.Context) ([]v1alpha1.PolicySource, error) 
 	}
 	slices.SortFunc(list.Items, func(a, b v1alpha1.PolicySource) int { return strings.Compare(a.Name, b.Name) })
 	return list.Items, nil
+}
+
+// Exceptions lists the PolicyExceptions. A note explains why they, or one of them, cannot be read.
+func (c *Cluster) Exceptions(ctx context.Context) (found []*exception.Exception, notes []string) {
+	var list v1alpha1.PolicyExceptionList
+	if err := c.reader.List(ctx, &list); err != nil {
+		return nil, []string{fmt.Sprintf("PolicyExceptions are not considered: %v", err)}
+	}
+	for i := range list.Items {
+		one, err := source.FromPolicyException(&list.Items[i])
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("PolicyException %s has no effect: %v", list.Items[i].Name, err))
+			continue
+		}
+		found = append(found, one)
+	}
+	return found, notes
 }
 
 // Sets compiles the live revisions; notes are about sources without one.
@@ -211,53 +262,36 @@ func (c *Cluster) live(ctx context.Context, object *v1alpha1.PolicySource) (*v1a
 	return object, nil, nil
 }
 
-// Required are the objects that sets require. A kind that cannot be read is left out,
-// and noted.
+// Required are the objects that sets require, with the fields that they read. A kind that
+// cannot be read is left out, and noted.
 func (c *Cluster) Required(ctx context.Context, sets []*engine.PolicySet) (*clusterdata.Objects, []string) {
 	data, notes := clusterdata.Empty(), []string{}
 	table := admission.NewResources(c.Resources)
+	projection := clusterdata.Projection{}
 	for _, set := range sets {
-		for _, kind := range set.Requires() {
-			resource, served := table.ByKind(kind.Group, kind.Kind)
-			if data.Has(kind) || !served {
-				continue
-			}
-			objects, err := c.list(ctx, resource)
-			if err != nil {
-				notes = append(notes, fmt.Sprintf("policies that require %s are not asked: %v", kind, err))
-				continue
-			}
-			data = data.With(clusterdata.Change{Kind: kind, Objects: objects})
+		projection = projection.Union(set.Projection())
+	}
+	byText := func(a, b admission.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) }
+	for _, kind := range slices.SortedFunc(maps.Keys(projection), byText) {
+		resource, served := table.ByKind(kind.Group, kind.Kind)
+		if !served {
+			continue
 		}
+		change := clusterdata.Change{Kind: kind, Fields: projection[kind], Objects: map[clusterdata.Key]*clusterdata.Object{}}
+		err := c.Stream(ctx, resource, func() { clear(change.Objects) }, func(raw []byte) error {
+			object, err := clusterdata.NewProjectedObject(raw, change.Fields)
+			if err == nil {
+				change.Objects[object.Key()] = object
+			}
+			return err
+		})
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("policies that require %s are not asked: %v", kind, err))
+			continue
+		}
+		data = data.With(change)
 	}
 	return data, notes
-}
-
-func (c *Cluster) list(ctx context.Context, resource admission.Resource) (map[clusterdata.Key]*clusterdata.Object, error) {
-	objects := map[clusterdata.Key]*clusterdata.Object{}
-	page := &unstructured.UnstructuredList{}
-	kind := kindOf(resource)
-	kind.Kind += "List"
-	page.SetGroupVersionKind(kind)
-	for {
-		if err := c.reader.List(ctx, page, client.Limit(500), client.Continue(page.GetContinue())); err != nil {
-			return nil, err
-		}
-		for _, item := range page.Items {
-			raw, err := json.Marshal(item.Object)
-			if err != nil {
-				return nil, err
-			}
-			object, err := clusterdata.NewObject(raw)
-			if err != nil {
-				return nil, err
-			}
-			objects[object.Key()] = object
-		}
-		if page.GetContinue() == "" {
-			return objects, nil
-		}
-	}
 }
 
 func kindOf(resource admission.Resource) schema.GroupVersionKind {

@@ -121,22 +121,55 @@ func Parse(file string, text []byte) ([]Object, error) {
 	}
 	var objects []Object
 	for _, d := range documents {
-		var value any
-		decoder := json.NewDecoder(bytes.NewReader(d.JSON))
-		decoder.UseNumber() // a float64 would round what the API server keeps
-		if err := decoder.Decode(&value); err != nil {
-			return nil, fmt.Errorf("%s: %w", d, err)
-		}
-		found, err := unpack(d.String(), value)
+		found, err := ParseDocument(d)
 		if err != nil {
 			return nil, err
 		}
-		for _, o := range found {
-			o.File, o.Line = d.File, d.Line
-			objects = append(objects, o)
-		}
+		objects = append(objects, found...)
 	}
 	return objects, nil
+}
+
+// ParseDocument reads the objects of a document: one, or those of a list.
+func ParseDocument(d manifest.Document) ([]Object, error) {
+	value, err := decode(d.JSON)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d, err)
+	}
+	found, err := unpack(d.String(), value)
+	if err != nil {
+		return nil, err
+	}
+	return at(d.File, d.Line, found), nil
+}
+
+// ParseItem reads an item of a list in JSON, which begins at a line of the file. The kind of
+// the list is empty where it is not known.
+func ParseItem(file string, line int, list schema.GroupVersionKind, text []byte) ([]Object, error) {
+	origin := fmt.Sprintf("%s:%d: item", file, line)
+	value, err := decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", origin, err)
+	}
+	found, err := unpackItem(origin, list, value)
+	if err != nil {
+		return nil, err
+	}
+	return at(file, line, found), nil
+}
+
+func decode(text []byte) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // a float64 would round what the API server keeps
+	err = decoder.Decode(&value)
+	return value, err
+}
+
+func at(file string, line int, objects []Object) []Object {
+	for i := range objects {
+		objects[i].File, objects[i].Line = file, line
+	}
+	return objects
 }
 
 // unpack is the object, or the items of the list, in a document.
@@ -164,17 +197,20 @@ func unpack(origin string, value any) ([]Object, error) {
 	}
 	var objects []Object
 	for i, item := range items {
-		fields, ok := item.(map[string]any)
-		if ok && o.Kind.Kind != "List" {
-			inheritKind(fields, o.Kind)
-		}
-		found, err := unpack(fmt.Sprintf("%s, items[%d]", origin, i), item)
+		found, err := unpackItem(fmt.Sprintf("%s, items[%d]", origin, i), o.Kind, item)
 		if err != nil {
 			return nil, err
 		}
 		objects = append(objects, found...)
 	}
 	return objects, nil
+}
+
+func unpackItem(origin string, list schema.GroupVersionKind, item any) ([]Object, error) {
+	if fields, ok := item.(map[string]any); ok && list.Kind != "" && list.Kind != "List" {
+		inheritKind(fields, list)
+	}
+	return unpack(origin, item)
 }
 
 // inheritKind sets what the items of a typed list, such as a PodList, leave out.

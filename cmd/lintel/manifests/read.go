@@ -61,9 +61,9 @@ func IsManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// isRendered returns an error with the next step if the file marks a folder that is rendered
+// IsRendered returns an error with the next step if the file marks a folder that is rendered
 // before it is applied: the files of such a folder are not the objects that the cluster gets.
-func isRendered(file string) error {
+func IsRendered(file string) error {
 	folder := filepath.Dir(file)
 	switch filepath.Base(file) {
 	case "kustomization.yaml", "kustomization.yml", "Kustomization":
@@ -81,7 +81,7 @@ func ReadPath(path string) ([]Object, error) {
 		return nil, fmt.Errorf("reading manifests: %w", err)
 	}
 	if !info.IsDir() {
-		if err := isRendered(path); err != nil {
+		if err := IsRendered(path); err != nil {
 			return nil, err
 		}
 		text, err := os.ReadFile(path)
@@ -93,7 +93,7 @@ func ReadPath(path string) ([]Object, error) {
 	var rendered error
 	files, err := source.ReadFolder(path, func(name string) bool {
 		if rendered == nil {
-			rendered = isRendered(filepath.Join(path, filepath.FromSlash(name)))
+			rendered = IsRendered(filepath.Join(path, filepath.FromSlash(name)))
 		}
 		return IsManifest(name)
 	}, maxManifestBytes)

@@ -33,6 +33,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -75,10 +76,15 @@ func newAPIServer(t *testing.T) *apiServer {
 		return map[string]any{"name": name, "kind": kind, "namespaced": true, "verbs": []string{"get", "list"}}
 	}
 	version := map[string]any{"groupVersion": "openvox.voxpupuli.org/v1alpha1", "version": "v1alpha1"}
+	apps := map[string]any{"groupVersion": "apps/v1", "version": "v1"}
 	a := &apiServer{t: t, forbidden: map[string]bool{}, objects: map[string]any{
-		"/api":    map[string]any{"kind": "APIVersions", "versions": []string{"v1"}},
-		"/apis":   map[string]any{"kind": "APIGroupList", "groups": []any{map[string]any{"name": "openvox.voxpupuli.org", "versions": []any{version}, "preferredVersion": version}}},
-		"/api/v1": map[string]any{"kind": "APIResourceList", "groupVersion": "v1", "resources": []any{resource("secrets", "Secret"), resource("pods", "Pod"), resource("events", "Event")}},
+		"/api": map[string]any{"kind": "APIVersions", "versions": []string{"v1"}},
+		"/apis": map[string]any{"kind": "APIGroupList", "groups": []any{
+			map[string]any{"name": "openvox.voxpupuli.org", "versions": []any{version}, "preferredVersion": version},
+			map[string]any{"name": "apps", "versions": []any{apps}, "preferredVersion": apps},
+		}},
+		"/apis/apps/v1": map[string]any{"kind": "APIResourceList", "groupVersion": "apps/v1", "resources": []any{resource("replicasets", "ReplicaSet"), resource("deployments", "Deployment")}},
+		"/api/v1":       map[string]any{"kind": "APIResourceList", "groupVersion": "v1", "resources": []any{resource("secrets", "Secret"), resource("pods", "Pod"), resource("events", "Event")}},
 		"/apis/openvox.voxpupuli.org/v1alpha1": map[string]any{"kind": "APIResourceList", "groupVersion": "openvox.voxpupuli.org/v1alpha1", "resources": []any{
 			resource("certificateauthorities", "CertificateAuthority"), resource("certificates", "Certificate"), resource("configs", "Config"), resource("servers", "Server"),
 		}},
@@ -220,10 +226,32 @@ func site(t *testing.T) (*openvoxtest.CA, *apiServer) {
 		"/api/v1/namespaces/puppet/secrets/main-autosign-policy":      secret("main-autosign-policy", map[string][]byte{layout.PolicyFile: rendered(t)}),
 		"/api/v1/namespaces/puppet/secrets/main-operator-signing-tls": secret("main-operator-signing-tls", pair),
 		"/api/v1/namespaces/puppet/pods":                              list("PodList", caPod("ca-0", "ca-66d9")),
+		replicaSets + "ca-66d9":                                       workload("ReplicaSet", "ca-66d9", "Deployment", "ca", "ca"),
+		deployments + "ca":                                            workload("Deployment", "ca", "Server", "ca", "ca"),
 	} {
 		api.objects[path] = object
 	}
 	return ca, api
+}
+
+const (
+	replicaSets = "/apis/apps/v1/namespaces/puppet/replicasets/"
+	deployments = "/apis/apps/v1/namespaces/puppet/deployments/"
+)
+
+// workload is an object whose UID is its name, with an owner.
+func workload(kind, name, ownerKind, owner, ownerUID string) *metav1.PartialObjectMetadata {
+	group := "apps/v1"
+	if ownerKind == "Server" {
+		group = v1alpha1.SchemeGroupVersion.String()
+	}
+	return &metav1.PartialObjectMetadata{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: kind},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "puppet", Name: name, UID: types.UID(name),
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: group, Kind: ownerKind, Name: owner, UID: types.UID(ownerUID), Controller: new(true)}},
+		},
+	}
 }
 
 // caPod is a ready Pod with the labels of the CA's server, of a ReplicaSet.
@@ -232,7 +260,7 @@ func caPod(name, replicaSet string) *corev1.Pod {
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "puppet", Name: name, Labels: map[string]string{"pod-template-hash": "66d9"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: replicaSet, Controller: new(true)}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: replicaSet, UID: types.UID(replicaSet), Controller: new(true)}},
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
@@ -245,6 +273,9 @@ func TestPodOfTheCA(t *testing.T) {
 	planted, older, newer := caPod("a-planted", "other-66d9"), caPod("older", "ca-66d9"), caPod("newer", "ca-66d9")
 	bare := caPod("a-bare", "ca-66d9")
 	bare.OwnerReferences = nil
+	forged, notController := caPod("a-forged", "ca-66d9"), caPod("a-reference", "ca-66d9")
+	forged.OwnerReferences[0].UID = "another"
+	notController.OwnerReferences[0].Controller = nil
 	newer.CreationTimestamp, planted.CreationTimestamp = metav1.Unix(20, 0), metav1.Unix(30, 0)
 	older.CreationTimestamp = metav1.Unix(10, 0)
 	for name, change := range map[string]func(*apiServer){
@@ -253,14 +284,23 @@ func TestPodOfTheCA(t *testing.T) {
 			api.objects[pods] = list("PodList", planted)
 			api.forbidden[base+"servers"] = true
 		},
-		"belongs to no Server": func(api *apiServer) { api.objects[pods] = list("PodList", planted, bare) },
-		"newer":                func(api *apiServer) { api.objects[pods] = list("PodList", deleted(older), newer) },
+		"belongs to no Server":         func(api *apiServer) { api.objects[pods] = list("PodList", planted, bare) },
+		"belongs to no Server, by UID": func(api *apiServer) { api.objects[pods] = list("PodList", forged, notController) },
+		"belongs to no Server, by its ReplicaSet": func(api *apiServer) {
+			api.objects[replicaSets+"ca-66d9"] = workload("ReplicaSet", "ca-66d9", "Deployment", "ca", "another")
+			api.objects[pods] = list("PodList", older)
+		},
+		"belongs to no Server, by its Deployment": func(api *apiServer) {
+			api.objects[deployments+"ca"] = workload("Deployment", "ca", "Server", "ca", "another")
+			api.objects[pods] = list("PodList", older)
+		},
+		"newer": func(api *apiServer) { api.objects[pods] = list("PodList", deleted(older), newer) },
 	} {
 		_, api := site(t)
 		change(api)
 		_, _, err := lintel(t, "ca", "list")
-		if name == "belongs to no Server" {
-			require.ErrorContains(t, err, "Pod a-bare belongs to no Server with spec.ca of this CertificateAuthority")
+		if strings.HasPrefix(name, "belongs to no Server") {
+			require.ErrorContains(t, err, "belongs to no Server with spec.ca of this CertificateAuthority", name)
 			require.Empty(t, api.forwardedTo)
 			continue
 		}
@@ -374,7 +414,7 @@ func TestList(t *testing.T) {
 	replacing := v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Namespace: "puppet", Name: "production"}, Spec: v1alpha1.ConfigSpec{AuthorityRef: "main"}}
 	replacing.Spec.Puppet.AutosignCommand = "/hooks/sign"
 	api.objects[base+"configs"] = list("ConfigList", replacing)
-	server := v1alpha1.Server{ObjectMeta: metav1.ObjectMeta{Namespace: "puppet", Name: "ca"}, Spec: v1alpha1.ServerSpec{ConfigRef: "production", CA: true}}
+	server := v1alpha1.Server{ObjectMeta: metav1.ObjectMeta{Namespace: "puppet", Name: "ca", UID: "ca"}, Spec: v1alpha1.ServerSpec{ConfigRef: "production", CA: true}}
 	api.objects[base+"servers"] = list("ServerList", server)
 	text, _, err = lintel(t, "ca", "list", "--state", "pending")
 	require.NoError(t, err)

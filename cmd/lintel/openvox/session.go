@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -91,7 +91,7 @@ func open(ctx context.Context, o options) (*session, error) {
 		return nil, err
 	}
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
@@ -305,8 +305,14 @@ func (s *session) pod(ctx context.Context) (client.ObjectKey, error) {
 	var ready []*corev1.Pod
 	for i := range list.Items {
 		pod := &list.Items[i]
+		owned := unknown
+		if !unknown {
+			if owned, err = s.ownedByServer(ctx, pod, servers); err != nil {
+				return client.ObjectKey{}, err
+			}
+		}
 		switch {
-		case !unknown && !ownedByServer(pod, servers):
+		case !owned:
 			state = fmt.Sprintf("Pod %s belongs to no Server with spec.ca of this CertificateAuthority", pod.Name)
 		case !isReady(pod) || !pod.DeletionTimestamp.IsZero():
 			state = fmt.Sprintf("Pod %s is %s and not ready", pod.Name, cmp.Or(string(pod.Status.Phase), "unknown"))
@@ -318,38 +324,8 @@ func (s *session) pod(ctx context.Context) (client.ObjectKey, error) {
 		return client.ObjectKey{}, fmt.Errorf("the server of CertificateAuthority %s does not run: %s (kubectl get pods -n %s -l %s=%s,%s=true)",
 			s.ca.Name, state, s.ca.Namespace, layout.CALabel, s.ca.Name, layout.CAServerLabel)
 	}
-	// A forged Pod with such an owner is younger than the server's, and is soon collected.
 	oldest := slices.MinFunc(ready, func(a, b *corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	return client.ObjectKeyFromObject(oldest), nil
-}
-
-// servers are the names of the Servers that run the CA.
-func (s *session) servers(ctx context.Context) (names []string, err error) {
-	configs, err := layout.ConfigsIn(ctx, s.kube, s.ca.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	servers, err := layout.ServersIn(ctx, s.kube, s.ca.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	for i := range servers {
-		if spec := servers[i].Spec; spec.CA && slices.ContainsFunc(configs, func(c v1alpha1.Config) bool {
-			return c.Name == spec.ConfigRef && c.Spec.AuthorityRef == s.ca.Name
-		}) {
-			names = append(names, servers[i].Name)
-		}
-	}
-	return names, nil
-}
-
-// ownedByServer reports whether a Pod is of the Deployment of a Server: its controller is a
-// ReplicaSet, which the Deployment's controller names after the Deployment and the Pod's template.
-func ownedByServer(pod *corev1.Pod, servers []string) bool {
-	owner := metav1.GetControllerOf(pod)
-	return owner != nil && owner.Kind == "ReplicaSet" && slices.ContainsFunc(servers, func(server string) bool {
-		return owner.Name == server+"-"+pod.Labels["pod-template-hash"]
-	})
 }
 
 func isReady(pod *corev1.Pod) bool {

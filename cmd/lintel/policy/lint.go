@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -104,9 +105,14 @@ func lintSource(ctx context.Context, candidate sources.Source, options lintOptio
 	if err := putInScope(&candidate, options, live); err != nil {
 		return err
 	}
-	found, err := runGate(ctx, candidate, live, definitions)
+	found, set, err := runGate(ctx, candidate, live, definitions)
 	if err != nil {
 		return err
+	}
+	if set != nil && options.scope != "" {
+		if err := found.addExceptions(options.scope, set, live); err != nil {
+			return err
+		}
 	}
 	if err := write(w, found); err != nil {
 		return err
@@ -118,17 +124,17 @@ func lintSource(ctx context.Context, candidate sources.Source, options lintOptio
 }
 
 // runGate runs the gate, with files instead of a cluster.
-func runGate(ctx context.Context, candidate sources.Source, live *engine.Live, definitions []*schema.Definition) (LintReport, error) {
+func runGate(ctx context.Context, candidate sources.Source, live *engine.Live, definitions []*schema.Definition) (LintReport, *engine.PolicySet, error) {
 	out := LintReport{Errors: []definition.CompileError{}, Warnings: []definition.CompileError{}}
 	compiler, err := sources.NewCompiler(definitions, func(message string) {
 		out.Warnings = append(out.Warnings, definition.CompileError{Message: message})
 	})
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	tester, err := sources.NewTester()
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	gate := source.Gate{
 		Compile: compiler.Compile,
@@ -144,7 +150,7 @@ func runGate(ctx context.Context, candidate sources.Source, live *engine.Live, d
 	}
 	verdict, err := gate.Evaluate(ctx, candidate.Source, live)
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	out.Accepted, out.Reason = verdict.Set != nil, verdict.Reason
 	out.Warnings = append(out.Warnings, candidate.InFolder(verdict.Warnings)...)
@@ -153,7 +159,7 @@ func runGate(ctx context.Context, candidate sources.Source, live *engine.Live, d
 		if len(out.Errors) == 0 || verdict.Reason == source.ReasonNoPolicies {
 			out.Errors = append([]definition.CompileError{{Message: verdict.Message}}, out.Errors...)
 		}
-		return out, nil
+		return out, nil, nil
 	}
 	out.Policies, out.Rules = verdict.Set.Policies(), verdict.Set.Rules()
 	if out.Tests.Cases == 0 {
@@ -161,7 +167,30 @@ func runGate(ctx context.Context, candidate sources.Source, live *engine.Live, d
 	}
 	found, err := source.Lint(verdict.Set)
 	out.Warnings = append(out.Warnings, candidate.InFolder(found)...)
-	return out, err
+	return out, verdict.Set, err
+}
+
+// reasonExceptions is the reason of a source with PolicyExceptions that would have no effect.
+const reasonExceptions = "InvalidExceptions"
+
+// addExceptions reports the PolicyExceptions of a path that are about the source and would have
+// no effect.
+func (l *LintReport) addExceptions(path string, set *engine.PolicySet, live *engine.Live) error {
+	exceptions, err := sources.ExceptionsAt(path)
+	if err != nil {
+		return err
+	}
+	snapshot := live.With(set)
+	for _, one := range exceptions {
+		if one.Source != set.Name() {
+			continue
+		}
+		for _, problem := range sources.ExceptionProblems(one, []*engine.PolicySet{set}, snapshot, time.Now()) {
+			l.Errors = append(l.Errors, definition.CompileError{Message: fmt.Sprintf("PolicyException %s at %s: %s", one.Name, one.Origin, problem)})
+			l.Accepted, l.Reason = false, reasonExceptions
+		}
+	}
+	return nil
 }
 
 // putInScope gives the source the settings of its PolicySource, and makes the others live, so

@@ -54,12 +54,12 @@ func (c *checker) arrive(o manifests.Object) (arrival, error) {
 	if remedy, ok := webhookMessages[o.Kind.GroupKind()]; ok {
 		return a, fmt.Errorf("%s: %s is not a manifest, but a message to a webhook: %s", o.Origin, o.Kind.Kind, remedy)
 	}
-	resource, _ := c.resources.lookup(o.Kind)
+	resource, _ := c.resources.Lookup(o.Kind)
 	var err error
 	if a.review, err = newReview(o, resource, o.Kind, c.options.operation); err != nil {
 		return a, err
 	}
-	if reason := c.resources.unserved(o.Kind); reason != "" {
+	if reason := c.resources.Unserved(o.Kind); reason != "" {
 		a.cannotSay(reason)
 		return a, nil
 	}
@@ -98,7 +98,7 @@ func (c *checker) read(a *arrival) error {
 	if err != nil {
 		return err
 	}
-	a.object.Text, err = c.resources.kinds.Arrive(text, a.object.Kind, c.options.operation == "CREATE")
+	a.object.Text, err = c.resources.Kinds.Arrive(text, a.object.Kind, c.options.operation == "CREATE")
 	return a.take(err)
 }
 
@@ -111,7 +111,7 @@ func (c *checker) convert(a *arrival, version string) error {
 	if inVersion := a.object.InVersion; inVersion != nil {
 		text, err = inVersion(version)
 	} else {
-		text, err = c.resources.kinds.Convert(text, a.object.Kind, version)
+		text, err = c.resources.Kinds.Convert(text, a.object.Kind, version)
 	}
 	if err != nil {
 		return a.take(err)
@@ -119,7 +119,7 @@ func (c *checker) convert(a *arrival, version string) error {
 	converted := a.object
 	converted.Text, converted.Kind.Version = text, version
 	a.kind, a.as = converted.Kind, converted.Kind.GroupVersion().String()
-	resource, _ := c.resources.lookup(a.kind)
+	resource, _ := c.resources.Lookup(a.kind)
 	a.review, err = newReview(converted, resource, a.object.Kind, c.options.operation)
 	return err
 }
@@ -135,6 +135,6 @@ func (c *checker) validator(ctx context.Context, a arrival) func(*admission.Revi
 		if err != nil {
 			return err
 		}
-		return c.resources.kinds.Validate(ctx, text, a.kind)
+		return c.resources.Kinds.Validate(ctx, text, a.kind)
 	}
 }

@@ -165,7 +165,7 @@ func (c *checker) decide(ctx context.Context, a arrival) (outcome, error) {
 	out, err := decide(ctx, c.snapshot, a.object, review, c.optionsFor(a), c.validator(ctx, a))
 	out.as = a.as
 	if isSigningRequest(a.object) {
-		own.cannotSay("the SigningPolicies of a CertificateAuthority are evaluated in the cluster only")
+		own.cannotSay(signingUndecided)
 	}
 	out.join(own)
 	return out, err

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,6 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/exception"
 	"github.com/lintel-policy/lintel/policies/rules/openclaw"
 	"github.com/lintel-policy/lintel/policies/rules/orloj"
 	"github.com/lintel-policy/lintel/webhooks/registration"
@@ -25,7 +27,8 @@ type checker struct {
 	options    options
 	objects    []manifests.Object
 	snapshot   *engine.Snapshot
-	resources  *resourceTable
+	exceptions []*exception.Exception
+	resources  *manifests.Table
 	titles     map[string]string // of the policies, by source and package
 	cluster    *clusterdata.Objects
 	namespaces map[string]engine.Namespace
@@ -60,18 +63,25 @@ func newOfflineChecker(o options, objects []manifests.Object, compile func([]sou
 	if len(objects) == 0 {
 		return nil, fmt.Errorf("there are no objects in %s", strings.Join(o.manifests, ", "))
 	}
+	exceptions, err := sources.ReadExceptions(o.policies)
+	if err != nil {
+		return nil, err
+	}
 	c := &checker{options: o, objects: objects, sources: map[string]sources.Source{}}
+	for _, one := range exceptions {
+		c.exceptions = append(c.exceptions, one.Exception)
+	}
 	for _, s := range read {
 		c.sources[s.Name] = s
 	}
 	if err := c.readCluster(sets); err != nil {
 		return nil, err
 	}
-	c.notes = sources.Notes(read, sets, c.snapshot)
+	c.notes = append(sources.Notes(read, sets, c.snapshot), sources.ExceptionNotes(exceptions, sets, c.snapshot, time.Now())...)
 	if o.operation == "DELETE" { // which looks at no field
 		return c, nil
 	}
-	unchecked, err := c.resources.unchecked(objects)
+	unchecked, err := c.resources.Unchecked(objects)
 	if unchecked != "" {
 		c.notes = append(c.notes, unchecked)
 	}
@@ -88,7 +98,7 @@ func (c *checker) readCluster(sets []*engine.PolicySet) error {
 		}
 	}
 	c.existing = existing
-	if c.resources, err = newResourceTable(slices.Concat(existing, c.objects)); err != nil {
+	if c.resources, err = manifests.NewTable(slices.Concat(existing, c.objects)); err != nil {
 		return err
 	}
 	c.setPolicies(sets)
@@ -104,7 +114,7 @@ func (c *checker) readCluster(sets []*engine.PolicySet) error {
 
 // setPolicies makes the sets those that are asked, about the kinds of the table.
 func (c *checker) setPolicies(sets []*engine.PolicySet) {
-	c.snapshot = engine.NewSnapshot(c.resources.Resources, sets...)
+	c.snapshot = engine.NewSnapshotWithExceptions(c.resources.Resources, c.exceptions, sets...)
 	c.titles = map[string]string{}
 	for _, policy := range c.snapshot.Policies() {
 		c.titles[policy.Source+"/"+policy.Package] = policy.Title
@@ -115,7 +125,7 @@ func (c *checker) setPolicies(sets []*engine.PolicySet) {
 // setNamespaces puts the objects into the namespaces that the API server would.
 func (c *checker) setNamespaces() {
 	for i := range c.objects {
-		resource, _ := c.resources.lookup(c.objects[i].Kind)
+		resource, _ := c.resources.Lookup(c.objects[i].Kind)
 		c.objects[i].SetNamespace(resource.Namespaced, c.options.namespace)
 	}
 }

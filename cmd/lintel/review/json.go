@@ -2,6 +2,7 @@ package review
 
 import (
 	"io"
+	"time"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -52,6 +53,7 @@ type Object struct {
 type answers struct {
 	Deny      []Finding             `json:"deny"`
 	Warn      []Finding             `json:"warn"`
+	Exempted  []Exempted            `json:"exempted"`
 	Patch     []jsonpatch.Operation `json:"patch"`
 	Undecided []engine.Undecided    `json:"undecided"`
 	// As is the apiVersion to which the API server converts the object for the policies,
@@ -67,6 +69,14 @@ type Finding struct {
 	Location string `json:"location"`
 }
 
+// Exempted is a Finding without effect, with the PolicyException and the time until which that
+// holds.
+type Exempted struct {
+	Finding
+	Exception string    `json:"exception"`
+	Until     time.Time `json:"until"`
+}
+
 // PolicyAnswer is what became of one policy.
 type PolicyAnswer struct {
 	Policy    string                `json:"policy"`
@@ -79,6 +89,7 @@ type PolicyAnswer struct {
 	Deny      []Finding             `json:"deny"`
 	Warn      []Finding             `json:"warn"`
 	Audit     []Finding             `json:"audit"`
+	Exempted  []Exempted            `json:"exempted"`
 	Changes   []jsonpatch.Operation `json:"changes"`
 	Rules     []RuleAnswer          `json:"rules"`
 }
@@ -114,11 +125,12 @@ func writeWhyJSON(w io.Writer, outcomes []outcome) error {
 			result.Policies = append(result.Policies, PolicyAnswer{
 				Policy: e.Policy.Package, Source: e.Policy.Source, Location: e.Policy.Location.String(),
 				Question: e.Question, Answer: e.Answer, Condition: e.Condition, Reason: e.Reason,
-				Deny:    findings(e.Decision.Denials, engine.Finding.Text),
-				Warn:    findings(e.Decision.Warnings, warningText),
-				Audit:   findings(e.Decision.Audits, engine.Finding.Text),
-				Changes: append([]jsonpatch.Operation{}, e.Changes...),
-				Rules:   ruleAnswers(e.Rules),
+				Deny:     findings(e.Decision.Denials, engine.Finding.Text),
+				Warn:     findings(e.Decision.Warnings, warningText),
+				Audit:    findings(e.Decision.Audits, engine.Finding.Text),
+				Exempted: exemptions(e.Decision.Exempted),
+				Changes:  append([]jsonpatch.Operation{}, e.Changes...),
+				Rules:    ruleAnswers(e.Rules),
 			})
 		}
 		all.Results = append(all.Results, result)
@@ -135,6 +147,7 @@ func (out outcome) answers() answers {
 	return answers{
 		Deny:      findings(out.denials, denialText),
 		Warn:      findings(out.warnings, warningText),
+		Exempted:  exemptions(out.exempted),
 		Patch:     append([]jsonpatch.Operation{}, out.patch...),
 		Undecided: append([]engine.Undecided{}, out.undecided...),
 		As:        out.as,
@@ -149,6 +162,14 @@ func findings(found []engine.Finding, text func(engine.Finding) string) []Findin
 			one.Location = f.Location.String()
 		}
 		out = append(out, one)
+	}
+	return out
+}
+
+func exemptions(found []engine.Finding) []Exempted {
+	out := []Exempted{}
+	for i, one := range findings(found, engine.Finding.Text) {
+		out = append(out, Exempted{one, found[i].Exception, found[i].Expires.UTC()})
 	}
 	return out
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // clusterData is what policies read by requires: the objects of --cluster.
-func clusterData(objects []manifests.Object, resources *resourceTable) (*clusterdata.Objects, error) {
+func clusterData(objects []manifests.Object, resources *manifests.Table) (*clusterdata.Objects, error) {
 	origins := map[string]string{}
 	texts := make([]json.RawMessage, len(objects))
 	for i := range objects {
@@ -20,7 +20,7 @@ func clusterData(objects []manifests.Object, resources *resourceTable) (*cluster
 			return nil, fmt.Errorf("%s: %s has no metadata.name, which objects of a cluster have", o.Origin, o.Kind.Kind)
 		}
 		// Of a kind that is not known, the object itself says whether it is namespaced.
-		if resource, known := resources.lookup(o.Kind); known {
+		if resource, known := resources.Lookup(o.Kind); known {
 			o.SetNamespace(resource.Namespaced, defaultNamespace)
 		}
 		key := fmt.Sprintf("%s %s/%s", o.Kind.GroupKind(), o.Namespace, o.Name)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/policies/admission"
@@ -20,6 +21,7 @@ type outcome struct {
 	object    manifests.Object
 	denials   []engine.Finding
 	warnings  []engine.Finding
+	exempted  []engine.Finding
 	undecided []engine.Undecided
 	patch     []jsonpatch.Operation
 	// as is the apiVersion in which the policies see the object, where it is another.
@@ -102,6 +104,7 @@ func (out *outcome) mutate(ctx context.Context, snapshot *engine.Snapshot, revie
 func (out *outcome) add(decision *engine.Decision) {
 	out.denials = addFindings(out.denials, decision.Denials)
 	out.warnings = addFindings(out.warnings, decision.Warnings)
+	out.exempted = addFindings(out.exempted, decision.Exempted)
 	for _, undecided := range decision.Undecided {
 		if !slices.Contains(out.undecided, undecided) {
 			out.undecided = append(out.undecided, undecided)
@@ -178,6 +181,11 @@ func warningText(f engine.Finding) string {
 		return f.Words
 	}
 	return f.WarningText()
+}
+
+// exemptedText is what an exception exempts, with its name and its end.
+func exemptedText(f engine.Finding) string {
+	return fmt.Sprintf("%s\nexempt by PolicyException %s, until %s", f.Text(), f.Exception, f.Expires.UTC().Format(time.RFC3339))
 }
 
 func hasNoSuffix(f engine.Finding) bool {

@@ -82,6 +82,10 @@ func isSigningRequest(o manifests.Object) bool {
 	return false
 }
 
+// signingUndecided explains why a request for a certificate is not decided here.
+const signingUndecided = "the rules for signing and the SigningPolicies of its CertificateAuthority are evaluated in the cluster only, with the values of Secrets. " +
+	"SigningPolicies are objects of the cluster, and -p does not read them. When the request is stored, its status has the verdict"
+
 // reviewBySystem reviews an object by the rules of its system.
 func (c *checker) reviewBySystem(ctx context.Context, system systems.System, a arrival) (outcome, error) {
 	if c.options.operation == "DELETE" {

@@ -46,6 +46,9 @@ func writeOutcome(b *strings.Builder, out outcome) {
 	for _, f := range out.warnings {
 		writeFinding(b, "warn", warningText(f), f)
 	}
+	for _, f := range out.exempted {
+		writeFinding(b, "exempt", exemptedText(f), f)
+	}
 	for _, u := range out.undecided {
 		writeEntry(b, "undecided", undecidedText(u))
 	}

@@ -89,7 +89,7 @@ func (o *whyOptions) complete(cmd *cobra.Command) error {
 	if len(o.objects) > 0 && !o.live {
 		return usage.Errorf(cmd, "%q is an object of a cluster: give --live, or a manifest with -f", o.objects[0])
 	}
-	if !o.live && len(o.policies) == 0 {
+	if !o.live && len(o.policies) == 0 && len(o.manifests) == 0 {
 		return usage.Errorf(cmd, "no policies: give a folder, a .rego file or a PolicySource with -p")
 	}
 	offline := o.options
@@ -105,6 +105,12 @@ func why(cmd *cobra.Command, o whyOptions) error {
 	objects, err := manifests.Read(o.manifests, cmd.InOrStdin())
 	if err != nil {
 		return err
+	}
+	if !o.live && len(o.policies) == 0 && !slices.ContainsFunc(objects, isSigningRequest) {
+		if note := unexplained(objects); note != "" {
+			return usage.Errorf(cmd, "no policies: give a folder, a .rego file or a PolicySource with -p; %s", note)
+		}
+		return usage.Errorf(cmd, "no policies: give a folder, a .rego file or a PolicySource with -p")
 	}
 	var c *checker
 	if o.live {
@@ -184,10 +190,12 @@ func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Objec
 	}
 	c := &checker{options: o.options, objects: objects, namespaces: map[string]engine.Namespace{}}
 	definitions, unread := live.Definitions(ctx, objects)
-	c.resources = &resourceTable{admission.NewResources(live.Resources), kinds.NewOfCluster(definitions...), "the cluster"}
+	c.resources = &manifests.Table{Resources: admission.NewResources(live.Resources), Kinds: kinds.NewOfCluster(definitions...), Serves: "the cluster"}
+	var exceptionNotes []string
+	c.exceptions, exceptionNotes = live.Exceptions(ctx)
 	c.setPolicies(sets)
 	required, unasked := live.Required(ctx, sets)
-	c.cluster, c.notes = required, slices.Concat(notes, unread, unasked)
+	c.cluster, c.notes = required, slices.Concat(notes, unread, exceptionNotes, unasked)
 	c.setNamespaces()
 	excluded := append(registration.DefaultExcludedNamespaces(), o.connection.SystemNamespace)
 	for _, object := range objects {
@@ -214,6 +222,9 @@ func (c *checker) explain(ctx context.Context, a arrival) (outcome, error) {
 	mutating := c.snapshot.ExplainMutation(ctx, a.review, options)
 	out, err := decide(ctx, c.snapshot, a.object, a.review, options, c.validator(ctx, a))
 	out.as, out.policies = a.as, mutating
+	if isSigningRequest(a.object) {
+		out.cannotSay(signingUndecided)
+	}
 	if err != nil || !out.validated { // otherwise the API server calls no further webhook
 		return out, err
 	}

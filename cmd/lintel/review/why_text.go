@@ -83,6 +83,9 @@ func writeWords(b *strings.Builder, e engine.Explanation) {
 	for _, f := range e.Decision.Audits {
 		writeFinding(&words, "audit", f.Text(), f)
 	}
+	for _, f := range e.Decision.Exempted {
+		writeFinding(&words, "exempt", exemptedText(f), f)
+	}
 	for _, op := range e.Changes {
 		writeEntry(&words, "patch", operationLine(op))
 	}
@@ -132,6 +135,8 @@ func said(e engine.Explanation) string {
 		return what + "warns"
 	case len(e.Decision.Audits) > 0:
 		return what + "notes"
+	case len(e.Decision.Exempted) > 0:
+		return what + "exempts the object"
 	case len(e.Changes) > 0:
 		return what + "changes the object"
 	case e.Question == engine.QuestionMutate:

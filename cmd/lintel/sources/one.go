@@ -47,6 +47,9 @@ func (o *One) Read() (Source, error) {
 	if err != nil {
 		return Source{}, err
 	}
+	if len(sources) == 0 {
+		return Source{}, fmt.Errorf("%s has no policies: it has PolicyExceptions only", o.Path)
+	}
 	if len(sources) > 1 {
 		return Source{}, fmt.Errorf("%s has %d PolicySources: put the one that is meant into a file of its own", o.Path, len(sources))
 	}

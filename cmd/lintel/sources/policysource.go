@@ -14,7 +14,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// readPolicySources reads the PolicySources of a file, which must hold nothing else.
+// readPolicySources reads the PolicySources of a file. The file may also contain
+// PolicyExceptions, which ReadExceptions reads.
 func readPolicySources(file string) ([]Source, error) {
 	objects, err := manifests.ReadPath(file)
 	if err != nil {
@@ -25,6 +26,9 @@ func readPolicySources(file string) ([]Source, error) {
 	}
 	var sources []Source
 	for _, o := range objects {
+		if isPolicyException(o) {
+			continue
+		}
 		s, err := OfObject(o)
 		if err != nil {
 			return nil, err

@@ -36,15 +36,21 @@ type Source struct {
 // Read reads the sources at the paths. Names, where there are any, are those of the paths,
 // each a folder or a file.
 func Read(paths, names []string) ([]Source, error) {
-	if len(names) > 0 && len(names) != len(paths) {
-		return nil, fmt.Errorf("--name is specified %d times, and -p %d times: specify a name for each -p, in their order, or none", len(names), len(paths))
-	}
-	var sources []Source
-	for i, path := range paths {
+	var read [][]Source // without files that have PolicyExceptions only
+	for _, path := range paths {
 		found, err := readPath(path)
 		if err != nil {
 			return nil, err
 		}
+		if len(found) > 0 {
+			read = append(read, found)
+		}
+	}
+	if len(names) > 0 && len(names) != len(read) {
+		return nil, fmt.Errorf("--name is specified %d times, and -p %d times: specify a name for each -p, in their order, or none", len(names), len(read))
+	}
+	var sources []Source
+	for i, found := range read {
 		if len(names) > 0 {
 			if err := found[0].rename(names[i]); err != nil {
 				return nil, err
@@ -58,6 +64,9 @@ func Read(paths, names []string) ([]Source, error) {
 			return nil, fmt.Errorf("%s and %s are both named %q, and a message could not tell them apart: give each a name with --name, once for each -p and in their order", other, s.Origin, s.Name)
 		}
 		origins[s.Name] = s.Origin
+	}
+	if len(sources) == 0 && len(paths) > 0 {
+		return nil, fmt.Errorf("there are no policies in %s: give their folder or PolicySource with another -p", strings.Join(paths, ", "))
 	}
 	return sources, nil
 }

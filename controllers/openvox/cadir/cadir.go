@@ -14,6 +14,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/big"
 	"net"
@@ -205,15 +206,25 @@ func commonName(name string) ([]byte, error) {
 	return asn1.Marshal(pkix.RDNSequence{{{Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: value}}})
 }
 
-// note adds a certificate to the inventory, as the CA does.
+// note adds a certificate to the inventory, as the CA does. The inventory of a large CA may be larger
+// than the memory of the setup Job, and is copied without being read into memory.
 func (f Folder) note(c *x509.Certificate, certname string) error {
 	const layout = "2006-01-02T15:04:05MST"
-	had, err := os.ReadFile(f.path(inventoryFile))
+	had, err := os.Open(f.path(inventoryFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	defer had.Close() // also of nil
 	line := fmt.Sprintf("0x%04x %s %s /CN=%s\n", c.SerialNumber, c.NotBefore.UTC().Format(layout), c.NotAfter.UTC().Format(layout), certname)
-	return f.Write(inventoryFile, FileMode, append(had, line...))
+	return f.replace(inventoryFile, FileMode, func(file *os.File) error {
+		if had != nil {
+			if _, err := io.Copy(file, had); err != nil {
+				return err
+			}
+		}
+		_, err := file.WriteString(line)
+		return err
+	})
 }
 
 // serial is the next one.
@@ -335,6 +346,14 @@ func (f Folder) path(name string) string { return filepath.Join(f.Path, filepath
 // is a path with slashes relative to the folder. Missing folders are created. All files belong
 // to the group, because the server may run as another user of that group.
 func (f Folder) Write(name string, mode fs.FileMode, content []byte) error {
+	return f.replace(name, mode, func(file *os.File) error {
+		_, err := file.Write(content)
+		return err
+	})
+}
+
+// replace is Write with a function that writes the content.
+func (f Folder) replace(name string, mode fs.FileMode, write func(*os.File) error) error {
 	path := f.path(name)
 	folder := filepath.Dir(path)
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
@@ -347,8 +366,7 @@ func (f Folder) Write(name string, mode fs.FileMode, content []byte) error {
 		return err
 	}
 	defer os.Remove(file.Name())
-	_, err = file.Write(content)
-	err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
+	err = errors.Join(write(file), file.Chmod(mode), file.Sync(), file.Close())
 	if err != nil {
 		return err
 	}

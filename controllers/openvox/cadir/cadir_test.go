@@ -1,6 +1,7 @@
 package cadir
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/tls"
@@ -10,6 +11,8 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -173,4 +176,24 @@ func TestBrokenOff(t *testing.T) {
 	files, err := filepath.Glob(f.path(".new-*"))
 	require.NoError(t, err)
 	require.Empty(t, files)
+}
+
+// TestLargeInventory: a CA with many certificates needs no more memory to issue another one.
+func TestLargeInventory(t *testing.T) {
+	f := newFolder(t)
+	require.NoError(t, f.Create("Puppet CA: x", time.Hour))
+	line := "0x0001 2026-01-01T00:00:00UTC 2031-01-01T00:00:00UTC /CN=node.production.example.com\n"
+	inventory := strings.Repeat(line, 200_000)
+	require.NoError(t, f.Write(inventoryFile, FileMode, []byte(inventory)))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	pair, err := f.Issue("web.example.com", nil, time.Hour)
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	require.NotEmpty(t, pair.Certificate)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(inventory)/4), "the inventory of %d bytes is not read into memory", len(inventory))
+	stored := f.file(t, inventoryFile)
+	require.Len(t, bytes.Split(stored, []byte("\n")), 200_002)
+	require.True(t, bytes.HasPrefix(stored, []byte(line)))
+	require.Contains(t, string(stored[len(stored)-100:]), " /CN=web.example.com\n")
 }

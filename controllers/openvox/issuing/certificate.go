@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,7 +20,9 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/authority"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/pausing"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -35,13 +36,13 @@ const (
 // CertificateReconciler starts attempts and reports their results.
 type CertificateReconciler struct {
 	client   client.Client
-	secrets  secrets
+	secrets  authority.Secrets
 	events   events.EventRecorder
 	attempts *attempt.Runner[outcome]
 	keys     *keyMaker
 	admit    builtin.Admitter
-	revoker  *revoker
-	turns    turns
+	revoker  *authority.Revoker
+	locks    authorityLocks
 	now      func() time.Time
 }
 
@@ -93,58 +94,31 @@ func (r *CertificateReconciler) carryOut(ctx context.Context, certificate *v1alp
 
 // issue is an attempt to have the certificate that is wanted, of a copy of its object.
 func (r *CertificateReconciler) issue(ctx context.Context, certificate *v1alpha1.Certificate) outcome {
-	hosts, err := injected(ctx, r.client, certificate.Namespace)
+	hosts, err := layout.InjectedNames(ctx, r.client, certificate.Namespace)
 	if err != nil {
 		return outcome{phase: v1alpha1.CertificateError, reason: reasonFailed, message: err.Error(), wait: retryError}
 	}
-	inject(certificate, hosts)
+	layout.InjectNames(certificate, hosts)
 	verdict, err := r.admit(ctx, certificate)
 	if err != nil {
 		return outcome{phase: v1alpha1.CertificateError, reason: reasonFailed, message: err.Error(), wait: retryError}
 	}
 	if verdict.Denied() {
-		return outcome{phase: v1alpha1.CertificateError, reason: "NotAdmitted", message: verdict.Message(), wait: retryPending}
+		return outcome{phase: v1alpha1.CertificateError, reason: "NotAdmitted", message: verdict.Message(), wait: authority.RetryPending}
 	}
-	refusals, err := r.refusals(ctx, certificate)
+	denials, err := refusals(ctx, r.client, r.secrets, certificate)
 	if err != nil {
 		return outcome{phase: v1alpha1.CertificateError, reason: reasonFailed, message: err.Error(), wait: retryError}
 	}
-	if len(refusals) > 0 {
-		return outcome{phase: v1alpha1.CertificateError, reason: reasonPolicyDenied, message: "spec.certificatePolicy of the CertificateAuthority: " + strings.Join(refusals, "; "), wait: retryPending}
+	if len(denials) > 0 {
+		return outcome{phase: v1alpha1.CertificateError, reason: reasonPolicyDenied, message: "spec.certificatePolicy of the CertificateAuthority: " + strings.Join(denials, "; "), wait: authority.RetryPending}
 	}
 	i, err := r.issuance(ctx, certificate)
 	if err != nil {
-		return outcome{phase: v1alpha1.CertificatePending, reason: reasonNoAuthority, message: err.Error(), wait: retryPending}
+		return outcome{phase: v1alpha1.CertificatePending, reason: reasonNoAuthority, message: err.Error(), wait: authority.RetryPending}
 	}
 	defer i.end()
 	return i.run(ctx)
-}
-
-// turns serializes the Certificates that administer a CA. Each is signed with the key of another
-// one: if all were revoked at the same time, none could sign.
-type turns struct {
-	mutex sync.Mutex
-	of    map[client.ObjectKey]chan struct{}
-}
-
-// take waits for the next turn at a CA, and returns what ends it.
-func (t *turns) take(ctx context.Context, ca client.ObjectKey) (end func()) {
-	t.mutex.Lock()
-	turn := t.of[ca]
-	if turn == nil {
-		turn = make(chan struct{}, 1)
-		if t.of == nil {
-			t.of = map[client.ObjectKey]chan struct{}{}
-		}
-		t.of[ca] = turn
-	}
-	t.mutex.Unlock()
-	select {
-	case turn <- struct{}{}:
-		return func() { <-turn }
-	case <-ctx.Done(): // the next call with ctx fails
-		return func() {}
-	}
 }
 
 // revoke starts an attempt to revoke the certificate of an object that is being deleted. phase
@@ -156,7 +130,7 @@ func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha
 		return outcome{}
 	}
 	i, err := r.issuance(ctx, certificate)
-	if errors.Is(err, errNotInitialized) && certificate.Status.SerialNumber == "" {
+	if errors.Is(err, authority.ErrNotInitialized) && certificate.Status.SerialNumber == "" {
 		return outcome{} // no CA has ever given it one
 	}
 	if err == nil {
@@ -172,7 +146,7 @@ func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha
 		if recorded, recordErr := r.revokeLater(ctx, ca, certificate); recordErr != nil {
 			message += "; it cannot be recorded to be revoked later: " + recordErr.Error()
 		} else if recorded {
-			message = "the certificate stays valid until the CA answers, and is revoked then; the condition " + conditionCRLCurrent + " of the CertificateAuthority names it meanwhile: " + err.Error()
+			message = "the certificate stays valid until the CA answers, and is revoked then; the condition " + authority.ConditionCRLCurrent + " of the CertificateAuthority names it meanwhile: " + err.Error()
 		}
 		return outcome{events: []object.Event{{Warning: true, Reason: "CertificateNotRevoked", Message: message}}}
 	}
@@ -183,28 +157,28 @@ func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha
 // CA answers. recorded is false if Lintel does not revoke at this CA, or if no certificate is
 // stored.
 func (r *CertificateReconciler) revokeLater(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate) (recorded bool, err error) {
-	data, err := r.secrets.owned(ctx, certificate, layout.TLSSecret(certificate.Name))
+	data, err := r.secrets.Owned(ctx, certificate, layout.TLSSecret(certificate.Name))
 	stored := layout.StoredPair(data)
 	if err != nil || stored == nil || ca.Spec.External != nil && ca.Spec.External.TLSSecretRef == "" {
 		return false, err
 	}
-	bundle, err := r.secrets.value(ctx, ca.Namespace, layout.CASecret(ca), layout.CAFile)
+	bundle, err := r.secrets.Value(ctx, ca.Namespace, layout.CASecret(ca), layout.CAFile)
 	if err != nil {
 		return false, err
 	}
-	wanted := newRevocation(stored, bundle, r.now())
+	wanted := authority.NewRevocation(stored, bundle, r.now())
 	if wanted.Issuer == "" || r.now().After(wanted.NotAfter) {
 		return false, nil
 	}
-	if err := r.secrets.changeRevocations(ctx, ca, r.now(), func(record []revocation) []revocation {
-		if slices.ContainsFunc(record, func(had revocation) bool { return had.Fingerprint == wanted.Fingerprint }) {
+	if err := r.secrets.ChangeRevocations(ctx, ca, r.now(), func(record []authority.Revocation) []authority.Revocation {
+		if slices.ContainsFunc(record, func(had authority.Revocation) bool { return had.Fingerprint == wanted.Fingerprint }) {
 			return record
 		}
 		return append(record, wanted)
 	}); err != nil {
 		return false, err
 	}
-	r.revoker.read(ctx, client.ObjectKeyFromObject(ca))
+	r.revoker.Read(ctx, client.ObjectKeyFromObject(ca))
 	return true, nil
 }
 
@@ -217,27 +191,26 @@ func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alp
 	} else if err != nil {
 		return nil, err
 	}
-	own, err := serverCertificateOf(ctx, r.client, ca)
+	own, err := authority.ServerCertificateOf(ctx, r.client, ca)
 	if err != nil {
 		return nil, err
 	}
 	server, end := certificate.Name == own, func() {}
 	if server || layout.IsOperators(certificate.Name) {
-		end = r.turns.take(ctx, key)
+		end = r.locks.acquire(ctx, key)
 	}
-	a, err := connect(ctx, r.secrets, ca, certificate.Name)
+	a, err := authority.Connect(ctx, r.secrets, ca, certificate.Name)
 	if err != nil {
 		end()
 		return nil, fmt.Errorf("CertificateAuthority %s: %w", ca.Name, err)
 	}
-	a.revoker = r.revoker
 	if server { // by its Service the CA is asked
-		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, []string{serviceHost(ca)})
+		certificate.Spec.DNSAltNames = layout.WithNames(certificate.Spec.DNSAltNames, []string{layout.ServiceHost(ca)})
 	}
 	return &issuance{
-		secrets: r.secrets, certificate: certificate, authority: a, server: server, keys: r.keys, now: r.now,
+		secrets: r.secrets, certificate: certificate, authority: a, revoker: r.revoker, server: server, keys: r.keys, now: r.now,
 		autoRenews: ca.Spec.AllowAutoRenewal == nil || *ca.Spec.AllowAutoRenewal,
-		end:        func() { a.close(); end() },
+		end:        func() { a.Close(); end() },
 	}, nil
 }
 
@@ -253,7 +226,7 @@ func (r *CertificateReconciler) report(certificate *v1alpha1.Certificate, out ou
 	next := certificate.Status.DeepCopy()
 	next.Phase, next.ObservedGeneration, next.SecretName = out.phase, out.generation, layout.TLSSecret(certificate.Name)
 	if out.certificate != nil {
-		next.NotAfter, next.SerialNumber = new(metav1.NewTime(out.certificate.NotAfter)), serial(out.certificate)
+		next.NotAfter, next.SerialNumber = new(metav1.NewTime(out.certificate.NotAfter)), layout.Serial(out.certificate)
 	}
 	object.Conditions{List: &next.Conditions, Generation: out.generation}.Set(v1alpha1.ConditionCertSigned, out.phase == v1alpha1.CertificateSigned, out.reason, out.message)
 	report.Status = next
@@ -282,7 +255,7 @@ func (r *CertificateReconciler) warnExpiry(ctx context.Context, of *v1alpha1.Cer
 	left, mark := certificate.NotAfter.Sub(r.now()), ""
 	for _, w := range warnings {
 		if left <= w.before {
-			mark = w.name + " " + serial(certificate)
+			mark = w.name + " " + layout.Serial(certificate)
 		}
 	}
 	if of.Annotations[warnedAnnotation] == mark {
@@ -299,6 +272,18 @@ func (r *CertificateReconciler) warnExpiry(ctx context.Context, of *v1alpha1.Cer
 	return nil
 }
 
-func authorityOf(certificate *v1alpha1.Certificate) client.ObjectKey {
-	return client.ObjectKey{Namespace: certificate.Namespace, Name: certificate.Spec.AuthorityRef}
+// unlessPaused carries a Certificate out. Those by which the operator signs are never paused, nor
+// is one that must be revoked, because it gives rights at a CA that its spec does not.
+func (r *CertificateReconciler) unlessPaused(ctx context.Context, certificate *v1alpha1.Certificate) (certificateReport, error) {
+	if pausing.IsPaused(certificate) && !layout.IsOperators(certificate.Name) {
+		rights, err := hasRights(ctx, r.client, r.secrets, certificate)
+		if err != nil {
+			return certificateReport{}, err
+		}
+		if !rights {
+			return certificatePausing.Paused(certificate), nil
+		}
+	}
+	report, err := r.carryOut(ctx, certificate)
+	return certificatePausing.Resumed(certificate, report), err
 }

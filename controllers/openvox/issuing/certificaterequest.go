@@ -2,7 +2,6 @@ package issuing
 
 import (
 	"context"
-	"crypto/x509"
 	"fmt"
 	"strings"
 	"time"
@@ -19,7 +18,8 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
 	"github.com/lintel-policy/lintel/controllers/object"
-	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	"github.com/lintel-policy/lintel/controllers/openvox/authority"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -119,7 +119,7 @@ func (r *CertificateRequestReconciler) report(of *cmapi.CertificateRequest, out 
 	event := object.Event{Warning: true, Reason: out.reason, Message: strings.ToValidUTF8(out.message, "?")}
 	switch out.phase {
 	case v1alpha1.CertificateSigned:
-		event = object.Event{Reason: reasonSigned, Message: fmt.Sprintf("the CA has signed the request; the certificate (serial %s) is valid until %s", serial(out.certificate), out.certificate.NotAfter.UTC().Format(time.RFC3339))}
+		event = object.Event{Reason: authority.ReasonSigned, Message: fmt.Sprintf("the CA has signed the request; the certificate (serial %s) is valid until %s", layout.Serial(out.certificate), out.certificate.NotAfter.UTC().Format(time.RFC3339))}
 		next := of.DeepCopy()
 		next.Status.Certificate, next.Status.CA = chain(out.certificate, out.bundle)
 		apiutil.SetCertificateRequestCondition(next, cmapi.CertificateRequestConditionReady, cmmeta.ConditionTrue, cmapi.CertificateRequestReasonIssued, event.Message)
@@ -153,12 +153,4 @@ func concerns(before, after *cmapi.CertificateRequest) bool {
 	return before.Generation != after.Generation || isFinal(before) != isFinal(after) ||
 		apiutil.CertificateRequestIsApproved(before) != apiutil.CertificateRequestIsApproved(after) ||
 		apiutil.CertificateRequestIsDenied(before) != apiutil.CertificateRequestIsDenied(after)
-}
-
-// leafOf is the first certificate of a chain in PEM: nil where there is none.
-func leafOf(text []byte) *x509.Certificate {
-	if certificates := puppet.ParseBundle(text); len(certificates) > 0 {
-		return certificates[0]
-	}
-	return nil
 }

@@ -23,6 +23,8 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/authority"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
@@ -171,11 +173,11 @@ func TestWaitingFor(t *testing.T) {
 	other := named("other", requested(approved))
 	other.Spec.IssuerRef.Name = "another"
 	c := openvoxtest.NewClient(t, named("waits", requested(approved, [2]string{"Ready", "Pending"})), named("done", requested(approved, [2]string{"Ready", "Issued"})), other)
-	require.Equal(t, object.Request("ns", "waits"), waitingFor(t.Context(), c, newAuthority("")))
+	require.Equal(t, object.Request("ns", "waits"), waitingFor(t.Context(), c, openvoxtest.MakeExternalCA("")))
 
-	before, after := newAuthority(""), newAuthority("")
+	before, after := openvoxtest.MakeExternalCA(""), openvoxtest.MakeExternalCA("")
 	require.Equal(t, readiness(before), readiness(after))
-	conditionsOf(after).Set(v1alpha1.ConditionCAReady, true, "x", "")
+	authority.ConditionsOf(after).Set(v1alpha1.ConditionCAReady, true, "x", "")
 	require.NotEqual(t, readiness(before), readiness(after))
 }
 
@@ -272,12 +274,12 @@ func TestLineage(t *testing.T) {
 					Spec:       cmapi.CertificateSpec{SecretName: "stored", IssuerRef: toMain}, Status: cmapi.CertificateStatus{NextPrivateKeySecretName: new("waiting")},
 				},
 				request: owned("web-2"), before: owned("web-1"),
-				stored:  openvoxtest.MakeSecret("stored", map[string][]byte{corev1.TLSCertKey: encodeCertificate(has), corev1.TLSPrivateKeyKey: keyPEM}),
+				stored:  openvoxtest.MakeSecret("stored", map[string][]byte{corev1.TLSCertKey: layout.EncodeCertificate(has), corev1.TLSPrivateKeyKey: keyPEM}),
 				waiting: openvoxtest.MakeSecret("waiting", map[string][]byte{corev1.TLSPrivateKeyKey: nextPEM}),
 			}
 			s.request.UID, s.before.UID = "second", "first"
 			s.request.Spec.Request = csrtest.Template{CommonName: web, Key: next}.Make(t)
-			s.before.Status.Certificate = append(encodeCertificate(has), ca.Bundle()...)
+			s.before.Status.Certificate = append(layout.EncodeCertificate(has), ca.Bundle()...)
 			c.change(s)
 			objects := []client.Object{s.request}
 			if s.before != nil {
@@ -305,7 +307,7 @@ func TestParseKey(t *testing.T) {
 	require.NoError(t, err)
 	parsed, err := parseKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
 	require.NoError(t, err)
-	require.True(t, samePublic(key.Public(), parsed.Public()))
+	require.True(t, layout.SamePublic(key.Public(), parsed.Public()))
 	for _, text := range []string{"", "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n"} {
 		_, err := parseKey([]byte(text))
 		require.Error(t, err)

@@ -1,6 +1,5 @@
-// Package issuing issues certificates: it sets up in-cluster CertificateAuthorities, stores
-// their CRLs and the signing policies that their autosign hooks read, and signs Certificates,
-// CertificateSigningRequests and cert-manager CertificateRequests at them.
+// Package issuing issues certificates: it signs Certificates, CertificateSigningRequests and
+// cert-manager CertificateRequests at the CAs of package authority.
 //
 // Invariants: the rules alone decide which request gets a certificate. A foreign key is never
 // stored, and never signed under a name that another object holds. An attempt may be interrupted

@@ -7,18 +7,16 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
-	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/authority"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 )
 
 const (
-	retryError   = 15 * time.Second
-	retryPending = 10 * time.Second
+	retryError = 15 * time.Second
 	// longestCheck is how long a certificate that is good is left alone at most.
 	longestCheck = 12 * time.Hour
 	// renewalCooldown keeps a renewBefore that is longer than a certificate lives from
@@ -27,7 +25,6 @@ const (
 	// longestAhead is how long a certificate that is not valid yet is left alone at most.
 	longestAhead = 5 * time.Minute
 
-	reasonSigned        = "CertificateSigned"
 	reasonWaiting       = "WaitingForManualSigning"
 	reasonFailed        = "SigningFailed"
 	reasonRenewalFailed = "RenewalFailed"
@@ -35,90 +32,24 @@ const (
 	reasonTaken         = "CertnameTaken"
 	reasonNoAuthority   = "WaitingForAuthority"
 	reasonNotYetValid   = "NotYetValid"
-	// reasonWaitingForSigner means that a certificate that signs is not replaced yet, because no
-	// other certificate can sign its successor.
-	reasonWaitingForSigner = "WaitingForSigner"
 	// reasonMounted means that Pods of another object have the Secret of the Certificate of the CA's
 	// server. The message names the object.
 	reasonMounted = "MountedElsewhere"
 )
-
-// outcome is the result of an attempt for a Certificate.
-type outcome struct {
-	phase           v1alpha1.CertificatePhase
-	reason, message string
-	certificate     *x509.Certificate // the stored one
-	bundle          []byte            // of the CA that has signed it
-	wait            time.Duration
-	events          []object.Event
-	// generation and deleting are of the object when the attempt began.
-	generation int64
-	deleting   bool
-}
-
-// problem is a step that came to nothing.
-type problem struct {
-	phase  v1alpha1.CertificatePhase
-	reason string
-	err    error
-	wait   time.Duration // retryError unless set
-}
-
-// Error is the words of the step.
-func (p *problem) Error() string { return p.err.Error() }
-
-// Unwrap is the error of the step.
-func (p *problem) Unwrap() error { return p.err }
-
-func failure(reason, format string, args ...any) error {
-	return &problem{phase: v1alpha1.CertificateError, reason: reason, err: fmt.Errorf(format, args...)}
-}
-
-// failed returns the outcome of a failed attempt. phase is used if the error is not a *problem,
-// which has its own phase.
-func failed(err error, phase v1alpha1.CertificatePhase, events []object.Event) outcome {
-	out := outcome{phase: phase, reason: reasonFailed, message: err.Error(), wait: retryError, events: events}
-	var known *problem
-	switch {
-	case errors.As(err, &known):
-		out.phase, out.reason, out.wait = known.phase, known.reason, cmp.Or(known.wait, retryError)
-	case puppet.Unanswered(err):
-		out.reason, out.message = reasonNotAnswering, "the CA cannot be asked: "+err.Error()
-	}
-	return out
-}
-
-// issuance gets one Certificate its certificate. Every step begins with what the CA and
-// the Secrets have, so that it may be broken off anywhere.
-type issuance struct {
-	secrets     secrets
-	certificate *v1alpha1.Certificate
-	authority   *authority
-	// server says that this is the Certificate of the CA's own server.
-	server     bool
-	autoRenews bool
-	keys       *keyMaker
-	now        func() time.Time
-	// end is called once, when nothing more is asked of the CA.
-	end    func()
-	events []object.Event
-	// whyReissued is why a certificate is not renewed, but revoked and issued again.
-	whyReissued string
-}
 
 // run is one attempt.
 func (i *issuance) run(ctx context.Context) outcome {
 	certificate, renewing, err := i.ensure(ctx)
 	if err == nil {
 		return outcome{
-			phase: v1alpha1.CertificateSigned, reason: reasonSigned, certificate: certificate, events: i.events,
+			phase: v1alpha1.CertificateSigned, reason: authority.ReasonSigned, certificate: certificate, events: i.events,
 			message: "the certificate is in Secret " + layout.TLSSecret(i.certificate.Name), wait: i.nextCheck(certificate),
 		}
 	}
 	out := failed(err, v1alpha1.CertificateError, i.events)
 	if renewing != nil { // the old one still serves
 		out.phase, out.certificate, out.message = v1alpha1.CertificateRenewing, renewing, "renewing: "+out.message
-		if out.reason != reasonNotYetValid && out.reason != reasonWaitingForSigner {
+		if out.reason != reasonNotYetValid && out.reason != authority.ReasonWaitingForSigner {
 			out.reason = reasonRenewalFailed
 		}
 	}
@@ -128,20 +59,20 @@ func (i *issuance) run(ctx context.Context) outcome {
 // ensure returns the valid stored certificate, or an error and the certificate that remains in
 // use until it is replaced.
 func (i *issuance) ensure(ctx context.Context) (good, renewing *x509.Certificate, err error) {
-	data, err := i.secrets.owned(ctx, i.certificate, layout.TLSSecret(i.certificate.Name))
+	data, err := i.secrets.Owned(ctx, i.certificate, layout.TLSSecret(i.certificate.Name))
 	if err != nil {
 		return nil, nil, err
 	}
 	stored := layout.StoredPair(data)
 	// Ignore the certificate of another CA: the server and its certificate would wait for each
 	// other.
-	if stored == nil || i.authority.waiting != nil && !layout.IssuedBy(stored, i.authority.bundle) {
+	if stored == nil || i.authority.Waiting != nil && !layout.IssuedBy(stored, i.authority.Bundle) {
 		if adopted, err := i.adopt(ctx, stored); err != nil || adopted != nil {
 			return adopted, nil, err
 		}
 	}
-	if i.authority.waiting != nil && stored == nil {
-		return nil, nil, &problem{phase: v1alpha1.CertificatePending, reason: reasonNoAuthority, err: i.authority.waiting}
+	if i.authority.Waiting != nil && stored == nil {
+		return nil, nil, &authority.Problem{Phase: v1alpha1.CertificatePending, Reason: reasonNoAuthority, Err: i.authority.Waiting}
 	}
 	if stored == nil {
 		good, err = i.issue(ctx, nil)
@@ -168,23 +99,23 @@ func (i *issuance) adopt(ctx context.Context, had *x509.Certificate) (*x509.Cert
 	if !i.server {
 		return nil, nil
 	}
-	pair := layout.StoredPair(i.authority.setup)
-	if pair == nil || differs(pair, i.certificate.Spec) != "" || i.now().After(pair.NotAfter) {
+	pair := layout.StoredPair(i.authority.SetupPair)
+	if pair == nil || layout.Difference(pair, i.certificate.Spec) != "" || i.now().After(pair.NotAfter) {
 		return nil, nil
 	}
-	if known := i.certificate.Status.SerialNumber; known != "" && known != serial(pair) && (had == nil || known != serial(had)) {
+	if known := i.certificate.Status.SerialNumber; known != "" && known != layout.Serial(pair) && (had == nil || known != layout.Serial(had)) {
 		return nil, nil // it has been replaced since
 	}
-	if by, err := mountedBy(ctx, i.secrets.client, i.certificate); err != nil || by != "" {
+	if by, err := mountedBy(ctx, i.secrets.Client, i.certificate); err != nil || by != "" {
 		return nil, cmp.Or(err, failure(reasonMounted, "%s has Secret %s in its Pods, into which a pair would come by which the CA is administered; have it name another Certificate in spec.certificateRef, or name another for the CA's server",
 			by, layout.TLSSecret(i.certificate.Name)))
 	}
-	return i.store(ctx, pair, i.authority.setup[layout.KeyFile], nil, "CertificateAdopted")
+	return i.store(ctx, pair, i.authority.SetupPair[layout.KeyFile], nil, "CertificateAdopted")
 }
 
 // outdated is why a stored certificate is not the one that is wanted.
 func (i *issuance) outdated(stored *x509.Certificate) string {
-	if i.authority.bundle != nil && !layout.IssuedBy(stored, i.authority.bundle) {
+	if i.authority.Bundle != nil && !layout.IssuedBy(stored, i.authority.Bundle) {
 		return "another CA has issued it"
 	}
 	return i.differs(stored)
@@ -196,7 +127,7 @@ func (i *issuance) differs(certificate *x509.Certificate) string {
 	if oid := layout.Authorization(certificate); oid != "" && !i.server {
 		return fmt.Sprintf("its extension %s gives rights, which no Certificate has but that of the CA's own server", oid)
 	}
-	return differs(certificate, i.certificate.Spec)
+	return layout.Difference(certificate, i.certificate.Spec)
 }
 
 // lastRenewal is a key of our Secret, for users of the Secret see only those they know.
@@ -246,11 +177,11 @@ func (i *issuance) renew(ctx context.Context, stored *x509.Certificate, data map
 // renewed returns the next certificate for the stored key: one that the CA has already signed,
 // if its answer was lost or not valid yet, or a new one.
 func (i *issuance) renewed(ctx context.Context, stored *x509.Certificate, data map[string][]byte) (*x509.Certificate, error) {
-	has, err := i.authority.anyone.Certificate(ctx, i.certificate.Spec.Certname)
+	has, err := i.authority.Anyone.Certificate(ctx, i.certificate.Spec.Certname)
 	if err == nil && i.follows(has, stored) == nil {
 		return has, i.counts(has)
 	}
-	server := i.authority.server
+	server := i.authority.Server
 	server.Certificate, server.Key = data[layout.CertificateFile], data[layout.KeyFile]
 	own, err := puppet.NewClient(server)
 	if err != nil {
@@ -278,9 +209,9 @@ func (i *issuance) renewed(ctx context.Context, stored *x509.Certificate, data m
 // follows checks that a certificate may take the place of the stored one, with its key.
 func (i *issuance) follows(next, stored *x509.Certificate) error {
 	switch {
-	case !samePublic(next.PublicKey, stored.PublicKey):
+	case !layout.SamePublic(next.PublicKey, stored.PublicKey):
 		return errors.New("it is for another key")
-	case i.authority.bundle != nil && !layout.IssuedBy(next, i.authority.bundle):
+	case i.authority.Bundle != nil && !layout.IssuedBy(next, i.authority.Bundle):
 		return errors.New("it is signed by none of the CA's certificates")
 	case !next.NotAfter.After(stored.NotAfter):
 		return fmt.Errorf("it ends at %s, no later than the one before", next.NotAfter.UTC().Format(time.RFC3339))
@@ -298,7 +229,7 @@ func (i *issuance) counts(certificate *x509.Certificate) error {
 		return failure(reasonFailed, "the CA has signed a certificate that has ended already, at %s: its clock or the cluster's is wrong", certificate.NotAfter.UTC().Format(time.RFC3339))
 	}
 	if early := certificate.NotBefore.Sub(now); early > 0 {
-		return &problem{phase: v1alpha1.CertificatePending, reason: reasonNotYetValid, wait: min(early+time.Second, longestAhead), err: fmt.Errorf(
+		return &authority.Problem{Phase: v1alpha1.CertificatePending, Reason: reasonNotYetValid, Wait: min(early+time.Second, longestAhead), Err: fmt.Errorf(
 			"the certificate counts from %s only, and is stored then: the CA's clock is ahead of the cluster's", certificate.NotBefore.UTC().Format(time.RFC3339))}
 	}
 	return nil
@@ -311,7 +242,7 @@ func (i *issuance) issue(ctx context.Context, old *x509.Certificate) (*x509.Cert
 		return nil, err
 	}
 	certname := i.certificate.Spec.Certname
-	has, err := i.authority.anyone.Certificate(ctx, certname)
+	has, err := i.authority.Anyone.Certificate(ctx, certname)
 	if err != nil && !errors.Is(err, puppet.ErrNotFound) {
 		return nil, err // create no key for a CA that does not answer
 	}
@@ -319,7 +250,7 @@ func (i *issuance) issue(ctx context.Context, old *x509.Certificate) (*x509.Cert
 	if err != nil {
 		return nil, err
 	}
-	if has != nil && samePublic(has.PublicKey, key.Public()) {
+	if has != nil && layout.SamePublic(has.PublicKey, key.Public()) {
 		return i.accept(ctx, has, keyPEM, old)
 	}
 	if has != nil {
@@ -330,22 +261,17 @@ func (i *issuance) issue(ctx context.Context, old *x509.Certificate) (*x509.Cert
 	if err := i.withdrawForeign(ctx, key); err != nil {
 		return nil, err
 	}
-	certificate, err := i.authority.obtain(ctx, certname, key.Public(), func() ([]byte, error) { return newRequest(i.certificate.Spec, key) })
+	certificate, err := i.obtain(ctx, certname, key.Public(), func() ([]byte, error) { return newRequest(i.certificate.Spec, key) })
 	if err != nil {
 		return nil, err
 	}
 	return i.accept(ctx, certificate, keyPEM, old)
 }
 
-// generationKey says in a pending Secret for which generation was asked.
-const generationKey = "generation"
-
-func (i *issuance) generation() string { return strconv.FormatInt(i.certificate.Generation, 10) }
-
 // pendingKey is the key for which a certificate is asked.
 func (i *issuance) pendingKey(ctx context.Context) ([]byte, crypto.Signer, error) {
 	name := pendingSecret(i.certificate.Name)
-	data, err := i.secrets.owned(ctx, i.certificate, name)
+	data, err := i.secrets.Owned(ctx, i.certificate, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -356,7 +282,7 @@ func (i *issuance) pendingKey(ctx context.Context) ([]byte, crypto.Signer, error
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := i.secrets.keep(ctx, i.certificate, name, i.labels(), map[string][]byte{layout.KeyFile: text, generationKey: []byte(i.generation())}); err != nil {
+	if err := i.secrets.Keep(ctx, i.certificate, name, i.labels(), map[string][]byte{layout.KeyFile: text, generationKey: []byte(i.generation())}); err != nil {
 		return nil, nil, err
 	}
 	key, err := parseKey(text)
@@ -365,7 +291,7 @@ func (i *issuance) pendingKey(ctx context.Context) ([]byte, crypto.Signer, error
 
 // accept stores a certificate for the pending key.
 func (i *issuance) accept(ctx context.Context, certificate *x509.Certificate, keyPEM []byte, old *x509.Certificate) (*x509.Certificate, error) {
-	if i.authority.bundle != nil && !layout.IssuedBy(certificate, i.authority.bundle) {
+	if i.authority.Bundle != nil && !layout.IssuedBy(certificate, i.authority.Bundle) {
 		return nil, failure(reasonFailed, "the certificate is signed by none of the CA's certificates")
 	}
 	if difference := i.differs(certificate); difference != "" {
@@ -374,37 +300,23 @@ func (i *issuance) accept(ctx context.Context, certificate *x509.Certificate, ke
 	if err := i.counts(certificate); err != nil {
 		return nil, err
 	}
-	stored, err := i.store(ctx, certificate, keyPEM, old, reasonSigned)
+	stored, err := i.store(ctx, certificate, keyPEM, old, authority.ReasonSigned)
 	if err != nil {
 		return nil, err
 	}
-	return stored, i.secrets.remove(ctx, i.certificate, pendingSecret(i.certificate.Name))
+	return stored, i.secrets.Remove(ctx, i.certificate, pendingSecret(i.certificate.Name))
 }
 
 // store replaces the old certificate with the new one in a single write.
 func (i *issuance) store(ctx context.Context, certificate *x509.Certificate, keyPEM []byte, old *x509.Certificate, reason string) (*x509.Certificate, error) {
-	data := map[string][]byte{layout.CertificateFile: encodeCertificate(certificate), layout.KeyFile: keyPEM}
+	data := map[string][]byte{layout.CertificateFile: layout.EncodeCertificate(certificate), layout.KeyFile: keyPEM}
 	if old != nil {
 		data[lastRenewal] = []byte(i.now().UTC().Format(time.RFC3339))
 	}
-	err := i.secrets.keep(ctx, i.certificate, layout.TLSSecret(i.certificate.Name), i.labels(), data)
+	err := i.secrets.Keep(ctx, i.certificate, layout.TLSSecret(i.certificate.Name), i.labels(), data)
 	if err != nil {
 		return nil, err
 	}
 	i.tell(false, reason, "the certificate of %s is valid until %s", i.certificate.Spec.Certname, certificate.NotAfter.UTC().Format(time.RFC3339))
 	return certificate, nil
-}
-
-func (i *issuance) labels() map[string]string {
-	labels := labelsOf(i.certificate.Spec.AuthorityRef)
-	labels[certificateLabel] = i.certificate.Name
-	return labels
-}
-
-func (i *issuance) tell(warning bool, reason, format string, args ...any) {
-	i.events = append(i.events, object.Event{Warning: warning, Reason: reason, Message: fmt.Sprintf(format, args...)})
-}
-
-func serial(certificate *x509.Certificate) string {
-	return fmt.Sprintf("%x", certificate.SerialNumber)
 }

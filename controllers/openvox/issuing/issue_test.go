@@ -14,10 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/authority"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
@@ -62,12 +64,23 @@ func TestNothingIsSaidToBeRevoked(t *testing.T) {
 	server := puppet.Server{URL: b.ca.URL, CA: b.ca.Bundle()}
 	anyone, err := puppet.NewClient(server)
 	require.NoError(t, err)
-	a := &authority{ca: openvoxtest.MakeCA("main"), revoker: revokerOf(b.client, nil), internal: true, bundle: b.ca.Bundle(), anyone: anyone, admin: anyone, admins: []administrator{{leaf, anyone}}, server: server}
-	i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, keys: newKeyMaker(1024), now: func() time.Time { return b.now }}
+	a := &authority.Connection{CA: openvoxtest.MakeCA("main"), Internal: true, Bundle: b.ca.Bundle(), Anyone: anyone, Admin: anyone, Admins: []authority.Administrator{{Certificate: leaf, Client: anyone}}, Server: server}
+	i := &issuance{secrets: authority.Secrets{Client: b.client, Live: b.client}, certificate: b.certificate, authority: a, revoker: revokerOf(b.client, nil), keys: newKeyMaker(1024), now: func() time.Time { return b.now }}
 	out := i.run(t.Context())
-	require.Equal(t, reasonWaitingForSigner, out.reason)
+	require.Equal(t, authority.ReasonWaitingForSigner, out.reason)
 	require.Empty(t, b.ca.Revoked)
 	require.Equal(t, []string{"CertificateRenewalTriggered"}, reasonsOf(out.events))
+}
+
+// revokerOf returns a revoker that does not pause. reads counts how often it reads a CRL.
+func revokerOf(c client.Client, reads *int) *authority.Revoker {
+	r := authority.NewRevoker(authority.Secrets{Client: c, Live: c}, time.Now, func(context.Context, types.NamespacedName) {
+		if reads != nil {
+			*reads++
+		}
+	})
+	r.Pause = 0
+	return r
 }
 
 func newBench(t *testing.T) *bench {
@@ -85,14 +98,14 @@ func (b *bench) attempt() outcome {
 	server := puppet.Server{URL: b.ca.URL, CA: b.ca.Bundle()}
 	anyone, err := puppet.NewClient(server)
 	require.NoError(b.t, err)
-	a := &authority{ca: openvoxtest.MakeCA("main"), revoker: revokerOf(b.client, nil), bundle: b.ca.Bundle(), anyone: anyone, admin: anyone, server: server}
+	a := &authority.Connection{CA: openvoxtest.MakeCA("main"), Bundle: b.ca.Bundle(), Anyone: anyone, Admin: anyone, Server: server}
 	if b.noAdmin {
-		a.admin = nil
+		a.Admin = nil
 	}
-	i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, keys: newKeyMaker(1024), autoRenews: !b.noRenewal, now: func() time.Time { return b.now }}
+	i := &issuance{secrets: authority.Secrets{Client: b.client, Live: b.client}, certificate: b.certificate, authority: a, revoker: revokerOf(b.client, nil), keys: newKeyMaker(1024), autoRenews: !b.noRenewal, now: func() time.Time { return b.now }}
 	out := i.run(b.t.Context())
 	if out.certificate != nil {
-		b.certificate.Status.SerialNumber = serial(out.certificate)
+		b.certificate.Status.SerialNumber = layout.Serial(out.certificate)
 	}
 	return out
 }
@@ -134,7 +147,7 @@ func TestIssue(t *testing.T) {
 	leaf := b.signed()
 	require.Equal(t, []string{"www.example.com"}, leaf.DNSNames)
 	require.Equal(t, "10.0.0.1", leaf.IPAddresses[0].String())
-	require.Empty(t, differs(leaf, b.certificate.Spec))
+	require.Empty(t, layout.Difference(leaf, b.certificate.Spec))
 	require.True(t, b.signed().Equal(leaf), "what is good is left alone")
 	require.Equal(t, 1, b.ca.Count("PUT certificate_status/web.example.com"))
 }
@@ -185,7 +198,7 @@ func TestWithoutCredentials(t *testing.T) {
 		return true
 	}
 	out = b.attempt()
-	require.Equal(t, reasonNotAnswering, out.reason, "nobody can sign at a CA that is down")
+	require.Equal(t, authority.ReasonNotAnswering, out.reason, "nobody can sign at a CA that is down")
 	require.Contains(t, out.message, "the CA cannot be asked: fetching the certificate of web.example.com: the CA answers 503")
 	b.ca.Answer = nil
 	anyone, err := puppet.NewClient(puppet.Server{URL: b.ca.URL, CA: b.ca.Bundle()})
@@ -223,10 +236,10 @@ func TestReissue(t *testing.T) {
 			first := b.signed()
 			change(b)
 			second := b.signed()
-			require.Empty(t, differs(second, b.certificate.Spec))
+			require.Empty(t, layout.Difference(second, b.certificate.Spec))
 			require.Len(t, b.ca.Revoked, 1)
 			require.Equal(t, first.SerialNumber, b.ca.Revoked[0])
-			require.False(t, samePublic(first.PublicKey, second.PublicKey))
+			require.False(t, layout.SamePublic(first.PublicKey, second.PublicKey))
 		})
 	}
 }
@@ -261,7 +274,7 @@ func TestRenewal(t *testing.T) {
 	require.Equal(t, []string{"CertificateRenewalTriggered", "CertificateRenewed"}, reasonsOf(out.events))
 	second := b.stored()
 	require.False(t, second.Equal(first))
-	require.True(t, samePublic(first.PublicKey, second.PublicKey))
+	require.True(t, layout.SamePublic(first.PublicKey, second.PublicKey))
 	require.Empty(t, b.ca.Revoked)
 	require.Equal(t, 1, b.ca.Count("PUT certificate_status/web.example.com"))
 	require.Nil(t, b.secret("web-tls-pending"))
@@ -289,7 +302,7 @@ func checkRenewal(t *testing.T, r *http.Request, old *x509.Certificate) {
 	request, err := x509.ParseCertificateRequest(block.Bytes)
 	require.NoError(t, err)
 	require.NoError(t, request.CheckSignature())
-	require.True(t, samePublic(request.PublicKey, old.PublicKey))
+	require.True(t, layout.SamePublic(request.PublicKey, old.PublicKey))
 	require.Equal(t, old.Subject.CommonName, request.Subject.CommonName)
 }
 
@@ -302,15 +315,15 @@ func TestRenewalRefused(t *testing.T) {
 		want   string
 	}{
 		"another key": {func(b *bench, first *x509.Certificate) []byte {
-			return encodeCertificate(b.ca.Issue(&x509.Certificate{Subject: first.Subject, DNSNames: first.DNSNames, IPAddresses: first.IPAddresses, ExtraExtensions: openvoxtest.PuppetOnly(first.Extensions)}, b.ca.Key.Public()))
+			return layout.EncodeCertificate(b.ca.Issue(&x509.Certificate{Subject: first.Subject, DNSNames: first.DNSNames, IPAddresses: first.IPAddresses, ExtraExtensions: openvoxtest.PuppetOnly(first.Extensions)}, b.ca.Key.Public()))
 		}, "it is for another key"},
 		"another CA": {func(b *bench, first *x509.Certificate) []byte {
 			other.Clock = b.ca.Clock
-			return encodeCertificate(other.Issue(&x509.Certificate{Subject: first.Subject}, first.PublicKey))
+			return layout.EncodeCertificate(other.Issue(&x509.Certificate{Subject: first.Subject}, first.PublicKey))
 		}, "it is signed by none of the CA's certificates"},
-		"the old one": {func(_ *bench, first *x509.Certificate) []byte { return encodeCertificate(first) }, "no later than the one before"},
+		"the old one": {func(_ *bench, first *x509.Certificate) []byte { return layout.EncodeCertificate(first) }, "no later than the one before"},
 		"other names": {func(b *bench, first *x509.Certificate) []byte {
-			return encodeCertificate(b.ca.Issue(&x509.Certificate{Subject: first.Subject}, first.PublicKey))
+			return layout.EncodeCertificate(b.ca.Issue(&x509.Certificate{Subject: first.Subject}, first.PublicKey))
 		}, "its DNS names are []"},
 		"HTML":    {func(*bench, *x509.Certificate) []byte { return []byte("<html></html>") }, "renewing: the answer is a web page"},
 		"nothing": {func(*bench, *x509.Certificate) []byte { return nil }, "renewing: the answer is not a certificate"},
@@ -411,8 +424,8 @@ func TestRevoke(t *testing.T) {
 	revoke := func() []object.Event {
 		anyone, err := puppet.NewClient(puppet.Server{URL: b.ca.URL, CA: b.ca.Bundle()})
 		require.NoError(t, err)
-		a := &authority{ca: openvoxtest.MakeCA("main"), revoker: revokerOf(b.client, &told), bundle: b.ca.Bundle(), anyone: anyone, admin: anyone}
-		i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, now: time.Now}
+		a := &authority.Connection{CA: openvoxtest.MakeCA("main"), Bundle: b.ca.Bundle(), Anyone: anyone, Admin: anyone}
+		i := &issuance{secrets: authority.Secrets{Client: b.client, Live: b.client}, certificate: b.certificate, authority: a, revoker: revokerOf(b.client, &told), now: time.Now}
 		require.NoError(t, i.revoke(t.Context()))
 		return i.events
 	}
@@ -422,10 +435,10 @@ func TestRevoke(t *testing.T) {
 	b.certificate.Status.SerialNumber = "1234"
 	revoke()
 	require.Empty(t, b.ca.Revoked, "the CA has another by now")
-	b.certificate.Status.SerialNumber = serial(first)
+	b.certificate.Status.SerialNumber = layout.Serial(first)
 	require.Zero(t, told)
 	b.ca.Idle = true
-	require.Equal(t, []string{reasonUnconfirmed}, reasonsOf(revoke()), "an answer of 200 is no revocation")
+	require.Equal(t, []string{authority.ReasonUnconfirmed}, reasonsOf(revoke()), "an answer of 200 is no revocation")
 	require.NotNil(t, b.ca.Issued["web.example.com"], "without its file it could not be revoked again")
 	b.ca.Idle = false
 	require.Equal(t, []string{"CertificateCleaned"}, reasonsOf(revoke()))
@@ -453,7 +466,7 @@ func TestRenewalByReissue(t *testing.T) {
 			b.now = first.NotAfter.Add(-59 * 24 * time.Hour)
 			out := b.attempt()
 			require.Equal(t, v1alpha1.CertificateSigned, out.phase, out.message)
-			require.Equal(t, []string{"CertificateRenewalTriggered", "CertificateReissued", reasonSigned}, reasonsOf(out.events))
+			require.Equal(t, []string{"CertificateRenewalTriggered", "CertificateReissued", authority.ReasonSigned}, reasonsOf(out.events))
 			require.False(t, b.stored().Equal(first))
 			require.Equal(t, first.SerialNumber, b.ca.Revoked[0])
 			require.Equal(t, noRenewal, b.ca.Count("POST certificate_renewal") == 0)
@@ -502,12 +515,12 @@ func TestBadAnswers(t *testing.T) {
 		want   string
 		reason string
 	}{
-		"5xx":     {http.StatusBadGateway, "down", "the CA answers 502", reasonNotAnswering},
-		"HTML":    {http.StatusOK, "<html>hello</html>", "the answer is a web page", reasonNotAnswering},
+		"5xx":     {http.StatusBadGateway, "down", "the CA answers 502", authority.ReasonNotAnswering},
+		"HTML":    {http.StatusOK, "<html>hello</html>", "the answer is a web page", authority.ReasonNotAnswering},
 		"CSR":     {http.StatusOK, string(csrtest.Template{CommonName: "web.example.com"}.Make(t)), "the answer is not a certificate", reasonFailed},
 		"garbage": {http.StatusOK, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "x509", reasonFailed},
 		"foreign": {http.StatusOK, string(other.Bundle()), "has not asked for", reasonTaken},
-		"moved":   {http.StatusFound, "", "the CA answers 302", reasonNotAnswering},
+		"moved":   {http.StatusFound, "", "the CA answers 302", authority.ReasonNotAnswering},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

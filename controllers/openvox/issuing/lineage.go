@@ -8,6 +8,8 @@ import (
 
 	"github.com/cert-manager/cert-manager/pkg/apis/certmanager"
 	cmapi "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	"github.com/lintel-policy/lintel/controllers/openvox/authority"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,7 +36,7 @@ func (l lineage) succeeds(ctx context.Context, has *x509.Certificate) (bool, err
 	if err != nil || request == nil {
 		return false, err
 	}
-	if samePublic(has.PublicKey, request.PublicKey) && !hasNames(has, request) {
+	if layout.SamePublic(has.PublicKey, request.PublicKey) && !hasNames(has, request) {
 		return true, nil // it was for the same key, before the Certificate changed
 	}
 	stored, err := l.isStored(ctx, certificate, has)
@@ -84,7 +86,7 @@ func (l lineage) nextOf(ctx context.Context, certificate *cmapi.Certificate) (*x
 		return nil, nil
 	}
 	request, err := x509.ParseCertificateRequest(block.Bytes)
-	if err != nil || request.CheckSignature() != nil || !samePublic(request.PublicKey, key.Public()) {
+	if err != nil || request.CheckSignature() != nil || !layout.SamePublic(request.PublicKey, key.Public()) {
 		return nil, nil // the rules report the error
 	}
 	return request, nil
@@ -97,9 +99,9 @@ func (l lineage) isStored(ctx context.Context, certificate *cmapi.Certificate, h
 	if err != nil || secret == nil {
 		return false, err
 	}
-	leaf := leafOf(secret.Data[corev1.TLSCertKey])
+	leaf := layout.FirstCertificate(secret.Data[corev1.TLSCertKey])
 	key, err := parseKey(secret.Data[corev1.TLSPrivateKeyKey])
-	return err == nil && leaf != nil && leaf.Equal(has) && samePublic(has.PublicKey, key.Public()), nil
+	return err == nil && leaf != nil && leaf.Equal(has) && layout.SamePublic(has.PublicKey, key.Public()), nil
 }
 
 // wasIssued says whether a certificate was returned to an earlier request of the same
@@ -115,7 +117,7 @@ func (l lineage) wasIssued(ctx context.Context, certificate *cmapi.Certificate, 
 			earlier.Annotations[cmapi.CertificateNameKey] != certificate.Name { // an annotation that cert-manager protects against changes
 			continue
 		}
-		if leaf := leafOf(earlier.Status.Certificate); leaf != nil && leaf.Equal(has) {
+		if leaf := layout.FirstCertificate(earlier.Status.Certificate); leaf != nil && leaf.Equal(has) {
 			return true, nil
 		}
 	}
@@ -123,5 +125,5 @@ func (l lineage) wasIssued(ctx context.Context, certificate *cmapi.Certificate, 
 }
 
 func (l lineage) secret(ctx context.Context, name string) (*corev1.Secret, error) {
-	return secrets{live: l.live}.read(ctx, l.request.Namespace, name)
+	return authority.Secrets{Live: l.live}.Read(ctx, l.request.Namespace, name)
 }

@@ -1,7 +1,9 @@
 package issuing
 
 import (
-	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 )
 
 const (
@@ -10,20 +12,16 @@ const (
 	finalizer = "openvox.voxpupuli.org/certificate-cleanup"
 
 	// The controllers, which own the fields that each of them writes.
-	authoritiesManager  = "lintel-openvox-authorities"
 	certificatesManager = "lintel-openvox-certificates"
-	initializeManager   = "lintel-openvox-internal"
-	policiesManager     = "lintel-openvox-policies"
 	requestsManager     = "lintel-openvox-requests"
 	certManagerManager  = "lintel-openvox-certificaterequests"
-
-	// foreignPolicyKey is where the program of another operator finds policies, and of ours
-	// it must not find any: it checks far less.
-	foreignPolicyKey = "autosign-policy.yaml"
 )
 
 func pendingSecret(certificate string) string { return certificate + "-tls-pending" }
 
-func labelsOf(ca string) map[string]string {
-	return map[string]string{layout.NameLabel: "openvox", layout.ManagedByLabel: layout.ManagedBy, layout.CALabel: ca}
+func authorityOf(certificate *v1alpha1.Certificate) client.ObjectKey {
+	return client.ObjectKey{Namespace: certificate.Namespace, Name: certificate.Spec.AuthorityRef}
 }
+
+// workers is how many objects are looked at at a time; CAs are asked elsewhere.
+const workers = 8

@@ -13,6 +13,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/openvox/authority"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/test/certificates"
@@ -28,7 +29,7 @@ func TestPausedCertificates(t *testing.T) {
 	site := openvoxtest.NewSite(t, openvoxtest.MakeCA("main"),
 		openvoxtest.MakeSecret("plain-tls", openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "x"}})),
 		openvoxtest.MakeSecret("admin-tls", admin), openvoxtest.MakeSecret("main-server-tls", admin))
-	r := &CertificateReconciler{client: site.Client, secrets: secrets{site.Client, site.Client}, events: site.Events, attempts: attempt.NewRunner[outcome](time.Now),
+	r := &CertificateReconciler{client: site.Client, secrets: authority.Secrets{Client: site.Client, Live: site.Client}, events: site.Events, attempts: attempt.NewRunner[outcome](time.Now),
 		admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return openvoxtest.Verdict("no"), nil }}
 	for name, paused := range map[string]bool{"plain": true, "none": true, "main-server": true, "admin": false, "main-operator-signing": false} {
 		certificate := certificates.MakeCertificate(name, name).Obj()

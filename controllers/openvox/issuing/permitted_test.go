@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/authority"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 	"github.com/lintel-policy/lintel/test/certificates"
 )
@@ -21,10 +22,10 @@ func TestCertificatesByPolicies(t *testing.T) {
 		CSRAttributes: []v1alpha1.CSRAttribute{{Name: "pp_preshared_key", ValueFrom: &v1alpha1.SecretKeySelector{SecretKeyRef: v1alpha1.SecretKeyRef{Name: "keys", Key: "psk"}}}},
 	}
 	site := openvoxtest.NewSite(t, ca, policy, openvoxtest.MakeSecret("keys", map[string][]byte{"psk": []byte("s3cret")}))
-	r := &CertificateReconciler{client: site.Client, secrets: secrets{site.Client, site.Client}}
+	r := &CertificateReconciler{client: site.Client, secrets: authority.Secrets{Client: site.Client, Live: site.Client}}
 	refusals := func(name, certname, secret string, names ...string) []string {
 		certificate := certificates.MakeCertificate(name, certname).DNSNames(names...).Extensions(v1alpha1.CSRExtensions{CustomExtensions: map[string]string{"pp_preshared_key": secret}}).Obj()
-		words, err := r.refusals(t.Context(), certificate)
+		words, err := refusals(t.Context(), r.client, r.secrets, certificate)
 		require.NoError(t, err)
 		return words
 	}

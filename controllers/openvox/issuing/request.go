@@ -17,6 +17,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
@@ -120,7 +121,7 @@ func (r *RequestReconciler) report(of *certificatesv1.CertificateSigningRequest,
 	next := of.Status.DeepCopy()
 	switch out.phase {
 	case v1alpha1.CertificateSigned:
-		next.Certificate = encodeCertificate(out.certificate)
+		next.Certificate = layout.EncodeCertificate(out.certificate)
 	case v1alpha1.CertificateError:
 		add(next, certificatesv1.CertificateFailed, out.reason, out.message)
 	default:

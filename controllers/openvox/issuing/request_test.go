@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/authority"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
@@ -34,16 +35,16 @@ type signingTest struct {
 func newSigningTest(t *testing.T, objects ...client.Object) *signingTest {
 	t.Helper()
 	ca := openvoxtest.NewCA(t)
-	authority := newAuthority(ca.URL)
-	authority.Spec.External.TLSSecretRef = "admin"
+	external := openvoxtest.MakeExternalCA(ca.URL)
+	external.Spec.External.TLSSecretRef = "admin"
 	text, err := newKey(1024)
 	require.NoError(t, err)
 	key, err := parseKey(text)
 	require.NoError(t, err)
 	admin := ca.Issue(&x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}}, key.Public())
-	s := &signingTest{ca: ca, client: openvoxtest.NewClient(t, append(objects, authority, openvoxtest.MakeSecret("main-ca", map[string][]byte{layout.CAFile: ca.Bundle()}),
-		openvoxtest.MakeSecret("admin", map[string][]byte{"tls.crt": encodeCertificate(admin), "tls.key": text}))...)}
-	s.signer = signer{client: s.client, secrets: secrets{s.client, s.client}, names: &certnames{}, revoker: revokerOf(s.client, &s.told), admit: func(context.Context, builtin.Object) (builtin.Verdict, error) {
+	s := &signingTest{ca: ca, client: openvoxtest.NewClient(t, append(objects, external, openvoxtest.MakeSecret("main-ca", map[string][]byte{layout.CAFile: ca.Bundle()}),
+		openvoxtest.MakeSecret("admin", map[string][]byte{"tls.crt": layout.EncodeCertificate(admin), "tls.key": text}))...)}
+	s.signer = signer{client: s.client, secrets: authority.Secrets{Client: s.client, Live: s.client}, names: &certnames{}, revoker: revokerOf(s.client, &s.told), admit: func(context.Context, builtin.Object) (builtin.Verdict, error) {
 		return openvoxtest.Verdict(s.denied), nil
 	}}
 	return s
@@ -80,7 +81,7 @@ func TestSigningOfRequests(t *testing.T) {
 	}{
 		"signed":              {phase: v1alpha1.CertificateSigned},
 		"denied":              {prepare: func(s *signingTest) { s.denied = "no policy" }, phase: v1alpha1.CertificateError, reason: reasonDenied},
-		"no CA":               {prepare: func(s *signingTest) { require.NoError(t, s.client.Delete(t.Context(), newAuthority(""))) }, phase: v1alpha1.CertificatePending, reason: reasonNoAuthority},
+		"no CA":               {prepare: func(s *signingTest) { require.NoError(t, s.client.Delete(t.Context(), openvoxtest.MakeExternalCA(""))) }, phase: v1alpha1.CertificatePending, reason: reasonNoAuthority},
 		"foreign":             {prepare: func(s *signingTest) { s.ca.Requests[web] = foreign }, phase: v1alpha1.CertificatePending, reason: reasonForeign},
 		"own, with more":      {prepare: func(s *signingTest) { s.ca.Requests[web] = same(csrtest.Template{DNSNames: []string{"bank"}}) }, phase: v1alpha1.CertificateSigned},
 		"own, with more, now": {prepare: meanwhileWith(same(csrtest.Template{DNSNames: []string{"bank"}})), phase: v1alpha1.CertificatePending, reason: reasonForeign},
@@ -94,7 +95,7 @@ func TestSigningOfRequests(t *testing.T) {
 		"renews, and foreign": {prepare: func(s *signingTest) { s.ca.Issued[web], s.ca.Requests[web] = s.ca.Root, foreign }, next: true, phase: v1alpha1.CertificatePending, reason: reasonForeign},
 		"refused":             {prepare: refusing, phase: v1alpha1.CertificateError, reason: reasonRefused},
 		"held":                {prepare: func(s *signingTest) { s.signer.names.take(openvoxtest.Main.NamespacedName, web) }, phase: v1alpha1.CertificatePending, reason: reasonNameInUse},
-		"down":                {prepare: func(s *signingTest) { s.ca.Close() }, phase: v1alpha1.CertificatePending, reason: reasonNotAnswering},
+		"down":                {prepare: func(s *signingTest) { s.ca.Close() }, phase: v1alpha1.CertificatePending, reason: authority.ReasonNotAnswering},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSigningTest(t)
@@ -107,7 +108,7 @@ func TestSigningOfRequests(t *testing.T) {
 			require.Len(t, s.ca.Revoked, c.revoked)
 			require.Equal(t, c.revoked > 0, s.told > 0, "the CRL is read")
 			if c.phase == v1alpha1.CertificateSigned {
-				require.True(t, samePublic(key.Public(), out.certificate.PublicKey))
+				require.True(t, layout.SamePublic(key.Public(), out.certificate.PublicKey))
 				require.Equal(t, s.ca.Issued[web], out.certificate, "the new one is never revoked")
 				require.NotContains(t, out.certificate.DNSNames, "bank")
 				return
@@ -185,7 +186,7 @@ func TestChain(t *testing.T) {
 	require.NoError(t, err)
 	join := func(all ...*x509.Certificate) (text []byte) {
 		for _, certificate := range all {
-			text = append(text, encodeCertificate(certificate)...)
+			text = append(text, layout.EncodeCertificate(certificate)...)
 		}
 		return text
 	}

@@ -17,6 +17,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/authority"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
@@ -40,9 +41,9 @@ const (
 // that the CA has received exactly this request, nor that its certname is free.
 type signer struct {
 	client  client.Client
-	secrets secrets
+	secrets authority.Secrets
 	admit   builtin.Admitter
-	revoker *revoker
+	revoker *authority.Revoker
 	names   *certnames
 }
 
@@ -58,17 +59,17 @@ type application struct {
 
 // sign is one attempt. phase is CertificateError where another cannot end otherwise.
 func (s signer) sign(ctx context.Context, a application) outcome {
-	attempt := &signing{application: a}
+	attempt := &signing{application: a, revoker: s.revoker}
 	certificate, err := s.obtain(ctx, attempt)
 	if err == nil {
-		return outcome{phase: v1alpha1.CertificateSigned, certificate: certificate, bundle: attempt.bundle, events: attempt.events}
+		return outcome{phase: v1alpha1.CertificateSigned, certificate: certificate, bundle: attempt.Bundle, events: attempt.events}
 	}
 	return failed(err, v1alpha1.CertificatePending, attempt.events)
 }
 
 // waiting is a step that is tried again.
 func waiting(reason, format string, args ...any) error {
-	return &problem{phase: v1alpha1.CertificatePending, reason: reason, err: fmt.Errorf(format, args...)}
+	return &authority.Problem{Phase: v1alpha1.CertificatePending, Reason: reason, Err: fmt.Errorf(format, args...)}
 }
 
 func (s signer) obtain(ctx context.Context, attempt *signing) (*x509.Certificate, error) {
@@ -92,17 +93,16 @@ func (s signer) obtain(ctx context.Context, attempt *signing) (*x509.Certificate
 	if attempt.request, err = x509.ParseCertificateRequest(block.Bytes); err != nil {
 		return nil, failure(reasonDenied, "spec.request: %w", err)
 	}
-	if attempt.authority, err = connect(ctx, s.secrets, ca, ""); err != nil {
+	if attempt.Connection, err = authority.Connect(ctx, s.secrets, ca, ""); err != nil {
 		return nil, waiting(reasonNoAuthority, "CertificateAuthority %s: %w", ca.Name, err)
 	}
-	defer attempt.close()
-	attempt.revoker = s.revoker
-	if attempt.waiting != nil {
-		return nil, waiting(reasonNoAuthority, "CertificateAuthority %s: %w", ca.Name, attempt.waiting)
+	defer attempt.Close()
+	if attempt.Waiting != nil {
+		return nil, waiting(reasonNoAuthority, "CertificateAuthority %s: %w", ca.Name, attempt.Waiting)
 	}
 	release, free := s.names.take(attempt.application.authority, attempt.certname())
 	if !free {
-		return nil, &problem{phase: v1alpha1.CertificatePending, reason: reasonNameInUse, wait: retryNameInUse, err: fmt.Errorf("another request for this certname is being signed: %s", attempt.certname())}
+		return nil, &authority.Problem{Phase: v1alpha1.CertificatePending, Reason: reasonNameInUse, Wait: retryNameInUse, Err: fmt.Errorf("another request for this certname is being signed: %s", attempt.certname())}
 	}
 	defer release()
 	return attempt.run(ctx)
@@ -111,7 +111,8 @@ func (s signer) obtain(ctx context.Context, attempt *signing) (*x509.Certificate
 // signing is one attempt at one CA.
 type signing struct {
 	application
-	*authority
+	*authority.Connection
+	revoker *authority.Revoker
 	request *x509.CertificateRequest
 	events  []object.Event
 }
@@ -119,7 +120,7 @@ type signing struct {
 func (s *signing) certname() string { return s.request.Subject.CommonName }
 
 func (s *signing) run(ctx context.Context) (*x509.Certificate, error) {
-	has, err := s.anyone.Certificate(ctx, s.certname())
+	has, err := s.Anyone.Certificate(ctx, s.certname())
 	if errors.Is(err, puppet.ErrNotFound) {
 		return s.issue(ctx)
 	}
@@ -128,7 +129,7 @@ func (s *signing) run(ctx context.Context) (*x509.Certificate, error) {
 	}
 	next, err := s.succeeds(ctx, has)
 	if err == nil && !next {
-		next, err = s.wasRevoked(ctx, has)
+		next, err = s.revoker.WasRevoked(ctx, s.CA, has)
 	}
 	switch {
 	case err != nil:
@@ -138,9 +139,9 @@ func (s *signing) run(ctx context.Context) (*x509.Certificate, error) {
 			return nil, err
 		}
 		return s.issue(ctx)
-	case !samePublic(has.PublicKey, s.request.PublicKey):
-		return nil, failure(reasonTaken, "the CA has a certificate for %s already (serial %s), and this request is not its renewal; revoke it there (puppetserver ca clean --certname %s), and make another request",
-			s.certname(), serial(has), s.certname())
+	case !layout.SamePublic(has.PublicKey, s.request.PublicKey):
+		return nil, failure(reasonTaken, "the CA has a certificate for %s already (serial %s), and this request is not its renewal; %s, and then create another request",
+			s.certname(), layout.Serial(has), s.ByHand(authority.CleanStep, s.certname(), false))
 	}
 	return s.accept(has)
 }
@@ -148,27 +149,27 @@ func (s *signing) run(ctx context.Context) (*x509.Certificate, error) {
 // makeRoom revokes the certificate that the request is to replace: a CA takes none for a
 // certname that has one.
 func (s *signing) makeRoom(ctx context.Context, has *x509.Certificate) error {
-	pending, err := s.anyone.Request(ctx, s.certname())
-	if err == nil && !samePublic(pending.PublicKey, s.request.PublicKey) {
+	pending, err := s.Anyone.Request(ctx, s.certname())
+	if err == nil && !layout.SamePublic(pending.PublicKey, s.request.PublicKey) {
 		return s.foreign() // revoking would give the name away
 	}
 	if err != nil && !errors.Is(err, puppet.ErrNotFound) {
 		return err
 	}
-	if s.admin == nil {
-		return waiting(reasonWaiting, "the CA has the certificate that is to be renewed (serial %s), and there is no certificate to revoke it with; revoke it there (puppetserver ca clean --certname %s)",
-			serial(has), s.certname())
+	if s.Admin == nil {
+		return waiting(reasonWaiting, "the CA has the certificate that is to be renewed (serial %s), and there is no certificate to revoke it with; %s",
+			layout.Serial(has), s.ByHand(authority.CleanStep, s.certname(), false))
 	}
-	listed, err := s.revoke(ctx, s.certname(), has, true)
+	listed, err := s.revoker.Revoke(ctx, s.Connection, s.certname(), has, true)
 	if err != nil {
 		return err
 	}
 	if !listed {
-		s.events = append(s.events, object.Event{Warning: true, Reason: reasonUnconfirmed, Message: unconfirmed(s.certname(), has)})
+		s.events = append(s.events, object.Event{Warning: true, Reason: authority.ReasonUnconfirmed, Message: authority.Unconfirmed(s.certname(), has)})
 		return nil
 	}
 	s.events = append(s.events, object.Event{Warning: true, Reason: reasonReissued, Message: fmt.Sprintf("the certificate of %s (serial %s) is revoked and issued again, for the CA renews none for another key: neither is valid in between",
-		s.certname(), serial(has))})
+		s.certname(), layout.Serial(has))})
 	return nil
 }
 
@@ -180,46 +181,46 @@ func (s *signing) issue(ctx context.Context) (*x509.Certificate, error) {
 		return nil, err
 	}
 	if pending {
-		if s.admin == nil {
-			return nil, waiting(reasonWaiting, "the request waits at the CA, and there is no certificate to sign it with; sign it there (puppetserver ca sign --certname %s)", s.certname())
+		if s.Admin == nil {
+			return nil, waiting(reasonWaiting, "the request waits at the CA, and there is no certificate to sign it with; %s", s.ByHand(authority.SignStep, s.certname(), false))
 		}
-		if err := s.admin.Sign(ctx, s.certname()); err != nil {
+		if err := s.Admin.Sign(ctx, s.certname()); err != nil {
 			return nil, s.refused(ctx, err)
 		}
 	}
-	certificate, err := s.anyone.Certificate(ctx, s.certname())
+	certificate, err := s.Anyone.Certificate(ctx, s.certname())
 	if err != nil {
 		return nil, err
 	}
-	if samePublic(certificate.PublicKey, s.request.PublicKey) {
+	if layout.SamePublic(certificate.PublicKey, s.request.PublicKey) {
 		return s.accept(certificate)
 	}
 	if pending { // exchanged after we had looked: it is our signature that it has
-		if _, err := s.revoke(ctx, s.certname(), certificate, true); err != nil {
+		if _, err := s.revoker.Revoke(ctx, s.Connection, s.certname(), certificate, true); err != nil {
 			return nil, err
 		}
 	}
-	return nil, waiting(reasonForeign, "the CA has signed somebody else's key under certname %s (serial %s), which is not returned", s.certname(), serial(certificate))
+	return nil, waiting(reasonForeign, "the CA has signed another key under certname %s (serial %s), and the certificate is not returned; %s", s.certname(), layout.Serial(certificate), s.ByHand(authority.CleanStep, s.certname(), false))
 }
 
 // submit sends the request to the CA. pending is false if the CA has signed it immediately, or
 // has signed another request.
 func (s *signing) submit(ctx context.Context) (pending bool, err error) {
-	found, err := s.anyone.Request(ctx, s.certname())
-	if err == nil && !bytes.Equal(found.Raw, s.request.Raw) && samePublic(found.PublicKey, s.request.PublicKey) {
-		if s.admin == nil {
-			return false, waiting(reasonForeign, "another request for the same key waits at the CA under certname %s; take it away there (puppetserver ca clean --certname %s)", s.certname(), s.certname())
+	found, err := s.Anyone.Request(ctx, s.certname())
+	if err == nil && !bytes.Equal(found.Raw, s.request.Raw) && layout.SamePublic(found.PublicKey, s.request.PublicKey) {
+		if s.Admin == nil {
+			return false, waiting(reasonForeign, "another request for the same key waits at the CA under certname %s; %s", s.certname(), s.ByHand(authority.WithdrawStep, s.certname(), false))
 		}
-		if err := s.admin.Withdraw(ctx, s.certname()); err != nil {
+		if err := s.Admin.Withdraw(ctx, s.certname()); err != nil {
 			return false, err
 		}
 		err = puppet.ErrNotFound
 	}
 	if errors.Is(err, puppet.ErrNotFound) {
-		if err := s.anyone.Submit(ctx, s.certname(), s.application.request); err != nil {
+		if err := s.Anyone.Submit(ctx, s.certname(), s.application.request); err != nil {
 			return false, s.refused(ctx, err)
 		}
-		if found, err = s.anyone.Request(ctx, s.certname()); errors.Is(err, puppet.ErrNotFound) {
+		if found, err = s.Anyone.Request(ctx, s.certname()); errors.Is(err, puppet.ErrNotFound) {
 			return false, nil
 		}
 	}
@@ -233,7 +234,7 @@ func (s *signing) submit(ctx context.Context) (pending bool, err error) {
 }
 
 func (s *signing) foreign() error {
-	return waiting(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed. Take it away there (puppetserver ca clean --certname %s)", s.certname(), s.certname())
+	return waiting(reasonForeign, "a request with another key waits at the CA under certname %s, and is not signed; %s", s.certname(), s.ByHand(authority.WithdrawStep, s.certname(), false))
 }
 
 // refused ends an attempt permanently if the CA has rejected the request itself. The request is
@@ -248,9 +249,9 @@ func (s *signing) refused(ctx context.Context, err error) error {
 	default:
 		return err
 	}
-	pending, lookErr := s.anyone.Request(ctx, s.certname())
-	if lookErr == nil && s.admin != nil && bytes.Equal(pending.Raw, s.request.Raw) {
-		lookErr = s.admin.Withdraw(ctx, s.certname())
+	pending, lookErr := s.Anyone.Request(ctx, s.certname())
+	if lookErr == nil && s.Admin != nil && bytes.Equal(pending.Raw, s.request.Raw) {
+		lookErr = s.Admin.Withdraw(ctx, s.certname())
 	}
 	if lookErr != nil && !errors.Is(lookErr, puppet.ErrNotFound) {
 		return lookErr
@@ -260,48 +261,39 @@ func (s *signing) refused(ctx context.Context, err error) error {
 
 // accept checks what the CA has signed.
 func (s *signing) accept(certificate *x509.Certificate) (*x509.Certificate, error) {
-	if s.bundle != nil && !layout.IssuedBy(certificate, s.bundle) {
+	if s.Bundle != nil && !layout.IssuedBy(certificate, s.Bundle) {
 		return nil, errors.New("the certificate is signed by none of the CA's certificates")
 	}
 	if !hasNames(certificate, s.request) {
-		return nil, failure(reasonTaken, "the CA has a certificate for %s and this key (serial %s) with other names than are asked for: %v %v; revoke it there (puppetserver ca clean --certname %s), and make another request",
-			s.certname(), serial(certificate), certificate.DNSNames, certificate.IPAddresses, s.certname())
+		return nil, failure(reasonTaken, "the CA has a certificate for %s and this key (serial %s) with other names than are requested: %v %v; %s, and then create another request",
+			s.certname(), layout.Serial(certificate), certificate.DNSNames, certificate.IPAddresses, s.ByHand(authority.CleanStep, s.certname(), false))
 	}
 	return certificate, nil
 }
 
 // hasNames says whether a certificate has the names that a request asks for, and no others.
 func hasNames(certificate *x509.Certificate, request *x509.CertificateRequest) bool {
-	return sameNames(certificate.DNSNames, request.DNSNames, request.Subject.CommonName) &&
-		sameNames(texts(certificate.IPAddresses), texts(request.IPAddresses), "")
+	return layout.SameNames(certificate.DNSNames, request.DNSNames, request.Subject.CommonName) &&
+		layout.SameNames(layout.IPTexts(certificate.IPAddresses), layout.IPTexts(request.IPAddresses), "")
 }
 
 // chain is a certificate with those between it and its root in PEM, and the root: the
 // highest that is known where a bundle has none.
 func chain(leaf *x509.Certificate, bundle []byte) (certificates, root []byte) {
-	certificates = encodeCertificate(leaf)
+	certificates = layout.EncodeCertificate(leaf)
 	known := puppet.ParseBundle(bundle)
 	for range known {
-		issuer := issuerOf(leaf, known)
+		issuer := layout.IssuerOf(leaf, known)
 		if issuer == nil || issuer.Equal(leaf) {
 			break
 		}
-		root = encodeCertificate(issuer)
+		root = layout.EncodeCertificate(issuer)
 		if issuer.CheckSignatureFrom(issuer) != nil {
 			certificates = append(certificates, root...)
 		}
 		leaf = issuer
 	}
 	return certificates, root
-}
-
-func issuerOf(certificate *x509.Certificate, known []*x509.Certificate) *x509.Certificate {
-	for _, issuer := range known {
-		if bytes.Equal(issuer.RawSubject, certificate.RawIssuer) && certificate.CheckSignatureFrom(issuer) == nil {
-			return issuer
-		}
-	}
-	return nil
 }
 
 // certnames are those in use: two requests for one would revoke each other's certificate.

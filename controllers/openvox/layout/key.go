@@ -61,19 +61,37 @@ func administers(ctx context.Context, reader client.Reader, secret *corev1.Secre
 	return "", nil
 }
 
+// What a value of a Secret must be, for NoSecretValue.
+const (
+	// OfItsOwn: the Secret is created for the purpose.
+	OfItsOwn = "create one for this purpose: Lintel never uses Secrets of OpenVox, of a CA or of type kubernetes.io/tls, or tokens of ServiceAccounts, here"
+	// CertificatesOnly: the value is not secret.
+	CertificatesOnly = "its value must be certificates in PEM, and nothing else"
+	// Any value can be used.
+	Any = "create it"
+)
+
+// NoSecretValue is the only error about a value of a Secret that a user names. A user who may read
+// the status of the object need not have permission to read Secrets: the text is the same for a
+// missing Secret, for a Secret that is not permitted, and for one without the key or with another
+// value.
+func NoSecretValue(name, key, needs string) error {
+	return fmt.Errorf("there is no Secret %s with a value of key %q that can be used here; %s", name, key, needs)
+}
+
 // PolicyValue returns a value that a SigningPolicy compares with. problem describes an invalid
-// Secret; err means that the API server has not answered.
-func PolicyValue(ctx context.Context, reader client.Reader, secret *corev1.Secret, key string) (value string, problem, err error) {
+// Secret, or that there is none (nil); err means that the API server has not answered.
+func PolicyValue(ctx context.Context, reader client.Reader, name string, secret *corev1.Secret, key string) (value string, problem, err error) {
+	if secret == nil {
+		return "", NoSecretValue(name, key, OfItsOwn), nil
+	}
 	what, err := KeyIn(ctx, reader, secret)
 	if err != nil {
 		return "", nil, err
 	}
-	if what != "" {
-		return "", fmt.Errorf("the Secret %s %s, and no policy may copy it; name a Secret that is created for this", secret.Name, what), nil
-	}
-	text, ok := secret.Data[key]
-	if !ok || len(text) == 0 {
-		return "", fmt.Errorf("the Secret %s has no key %q", secret.Name, key), nil
+	text := secret.Data[key]
+	if what != "" || len(text) == 0 {
+		return "", NoSecretValue(name, key, OfItsOwn), nil
 	}
 	return string(text), nil, nil
 }

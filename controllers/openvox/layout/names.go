@@ -90,3 +90,8 @@ func CAClaim(ca string) string { return ca + "-data" }
 
 // DatabaseHost is the name of the host that servers know a Database by.
 func DatabaseHost(db *v1alpha1.Database) string { return db.Name + "." + db.Namespace + ".svc" }
+
+// ObjectLabels are the labels of the objects of a CA.
+func ObjectLabels(ca string) map[string]string {
+	return map[string]string{NameLabel: "openvox", ManagedByLabel: ManagedBy, CALabel: ca}
+}

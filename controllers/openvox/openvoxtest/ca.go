@@ -360,3 +360,11 @@ func NewPair(t *testing.T, ca *CA, template *x509.Certificate) map[string][]byte
 	require.NoError(t, err)
 	return map[string][]byte{layout.CertificateFile: encoded(ca.Issue(template, key.Public())), layout.KeyFile: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})}
 }
+
+// CertificateOf is the certificate of a Secret's data.
+func CertificateOf(t *testing.T, pair map[string][]byte) *x509.Certificate {
+	t.Helper()
+	certificate := layout.StoredPair(pair)
+	require.NotNil(t, certificate)
+	return certificate
+}

@@ -28,6 +28,14 @@ func MakeCA(name string) *v1alpha1.CertificateAuthority {
 	}
 }
 
+// MakeExternalCA is CertificateAuthority main, which runs elsewhere.
+func MakeExternalCA(url string) *v1alpha1.CertificateAuthority {
+	return &v1alpha1.CertificateAuthority{
+		ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: "ns", UID: "ca", Generation: 1},
+		Spec:       v1alpha1.CertificateAuthoritySpec{CRLRefreshInterval: "1m", External: &v1alpha1.ExternalCA{URL: url}},
+	}
+}
+
 // MakeConfig is Config c of a CertificateAuthority: of none where that is "".
 func MakeConfig(ca string) *v1alpha1.Config {
 	return &v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns"}, Spec: v1alpha1.ConfigSpec{AuthorityRef: ca, Image: v1alpha1.ImageSpec{Repository: "r", Tag: "1"}}}

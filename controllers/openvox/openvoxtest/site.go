@@ -2,10 +2,13 @@ package openvoxtest
 
 import (
 	"context"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
@@ -13,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 )
 
 // Site is an API server that counts writes, together with the verdicts of the rules.
@@ -78,4 +82,20 @@ func (s *Site) Get(name string, into client.Object) bool {
 	}
 	require.NoError(s.T, err)
 	return true
+}
+
+// FillCA fills the Secrets of CertificateAuthority main as the setup Job does, and returns the
+// Secret of its server.
+func (s *Site) FillCA(ca *CA, certname string, names ...string) (pair map[string][]byte) {
+	s.T.Helper()
+	pair = NewPair(s.T, ca, &x509.Certificate{Subject: pkix.Name{CommonName: certname}, DNSNames: names})
+	for name, data := range map[string]map[string][]byte{
+		"main-ca": {layout.CAFile: ca.Bundle()}, "main-ca-key": {"ca_key.pem": []byte("key")}, "main-ca-crl": {layout.CRLFile: ca.List(1)}, "main-ca-setup": pair,
+	} {
+		secret := &corev1.Secret{}
+		require.True(s.T, s.Get(name, secret), name)
+		secret.Data = data
+		require.NoError(s.T, s.Client.Update(s.T.Context(), secret))
+	}
+	return pair
 }

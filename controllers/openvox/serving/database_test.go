@@ -248,10 +248,10 @@ func TestDatabaseWaits(t *testing.T) {
 		"Pending False CredentialsNotFound: spec.postgres.credentialsSecretRef: there is no Secret none": func(s *databaseSite) {
 			s.change(func(d *v1alpha1.DatabaseSpec) { d.Postgres.CredentialsSecretRef = "none" })
 		},
-		"Pending False CredentialsNotFound: spec.postgres.credentialsSecretRef: the Secret postgres has no key \"password\"": func(s *databaseSite) {
+		"Pending False CredentialsNotFound: spec.postgres.credentialsSecretRef: there is no Secret postgres with a value of key \"password\"": func(s *databaseSite) {
 			s.edit("postgres", map[string][]byte{"password": nil})
 		},
-		"Pending False CredentialsNotFound: spec.postgres.credentialsSecretRef: Secret own is OpenVox's own": func(s *databaseSite) {
+		"Pending False CredentialsNotFound: spec.postgres.credentialsSecretRef: there is no Secret own with a value of key \"username\"": func(s *databaseSite) {
 			own := openvoxtest.MakeSecret("own", map[string][]byte{"username": []byte("u"), "password": []byte("p")})
 			own.Labels = map[string]string{layout.ManagedByLabel: layout.ManagedBy}
 			require.NoError(s.T, s.Client.Create(s.T.Context(), own))
@@ -262,12 +262,12 @@ func TestDatabaseWaits(t *testing.T) {
 				d.Postgres.CASecretRef = &v1alpha1.SecretKeyRef{Name: "none", Key: "ca"}
 			})
 		},
-		`Pending False CredentialsNotFound: spec.postgres.caSecretRef: key "key.pem" of Secret db-tls has a PRIVATE KEY, and is to have certificates only`: func(s *databaseSite) {
+		`Pending False CredentialsNotFound: spec.postgres.caSecretRef: there is no Secret db-tls with a value of key "key.pem" that can be used here; its value must be certificates in PEM`: func(s *databaseSite) {
 			s.change(func(d *v1alpha1.DatabaseSpec) {
 				d.Postgres.CASecretRef = &v1alpha1.SecretKeyRef{Name: "db-tls", Key: "key.pem"}
 			})
 		},
-		`Pending False CredentialsNotFound: spec.postgres.caSecretRef: key "password" of Secret postgres has no certificate in PEM`: func(s *databaseSite) {
+		`Pending False CredentialsNotFound: spec.postgres.caSecretRef: there is no Secret postgres with a value of key "password" that can be used here; its value must be certificates in PEM`: func(s *databaseSite) {
 			s.change(func(d *v1alpha1.DatabaseSpec) {
 				d.Postgres.CASecretRef = &v1alpha1.SecretKeyRef{Name: "postgres", Key: "password"}
 			})

@@ -43,35 +43,44 @@ type references struct {
 	namespace string
 }
 
-func (r references) secretValue(ctx context.Context, field, name, key string) (string, error) {
-	secret, err := r.secret(ctx, field, name)
-	if err != nil {
-		return "", err
+// secretValue returns a value of a Secret without the end of its line, which files have: "" if
+// there is none.
+func (r references) secretValue(ctx context.Context, name, key string) (*corev1.Secret, string, error) {
+	secret, err := layout.ReadSecret(ctx, r.secrets.live, r.namespace, name)
+	if err != nil || secret == nil {
+		return nil, "", err
 	}
-	return found(field, "Secret "+name, key, string(secret.Data[key]))
+	return secret, strings.TrimRight(string(secret.Data[key]), "\r\n"), nil
+}
+
+// noValue is the error about a value of a Secret that cannot be used.
+func noValue(field, name, key, needs string) error {
+	return &unrendered{fmt.Sprintf("%s: %v", field, layout.NoSecretValue(name, key, needs))}
 }
 
 // credential returns a value that is sent to an endpoint. It rejects the keys of CAs and
 // certificates: a user who sets the endpoint need not have permission to read them.
 func (r references) credential(ctx context.Context, field, name, key string) (string, error) {
-	secret, err := r.secret(ctx, field, name)
+	secret, value, err := r.secretValue(ctx, name, key)
 	if err != nil {
 		return "", err
 	}
-	what, err := layout.KeyIn(ctx, r.secrets.client, secret)
-	if err != nil {
-		return "", err
+	what := ""
+	if secret != nil {
+		if what, err = layout.KeyIn(ctx, r.secrets.client, secret); err != nil {
+			return "", err
+		}
 	}
-	if what != "" {
-		return "", &unrendered{fmt.Sprintf("%s: Secret %s %s, and is not sent to an endpoint; name a Secret that is created for this endpoint", field, name, what)}
+	if what != "" || value == "" {
+		return "", noValue(field, name, key, layout.OfItsOwn)
 	}
-	return found(field, "Secret "+name, key, string(secret.Data[key]))
+	return value, nil
 }
 
 // authorities returns the CA certificates of a Secret and nothing else: they are mounted into
 // Pods in which the user who names the Secret may run any code.
 func (r references) authorities(ctx context.Context, field, name, key string) ([]byte, error) {
-	text, err := r.secretValue(ctx, field, name, key)
+	_, text, err := r.secretValue(ctx, name, key)
 	if err != nil {
 		return nil, err
 	}
@@ -82,25 +91,17 @@ func (r references) authorities(ctx context.Context, field, name, key string) ([
 			break
 		}
 		if block.Type != "CERTIFICATE" {
-			return nil, &unrendered{fmt.Sprintf("%s: key %q of Secret %s has a %s, and is to have certificates only", field, key, name, block.Type)}
+			return nil, noValue(field, name, key, layout.CertificatesOnly)
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return nil, &unrendered{fmt.Sprintf("%s: key %q of Secret %s has a certificate that cannot be read: %v", field, key, name, err)}
+			return nil, noValue(field, name, key, layout.CertificatesOnly)
 		}
 		out = append(out, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
 	}
 	if out == nil {
-		return nil, &unrendered{fmt.Sprintf("%s: key %q of Secret %s has no certificate in PEM", field, key, name)}
+		return nil, noValue(field, name, key, layout.CertificatesOnly)
 	}
 	return out, nil
-}
-
-func (r references) secret(ctx context.Context, field, name string) (*corev1.Secret, error) {
-	secret, err := layout.ReadSecret(ctx, r.secrets.live, r.namespace, name)
-	if err == nil && secret == nil {
-		err = &unrendered{fmt.Sprintf("%s: there is no Secret %s", field, name)}
-	}
-	return secret, err
 }
 
 func (r references) configMapValue(ctx context.Context, field, name, key string) (string, error) {
@@ -112,14 +113,9 @@ func (r references) configMapValue(ctx context.Context, field, name, key string)
 	if err != nil {
 		return "", fmt.Errorf("reading ConfigMap %s: %w", name, err)
 	}
-	return found(field, "ConfigMap "+name, key, have.Data[key])
-}
-
-// found is a value without the end of its line, which files have.
-func found(field, in, key, value string) (string, error) {
-	value = strings.TrimRight(value, "\r\n")
+	value := strings.TrimRight(have.Data[key], "\r\n")
 	if value == "" {
-		return "", &unrendered{fmt.Sprintf("%s: the %s has no key %q", field, in, key)}
+		return "", &unrendered{fmt.Sprintf("%s: the ConfigMap %s has no key %q", field, name, key)}
 	}
 	return value, nil
 }

@@ -88,7 +88,7 @@ func TestReportProcessors(t *testing.T) {
 	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeConfig("")))
 	s.report()
 	require.Equal(t, processed, s.processor("z"))
-	require.Equal(t, "Error False Error: no reports are sent to it: spec.headers[1].valueFrom.secretKeyRef: there is no Secret credentials", s.processor("a"))
+	require.Equal(t, "Error False Error: no reports are sent to it: spec.headers[1].valueFrom.secretKeyRef: "+noCredentials, s.processor("a"))
 	require.Empty(t, s.processor("other"))
 	require.Len(t, s.targets(), 1, "one that cannot be rendered holds up no other")
 	require.Equal(t, rendered, s.render())

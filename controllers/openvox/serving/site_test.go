@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
-	"github.com/lintel-policy/lintel/controllers/openvox/issuing"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
 )
 
@@ -21,7 +21,7 @@ func newSite(t *testing.T, objects ...client.Object) *site {
 }
 
 func (s *site) outdated(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored *x509.Certificate) (string, error) {
-	return issuing.Outdated(ctx, s.Client, ca, certificate, stored)
+	return layout.Outdated(ctx, s.Client, ca, certificate, stored)
 }
 
 func newSiteOn(t *testing.T, c client.WithWatch) *site {

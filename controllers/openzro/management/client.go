@@ -244,3 +244,23 @@ func (c *client) unanswered(asked, method string, err error) *Error {
 func (c *client) unreadable(asked, method string, answer *http.Response, message string) *Error {
 	return &Error{Cause: Unavailable, Asked: asked, Code: answer.StatusCode, Message: without(message, c.key), Unsure: method != http.MethodGet}
 }
+
+// stream reads an answer while it arrives.
+type stream func(body io.Reader) error
+
+// read reads an answer as a stream.
+func (c *client) read(answer *http.Response, asked, method string, read stream) error {
+	err := read(answer.Body)
+	var limit limitError
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &limit):
+		return c.unreadable(asked, method, answer, limit.Error())
+	case errors.As(err, &syntax), errors.As(err, &kind), errors.Is(err, errNotAList):
+		return c.unreadable(asked, method, answer, notJSON(answer, c.quoted))
+	}
+	return c.unanswered(asked, method, err)
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 )
 
 const (
@@ -18,26 +17,6 @@ const (
 	// maxDepth is how deep values may be nested.
 	maxDepth = 64
 )
-
-// stream reads an answer while it arrives.
-type stream func(body io.Reader) error
-
-// read reads an answer as a stream.
-func (c *client) read(answer *http.Response, asked, method string, read stream) error {
-	err := read(answer.Body)
-	var limit limitError
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &limit):
-		return c.unreadable(asked, method, answer, limit.Error())
-	case errors.As(err, &syntax), errors.As(err, &kind), errors.Is(err, errNotAList):
-		return c.unreadable(asked, method, answer, notJSON(answer, c.quoted))
-	}
-	return c.unanswered(asked, method, err)
-}
 
 // limitError is an answer that exceeds a limit.
 type limitError string

@@ -3,7 +3,6 @@ package management
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,27 +10,17 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/lintel-policy/lintel/controllers/attempt"
 )
 
 // perTenant is how many objects of a tenant are reconciled concurrently: a tenant whose server
 // hangs blocks no more of the shared workers.
 const perTenant = 8
 
-// pauses are how long a server is left alone that cannot be used.
-var pauses = attempt.Backoff{First: time.Second, Longest: 30 * time.Second, Jitter: 0.3}
-
-// calm is the time after one outage during which the next continues it: a server may respond to
-// lists, and hang on everything else.
-const calm = time.Minute
-
 // Tenant is the known state of an account at a management server, for one key.
 type Tenant struct {
-	client *client
-	name   string
-	now    func() time.Time
-	began  time.Time
+	*session
+	name  string
+	began time.Time
 
 	// joined is when the first of the present members came.
 	joined time.Time
@@ -43,22 +32,12 @@ type Tenant struct {
 	Accounts  *Collection[Account]
 	Zones     *Collection[Zone]
 
-	mutex     sync.Mutex // guards the fields below
+	// The mutex of the session guards the fields below.
 	resources map[string]*Collection[Resource]
 	routers   map[string]*Collection[Router]
 	records   map[string]*Collection[Record]
-	outage    *Error
-	failures  int
-	until     time.Time
-	// suffered reports an outage whose end Refresh has not returned yet.
-	suffered  bool
 	refreshed time.Time
-	// soon is when the tenant is refreshed before its interval is over, if that is not zero.
-	soon time.Time
-	// wrote is when something was last written, as far as is known.
-	wrote   time.Time
-	served  map[string]served // by path
-	weights map[place]weight
+	served    map[string]served // by path
 
 	settings sync.Mutex // over writing those of the account
 
@@ -71,31 +50,35 @@ func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, e
 	if err != nil {
 		return nil, err
 	}
-	t := &Tenant{client: client, name: cmp.Or(c.Name, "default"), now: now, began: now(), resources: map[string]*Collection[Resource]{}, routers: map[string]*Collection[Router]{}, records: map[string]*Collection[Record]{}, served: map[string]served{}, weights: map[place]weight{}}
-	t.Groups = newCollection(t, "/groups", "groups",
+	t := &Tenant{
+		session: &session{client: client, now: now, weights: map[place]weight{}},
+		name:    cmp.Or(c.Name, "default"), began: now(), served: map[string]served{},
+		resources: map[string]*Collection[Resource]{}, routers: map[string]*Collection[Router]{}, records: map[string]*Collection[Record]{},
+	}
+	t.Groups = newCollection(t.session, "/groups", "groups",
 		func(g Group) string { return g.ID }, func(g Group) string { return g.Name },
 		func(g Group) any { return g.Name }) // members change all the time, and are not used here
 	t.Groups.decode, t.Groups.forget = decodeGroups, withoutMembers
-	t.Policies = newCollection(t, "/policies", "policies", func(p Policy) string { return p.ID }, func(p Policy) string { return p.Name }, identity)
-	t.SetupKeys = newCollection(t, "/setup-keys", "setup-keys",
+	t.Policies = newCollection(t.session, "/policies", "policies", func(p Policy) string { return p.ID }, func(p Policy) string { return p.Name }, identity)
+	t.SetupKeys = newCollection(t.session, "/setup-keys", "setup-keys",
 		func(k SetupKey) string { return k.ID }, func(k SetupKey) string { return k.Name },
 		func(k SetupKey) any { return [...]any{k.Name, k.State, k.Revoked, k.AutoGroups} })
 	t.SetupKeys.forget = func(k SetupKey) SetupKey {
 		k.Key = k.Key[:min(len(k.Key), KeyPrefix)]
 		return k
 	}
-	t.Networks = newCollection(t, "/networks", "networks",
+	t.Networks = newCollection(t.session, "/networks", "networks",
 		func(n Network) string { return n.ID }, func(n Network) string { return n.Name },
 		func(n Network) any { return [...]any{n.Name, n.Description} })
-	t.Accounts = newCollection(t, "/accounts", "accounts", func(a Account) string { return a.ID }, func(a Account) string { return "" }, identity)
-	t.Zones = newCollection(t, "/dns/zones", "dns/zones", func(z Zone) string { return z.ID }, func(z Zone) string { return z.Domain }, identity)
+	t.Accounts = newCollection(t.session, "/accounts", "accounts", func(a Account) string { return a.ID }, func(a Account) string { return "" }, identity)
+	t.Zones = newCollection(t.session, "/dns/zones", "dns/zones", func(z Zone) string { return z.ID }, func(z Zone) string { return z.Domain }, identity)
 	return t, nil
 }
 
 // Records are those of a DNS zone.
 func (t *Tenant) Records(zone string) *Collection[Record] {
 	return below(t, t.records, zone, func() *Collection[Record] {
-		return newCollection(t, "/dns/zones/"+url.PathEscape(zone)+"/records", "dns/zones/records",
+		return newCollection(t.session, "/dns/zones/"+url.PathEscape(zone)+"/records", "dns/zones/records",
 			func(r Record) string { return r.ID }, func(r Record) string { return r.Name }, identity)
 	})
 }
@@ -103,7 +86,7 @@ func (t *Tenant) Records(zone string) *Collection[Record] {
 // Resources are those of a network.
 func (t *Tenant) Resources(network string) *Collection[Resource] {
 	return below(t, t.resources, network, func() *Collection[Resource] {
-		return newCollection(t, "/networks/"+url.PathEscape(network)+"/resources", "networks/resources",
+		return newCollection(t.session, "/networks/"+url.PathEscape(network)+"/resources", "networks/resources",
 			func(r Resource) string { return r.ID }, func(r Resource) string { return r.Name }, identity)
 	})
 }
@@ -111,7 +94,7 @@ func (t *Tenant) Resources(network string) *Collection[Resource] {
 // Routers are those of a network.
 func (t *Tenant) Routers(network string) *Collection[Router] {
 	return below(t, t.routers, network, func() *Collection[Router] {
-		return newCollection(t, "/networks/"+url.PathEscape(network)+"/routers", "networks/routers",
+		return newCollection(t.session, "/networks/"+url.PathEscape(network)+"/routers", "networks/routers",
 			func(r Router) string { return r.ID }, func(r Router) string { return "" }, identity)
 	})
 }
@@ -166,56 +149,6 @@ type served struct {
 	at    time.Time
 }
 
-// ask sends a request, unless the server is unusable. A probe is sent even then.
-func (t *Tenant) ask(ctx context.Context, probe bool, method, of, path string, body, out any) error {
-	if outage := t.Outage(); outage != nil && !probe {
-		return &Error{Cause: outage.Cause, Asked: outage.Asked, Code: outage.Code, Message: outage.Message}
-	}
-	err := t.client.do(ctx, method, of, path, body, out)
-	if method != http.MethodGet {
-		t.mutex.Lock()
-		t.wrote = t.now()
-		t.mutex.Unlock()
-	}
-	if ctx.Err() != nil {
-		return errors.Join(ctx.Err(), err) // not an error of the server
-	}
-	t.note(err)
-	return err
-}
-
-// note starts an outage after an error that makes the server unusable, and ends it after a
-// response.
-func (t *Tenant) note(err error) {
-	e, failed := errors.AsType[*Error](err)
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	switch {
-	case !failed || !e.ofTenant():
-		t.outage = nil
-	case t.outage != nil && t.now().Before(t.until):
-		// Others that had been sent before.
-	default:
-		t.leaveAlone(e)
-	}
-}
-
-// refused stops requests to a server that does not even list its items.
-func (t *Tenant) refused(e *Error) {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	t.leaveAlone(e)
-}
-
-// leaveAlone begins or extends an outage. t.mutex is locked.
-func (t *Tenant) leaveAlone(e *Error) {
-	if t.now().Sub(t.until) > calm {
-		t.failures = 0
-	}
-	t.failures++
-	t.suffered, t.outage, t.until = true, e, t.now().Add(max(e.RetryAfter, pauses.Pause(t.failures)))
-}
-
 // maxAccountID is how long the ID of an account may be, in bytes.
 const maxAccountID = 128
 
@@ -267,13 +200,6 @@ func (t *Tenant) IsStale(after time.Duration) bool {
 	return !since.IsZero() && t.now().Sub(since) >= after
 }
 
-// Outage is why the server cannot be used: nil where it can.
-func (t *Tenant) Outage() *Error {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	return t.outage
-}
-
 // Name is the tenant's name in messages.
 func (t *Tenant) Name() string { return t.name }
 
@@ -303,15 +229,6 @@ func (t *Tenant) Due(interval time.Duration) time.Time {
 		return due
 	}
 	return t.soon
-}
-
-// refreshSoon has the tenant refreshed after a pause, unless it is so before.
-func (t *Tenant) refreshSoon(pause time.Duration) {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	if at := t.now().Add(pause); t.soon.IsZero() || t.soon.Before(t.now()) {
-		t.soon = at
-	}
 }
 
 // refresher is a Collection of any type of item.
@@ -399,83 +316,6 @@ func (t *Tenant) sweep() {
 	clear(t.resources)
 	clear(t.routers)
 	clear(t.records)
-}
-
-// accountResponse is the state of an account that is read and written: all its settings, including
-// unknown ones.
-type accountResponse struct {
-	ID         string                     `json:"id"`
-	Settings   map[string]json.RawMessage `json:"settings"`
-	Onboarding json.RawMessage            `json:"onboarding,omitempty"`
-}
-
-const (
-	exemptGroups  = "admission_exempt_groups"
-	extraSettings = "extra"
-)
-
-// isExempt reports whether a group is known to be exempt from admission.
-func (t *Tenant) isExempt(group string) bool {
-	for _, a := range t.Accounts.All() {
-		if slices.Contains(a.Settings.AdmissionExemptGroups, group) {
-			return true
-		}
-	}
-	return false
-}
-
-// Exempt adds or removes a group's exemption from admission. It changes no other setting: it
-// reads the settings just before it writes them, and reads them again afterwards.
-func (t *Tenant) Exempt(ctx context.Context, group string, exempt bool) (changed bool, err error) {
-	if err := t.Accounts.Load(ctx); err != nil || t.isExempt(group) == exempt {
-		return false, err
-	}
-	defer t.Accounts.Forget()
-	t.settings.Lock()
-	defer t.settings.Unlock()
-	for range maxSettings {
-		now, groups, err := t.exempted(ctx)
-		if err != nil || slices.Contains(groups, group) == exempt {
-			return changed, err
-		}
-		next := slices.DeleteFunc(groups, func(other string) bool { return other == group })
-		if exempt {
-			next = append(next, group)
-		}
-		if now.Settings[exemptGroups], err = json.Marshal(next); err != nil {
-			return changed, err
-		}
-		request := accountResponse{ID: now.ID, Settings: now.Settings}
-		if extra := now.Settings[extraSettings]; len(extra) == 0 || string(extra) == "null" {
-			// Without them the server breaks, and no longer responds to any client.
-			now.Settings[extraSettings] = json.RawMessage("{}")
-		}
-		if err := t.ask(ctx, false, http.MethodPut, "accounts", "/accounts/"+url.PathEscape(now.ID), request, nil); err != nil {
-			return changed, err
-		}
-		changed = true
-	}
-	return changed, &Error{Cause: ServerError, Asked: "PUT /api/accounts", Message: "another client keeps writing the settings of the account: " + exemptGroups + " differs from the written value"}
-}
-
-// maxSettings is how often settings are written that others write, too.
-const maxSettings = 3
-
-func (t *Tenant) exempted(ctx context.Context) (accountResponse, []string, error) {
-	var all []accountResponse
-	if err := t.ask(ctx, false, http.MethodGet, "accounts", "/accounts", nil, &all); err != nil {
-		return accountResponse{}, nil, err
-	}
-	if len(all) != 1 || all[0].Settings == nil {
-		return accountResponse{}, nil, &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: fmt.Sprintf("there are %d accounts for this key, and not one with settings", len(all))}
-	}
-	groups := []string{}
-	if text, has := all[0].Settings[exemptGroups]; has {
-		if err := json.Unmarshal(text, &groups); err != nil {
-			return accountResponse{}, nil, &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: exemptGroups + " is not a list of groups"}
-		}
-	}
-	return all[0], groups, nil
 }
 
 // Close closes the idle connections.

@@ -1,6 +1,9 @@
 package management
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Reference is a group or a peer, as other items refer to it.
 type Reference struct {
@@ -237,4 +240,18 @@ type Account struct {
 	Settings struct {
 		AdmissionExemptGroups []string `json:"admission_exempt_groups"`
 	} `json:"settings"`
+}
+
+// IDs are those of references, sorted.
+func IDs(references []Reference) (ids []string) {
+	for _, r := range references {
+		ids = append(ids, r.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// SameIDs reports whether references have these IDs, in any order.
+func SameIDs(references []Reference, ids []string) bool {
+	return slices.Equal(IDs(references), slices.Sorted(slices.Values(ids)))
 }

@@ -28,35 +28,6 @@ type place struct {
 	id         string
 }
 
-// remember reports whether there is room for the data of a place.
-func (t *Tenant) remember(at place, w weight) bool {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	all := w
-	for other, has := range t.weights {
-		if other != at && !(at.id == "" && other.collection == at.collection) {
-			all.bytes, all.values = all.bytes+has.bytes, all.values+has.values
-		}
-	}
-	if all.bytes > maxAnswer || all.values > maxValues {
-		return false
-	}
-	if at.id == "" {
-		t.release(at.collection)
-	}
-	t.weights[at] = w
-	return true
-}
-
-// release forgets what a collection weighs. t.mutex is locked.
-func (t *Tenant) release(collection any) {
-	for at := range t.weights {
-		if at.collection == collection {
-			delete(t.weights, at)
-		}
-	}
-}
-
 // tooMuch is a list for which there is no room.
 func tooMuch(path string) *Error {
 	return &Error{Cause: Unavailable, Asked: "GET /api" + path, Code: http.StatusOK, Message: fmt.Sprintf(

@@ -99,7 +99,7 @@ changed contains "metadata.labels" if {
 changed contains "metadata.annotations" if {
 	some key, value in object.get(old, ["metadata", "annotations"], {})
 	is_of_lintel(key)
-	not endswith(key, "/deletion-policy") # which users set
+	not of_users(key)
 	object.get(new, ["metadata", "annotations", key], null) != value
 }
 
@@ -119,6 +119,11 @@ is_balanced if {
 	input.request.kind.kind == "Service"
 	new.spec.type == "LoadBalancer"
 }
+
+# Messages of controllers ask users to set these.
+of_users(key) if endswith(key, "/deletion-policy")
+
+of_users("openzro.io/account")
 
 is_of_lintel("app.kubernetes.io/managed-by")
 
@@ -166,4 +171,12 @@ renewed if {
 renewed if {
 	owner.group == "openzro.io"
 	input.request.kind.kind in {"OZSetupKey": ["Secret"], "OZRoutingPeer": ["OZGroup", "OZSetupKey"]}[owner.kind]
+}
+
+# An immutable Secret was that before a ZoppSecretSync adopted it.
+renewed if {
+	owner.group == "zopp.dev"
+	owner.kind == "ZoppSecretSync"
+	input.request.kind.kind == "Secret"
+	old.immutable == true
 }

@@ -202,3 +202,16 @@ test_the_setup_job_fills_secrets if {
 		count(denied(json.patch(filled, [{"op": "add", "path": path, "value": value}]))) == 1
 	}
 }
+
+test_annotations_that_messages_request if {
+	owned := object.union(stored, {"kind": "OZGroup", "metadata": {"annotations": {"openzro.io/account": "1"}}})
+	acknowledged := review(owned, [{"op": "replace", "path": "/metadata/annotations/openzro.io~1account", "value": "2"}])
+	owner := {"group": "openzro.io", "kind": "OZRoutingPeer", "namespace": "a", "name": "prod"}
+	denied(json.patch(acknowledged, [{"op": "replace", "path": "/facts/owner", "value": owner}])) == []
+}
+
+test_immutable_secrets_of_syncs if {
+	sync := {"group": "zopp.dev", "kind": "ZoppSecretSync", "namespace": "a", "name": "app"}
+	denied(deletion({"kind": "Secret", "metadata": {"name": "app"}, "immutable": true}, sync)) == []
+	count(denied(deletion({"kind": "Secret", "metadata": {"name": "app"}}, sync))) == 1
+}

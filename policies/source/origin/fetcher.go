@@ -57,7 +57,7 @@ func (f *Fetcher) Fetch(ctx context.Context, request Request) (*Answer, error) {
 	err := child.Run(ctx, request, &got)
 	if limit, ok := errors.AsType[*process.LimitError](err); ok {
 		if limit.Limit == process.LimitTime {
-			return nil, tooSlow(request)
+			return nil, tooSlow(request, phaseIn(limit.Messages))
 		}
 		return nil, refuse(ReasonTooLarge, "%s needs %s to unpack: keep policies in a repository of their own", addressOf(request), limit)
 	}
@@ -81,6 +81,8 @@ func FetchChild(stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), request.Limits.Time)
 		defer cancel()
+		request.progress = &progress{out: stderr}
+		request.progress.reach(phaseAsking)
 		got, err := fetch(ctx, request)
 		out := reply{Answer: got}
 		if err != nil && !errors.As(err, &out.Error) {

@@ -143,7 +143,7 @@ func lookOnDisk(origin *v1alpha1.GitOrigin) (*found, error) {
 
 // lookRemotely asks a server for its refs, and keeps the session for the content.
 func lookRemotely(ctx context.Context, request Request) (*found, error) {
-	budget := &budget{left: request.Limits.TransferBytes}
+	budget := &budget{left: request.Limits.TransferBytes, progress: request.progress}
 	session, err := newSession(request, budget)
 	if err != nil {
 		return nil, describe(err, request, budget)

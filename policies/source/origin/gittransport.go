@@ -131,6 +131,8 @@ func knownHosts(lines []byte) (*knownhosts.HostKeyDB, error) {
 type budget struct {
 	left  int64
 	spent bool
+	// progress learns when something is read.
+	progress *progress
 }
 
 var errBudget = errors.New("the server sends too much")
@@ -149,6 +151,9 @@ func (r *budgetReader) Read(p []byte) (int, error) {
 	}
 	n, err := r.reader.Read(p[:min(int64(len(p)), r.budget.left)])
 	r.budget.left -= int64(n)
+	if n > 0 {
+		r.budget.progress.reach(phaseReceiving)
+	}
 	return n, err
 }
 
@@ -164,6 +169,7 @@ func (f budgetTransport) RoundTrip(request *http.Request) (*http.Response, error
 	if err != nil {
 		return nil, err
 	}
+	f.budget.progress.reach(phaseReceiving)
 	response.Body = struct {
 		io.Reader
 		io.Closer
@@ -184,7 +190,7 @@ func describe(err error, request Request, budget *budget) error {
 	case budget.spent, errors.Is(err, errBudget):
 		return refuse(ReasonTooLarge, "%s sends more than %d bytes: keep policies in a repository of their own", address, request.Limits.TransferBytes)
 	case errors.Is(err, context.DeadlineExceeded):
-		return tooSlow(request)
+		return tooSlow(request, request.progress.phase())
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed), strings.Contains(err.Error(), "ssh: unable to authenticate"):
 		return refuse(ReasonAuthenticationFailed, "%s refuses the credentials (%v): correct the Secret that secretRef names", address, err)
 	case errors.Is(err, transport.ErrRepositoryNotFound):
@@ -220,8 +226,4 @@ func addressOf(request Request) string {
 	}
 	parsed.RawQuery = ""
 	return parsed.Redacted()
-}
-
-func tooSlow(request Request) error {
-	return refuse(ReasonFetchFailed, "fetching from %s took longer than %s: check whether the server answers", addressOf(request), request.Limits.Time)
 }

@@ -78,7 +78,7 @@ func openArtifacts(request Request) (*artifacts, error) {
 	if err != nil || repository.Reference.Reference != "" {
 		return nil, refuse(ReasonFetchFailed, "spec.oci.url must be oci://registry/repository, with the tag or digest in spec.oci.ref")
 	}
-	from := &artifacts{repository, request, &budget{left: request.Limits.TransferBytes}}
+	from := &artifacts{repository, request, &budget{left: request.Limits.TransferBytes, progress: request.progress}}
 	client, err := httpClient(request.Credentials, from.budget)
 	if err != nil {
 		return nil, err

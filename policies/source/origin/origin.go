@@ -21,6 +21,8 @@ type Request struct {
 	Known string `json:"known,omitempty"`
 	// Limits bound the fetch. The zero value means DefaultLimits.
 	Limits Limits `json:"limits,omitzero"`
+	// progress reports the phases of the fetch.
+	progress *progress
 }
 
 // Answer is what an origin holds.

@@ -25,6 +25,8 @@ const (
 type LimitError struct {
 	Limit   Limit
 	message string
+	// Messages is the start of what the child wrote to its standard error.
+	Messages string
 }
 
 // Error describes the limit, for example "more than 64 MiB of memory".
@@ -87,7 +89,7 @@ func (c Child) Converse(ctx context.Context, conversation func(context.Context, 
 	if output.N <= 0 {
 		cancel() // the child may wait for a reader
 		_ = command.Wait()
-		return &LimitError{LimitOutput, fmt.Sprintf("more than %d MiB of output", c.OutputBytes>>20)}
+		return &LimitError{LimitOutput, fmt.Sprintf("more than %d MiB of output", c.OutputBytes>>20), string(stderr.text)}
 	}
 	stdin.Close() // the child ends, unless it has already
 	err = errors.Join(command.Wait(), err)
@@ -98,9 +100,9 @@ func (c Child) Converse(ctx context.Context, conversation func(context.Context, 
 		if used := cpuTime(command); used < c.MinCPU {
 			return fmt.Errorf("the child process had %s of CPU time in %s: the machine is busy; try again", used, c.Timeout)
 		}
-		return &LimitError{LimitTime, fmt.Sprintf("longer than %s", c.Timeout)}
+		return &LimitError{LimitTime, fmt.Sprintf("longer than %s", c.Timeout), string(stderr.text)}
 	case command.ProcessState.ExitCode() == exitMemory, err != nil && outOfMemory(stderr.text):
-		return &LimitError{LimitMemory, fmt.Sprintf("more than %d MiB of memory", c.MemoryBytes>>20)}
+		return &LimitError{LimitMemory, fmt.Sprintf("more than %d MiB of memory", c.MemoryBytes>>20), string(stderr.text)}
 	case err != nil:
 		return fmt.Errorf("%w: %s", err, stderr.text)
 	}

@@ -1,0 +1,76 @@
+package audit
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/lintel-policy/lintel/policies/audit"
+)
+
+// metrics are those of audit. Violations and passes are read at scrape time, so that a leader
+// that has ended leaves no stale value behind.
+type metrics struct {
+	evaluations, failures, seconds, writes prometheus.Counter
+}
+
+func newMetrics(registerer prometheus.Registerer) *metrics {
+	r := promauto.With(registerer)
+	return &metrics{
+		evaluations: r.NewCounter(prometheus.CounterOpts{Name: "lintel_audit_evaluations_total", Help: "Evaluations of stored objects."}),
+		failures:    r.NewCounter(prometheus.CounterOpts{Name: "lintel_audit_errors_total", Help: "Stored objects that could not be evaluated, and reports that could not be written."}),
+		seconds:     r.NewCounter(prometheus.CounterOpts{Name: "lintel_audit_evaluation_seconds_total", Help: "Time of the evaluations of stored objects."}),
+		writes:      r.NewCounter(prometheus.CounterOpts{Name: "lintel_audit_report_writes_total", Help: "Writes and deletions of reports."}),
+	}
+}
+
+var (
+	violationsDesc = prometheus.NewDesc("lintel_audit_violations",
+		"Violations of stored objects, by source, policy, scope and outcome (fail, warn, error, skip). The leader reports them.",
+		[]string{"source", "policy", "scope", "outcome"}, nil)
+	objectsDesc = prometheus.NewDesc("lintel_audit_objects",
+		"Stored objects that the leader has evaluated and follows.", nil, nil)
+	passDesc = prometheus.NewDesc("lintel_audit_last_full_pass_timestamp_seconds",
+		"When all stored objects that a source's policies match were last evaluated completely.", []string{"source"}, nil)
+	passSecondsDesc = prometheus.NewDesc("lintel_audit_full_pass_seconds",
+		"Duration of the last list and evaluation of all objects of a kind.", []string{"kind"}, nil)
+)
+
+// collector reads the state of an auditor.
+type collector struct{ auditor *auditor }
+
+// Describe implements prometheus.Collector.
+func (collector) Describe(descs chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{violationsDesc, objectsDesc, passDesc, passSecondsDesc} {
+		descs <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(values chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		values <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	state := c.auditor.state()
+	if state == nil { // another replica audits
+		return
+	}
+	gauge(objectsDesc, float64(c.auditor.ledger.Len()))
+	totals := c.auditor.ledger.Totals()
+	for _, info := range state.policies {
+		key := audit.PolicyKey{Source: info.Source, Policy: info.Package}
+		counts := totals[key]
+		for _, outcome := range audit.Outcomes {
+			if outcome == audit.Fail && !state.incomplete[key] || counts[outcome] > 0 {
+				gauge(violationsDesc, float64(counts[outcome]), info.Source, info.Package, audit.ScopeName(info.Scope), string(outcome))
+			}
+		}
+	}
+	for source, pass := range state.sources {
+		if !pass.last.IsZero() {
+			gauge(passDesc, float64(pass.last.UnixMilli())/1000, source)
+		}
+	}
+	for kind, took := range state.took {
+		gauge(passSecondsDesc, took.Seconds(), kind)
+	}
+}

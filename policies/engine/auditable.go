@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/policyset"
+)
+
+// NotAuditable explains why a rule cannot be evaluated for stored objects.
+type NotAuditable = policyset.NotAuditable
+
+// notAuditable returns why rules of the policy cannot be evaluated for stored objects: first
+// what holds for all of them.
+func (p *policy) notAuditable() []NotAuditable {
+	operations := p.Matcher.Match.Operations
+	if len(operations) == 0 || slices.Contains(operations, "CREATE") {
+		return p.RequestReads
+	}
+	place := p.Location
+	path := "custom.match.operations"
+	if p.dialect.isForeign() {
+		path = "spec.targets[0].operations"
+	} else {
+		place = definition.LineInMetadata(p.source.Files, p.Location, "operations")
+	}
+	return append([]NotAuditable{{Location: place, Path: path}}, p.RequestReads...)
+}
+
+// auditable reports whether the policy has rules that are evaluated for stored objects.
+func (p *policy) auditable() bool {
+	none := p.notAuditable()
+	return p.Validate != nil && (len(none) == 0 || !none[0].IsWhole())
+}
+
+// Audits lists the policies that are evaluated for stored objects of a kind, also those that
+// are evaluated for the Pod template in them. Their match may still leave each object out.
+func (s *Snapshot) Audits(kind admission.GroupVersionKind) []PolicyInfo {
+	return infosOf(s.audits(kind))
+}
+
+func (s *Snapshot) audits(kind admission.GroupVersionKind) (found []*policy) {
+	_, isWorkload := admission.PodTemplatePath(kind)
+	for _, p := range s.policies {
+		named := p.Matcher.NamesKind(kind)
+		expanded := isWorkload && p.Matcher.Expands() && p.dialect.expands(kind)
+		if (named || expanded) && p.auditable() {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// AuditsAlike reports whether both snapshots give the same findings for stored objects of a
+// kind, apart from the revision. The snapshot before may be nil.
+func (s *Snapshot) AuditsAlike(before *Snapshot, kind admission.GroupVersionKind) bool {
+	if before == nil {
+		return false
+	}
+	return slices.EqualFunc(s.audits(kind), before.audits(kind), (*policy).alike)
+}
+
+// alike compares what decides the findings of a policy. Units are shared by the revisions of a
+// source as long as they and their dependencies are unchanged.
+func (p *policy) alike(other *policy) bool {
+	if p.Name != other.Name || p.Validate != other.Validate || p.Location != other.Location || p.Meta.Enforcement != other.Meta.Enforcement {
+		return false
+	}
+	settings := func(pinned definition.Pinned) string {
+		pinned.Revision = ""
+		return pinned.Settings()
+	}
+	if p.source.dataDigest != other.source.dataDigest || settings(p.source.Pinned) != settings(other.source.Pinned) ||
+		!reflect.DeepEqual(p.source.place, other.source.place) || !reflect.DeepEqual(p.Matcher.Match, other.Matcher.Match) {
+		return false
+	}
+	mine, others := p.Constraint, other.Constraint
+	if mine == nil || others == nil {
+		return mine == others
+	}
+	return mine.Fingerprint == others.Fingerprint && slices.Equal(mine.Expansions, others.Expansions)
+}
+
+// ShortWords are the words as they begin Text.
+func (f Finding) ShortWords() string { return cut(f.Words, MaxWordsBytes) }
