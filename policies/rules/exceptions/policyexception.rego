@@ -1,5 +1,5 @@
 # METADATA
-# title: PolicyExceptions are made by the owners of rules, for a limited time
+# title: PolicyExceptions are created by the owners of rules, for a limited time
 # custom:
 #   match:
 #     kinds: [{group: policy.lintel.dev, version: v1alpha1, kind: PolicyException}]
