@@ -34,7 +34,7 @@ type ExceptionProblem struct {
 	Message string `json:"message"`
 }
 
-// policyName tells policies of a snapshot apart.
+// policyName identifies a policy in a snapshot.
 type policyName struct{ source, policy string }
 
 // granted is an exception that its policy allows, while it expires within a duration from now.

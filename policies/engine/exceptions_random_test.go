@@ -17,9 +17,9 @@ import (
 )
 
 // TestExceptionsChangeTheirRuleAlone decides random objects by random policies with and without
-// random exceptions. The findings that an exception takes away are those of its rule, on objects
-// and containers that it selects, while it has not expired; nothing else differs, and all of
-// those are taken away. The expectation does not use the code under test.
+// random exceptions. An exception that has not expired removes exactly the findings of its rule
+// on the objects and containers that it selects. The expectation does not use the code under
+// test.
 func TestExceptionsChangeTheirRuleAlone(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(properties.Seed(3), 4))
