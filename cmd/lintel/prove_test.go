@@ -80,7 +80,7 @@ func TestProve(t *testing.T) {
 		},
 		"unknown": {
 			[]string{"--domain", "models", "--parent", "enterprise.rego", "--child", "pattern.rego"}, 3,
-			"domain \"models\": it is not known whether pattern.rego permits more than broader scopes: pattern.rego:5: the analysis does not see through a call of regex.match (allow)\n", "",
+			"domain \"models\": cannot determine whether pattern.rego permits more than broader scopes: pattern.rego:5: the analysis does not support a call of regex.match (allow)\n", "",
 		},
 		"alias of the package": {
 			[]string{"--domain", "agent-to-agent", "--parent", "ocip.rego", "--child", "ocip.rego"}, 0, "permits no more", "",
@@ -271,7 +271,7 @@ func TestProveTellsWhoIsTheFirstToSetALimit(t *testing.T) {
 	got := lintel(t, "", "prove", "--domain", "models", "--parent", "parent.rego", "--child", "child.rego")
 	assert.Equal(t, 0, got.code, got.stderr)
 	assert.Equal(t, `domain "models": child.rego permits no more than broader scopes, on any input
-  warning: allowed_models of child.rego stands where no broader scope says any: it exceeds nothing, and gateways go by it; if they permit less without one, have the enterprise scope say a default, such as on input {"user":{"team":"b"}}
+  warning: child.rego defines allowed_models, which no broader scope defines on inputs such as {"user":{"team":"b"}}: the value exceeds nothing, and gateways apply it; if gateways permit less without a value, define a default in the enterprise scope
 `, got.stdout)
 }
 

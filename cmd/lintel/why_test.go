@@ -142,5 +142,5 @@ func TestWhyOfASigningRequest(t *testing.T) {
 	}
 	found := lintel(t, "apiVersion: openzro.io/v1\nkind: OZGroup\nmetadata: {name: g, namespace: net}\nspec: {name: g}\n", "why", "-f", "-")
 	require.Equal(t, 2, found.code)
-	require.Contains(t, found.stderr, "`lintel check` says what they say")
+	require.Contains(t, found.stderr, "`lintel check` evaluates them")
 }

@@ -62,7 +62,7 @@ var remedies = map[string][]remedy{
 	"or annotate this object with %s=true to adopt it":                                  {{kind: "OZGroup", name: "routingpeer-main", owner: ownerOfKind(ofOpenZro, "OZRoutingPeer"), change: annotated("openzro.io/adopt", "true")}},
 	"; to delete this object and leave its items at the server, annotate it with %s=%s": {{kind: "OZSetupKey", name: "routingpeer-main", owner: ownerOfKind(ofOpenZro, "OZRoutingPeer"), change: annotated("openzro.io/deletion-policy", "Retain")}},
 
-	"store another one there, or remove it, and Lintel creates one":                                         nil,
+	"set a valid key, or remove the key to create one":                                                      nil,
 	"is not controlled by this object and is left alone; delete it, or have this object under another name": nil,
 	"is not controlled by this object and is left alone; delete it, so that %s can have its own":            nil,
 	"does not belong to this object and is left alone; delete it, or have this object under":                nil,

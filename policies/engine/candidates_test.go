@@ -11,7 +11,7 @@ import (
 )
 
 // TestPlacesAreTakenByAllThatMakesThem asks one snapshot about reviews that differ in one
-// thing each: what is passed over at one place must be asked at the next.
+// property: a policy that the index skips for one review must be evaluated for the next.
 func TestPlacesAreTakenByAllThatMakesThem(t *testing.T) {
 	gold := Options{Namespace: readNamespace(t, `{"metadata":{"name":"shop","labels":{"tier":"gold"}}}`)}
 	silver := Options{Namespace: readNamespace(t, `{"metadata":{"name":"shop","labels":{"tier":"silver"}}}`)}

@@ -26,8 +26,8 @@ func requestReview(t *testing.T, kind, request string) *admission.Review {
 	return review
 }
 
-// TestPoliciesReadCertificateRequests: every policy has the parsed request, whoever the
-// signer is.
+// TestPoliciesReadCertificateRequests: every policy receives the parsed request, for any
+// signer.
 func TestPoliciesReadCertificateRequests(t *testing.T) {
 	pem := csrtest.Template{CommonName: "web1", DNSNames: []string{"www"}}.Make(t)
 	encoded := fmt.Sprintf("%q", base64.StdEncoding.EncodeToString(pem))

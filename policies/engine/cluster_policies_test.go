@@ -86,7 +86,7 @@ func TestConcurrentReadersOfOneVersion(t *testing.T) {
 	readers.Wait()
 }
 
-// BenchmarkClusterDataPolicy asks a policy that compares one object with all others.
+// BenchmarkClusterDataPolicy evaluates a policy that compares one object with all others.
 func BenchmarkClusterDataPolicy(b *testing.B) {
 	set, err := policyset.Compile(definition.Source{Name: "test", Files: map[string]string{"policy.rego": hostsUnique}})
 	require.NoError(b, err)

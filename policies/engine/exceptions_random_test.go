@@ -17,9 +17,9 @@ import (
 )
 
 // TestExceptionsChangeTheirRuleAlone decides random objects by random policies with and without
-// random exceptions. An exception removes all findings of its rule on the objects and containers
-// that it selects, until it expires, and changes nothing else. The expectation does not use the
-// code under test.
+// random exceptions. An exception that has not expired removes exactly the findings of its rule
+// on the objects and containers that it selects. The expectation does not use the code under
+// test.
 func TestExceptionsChangeTheirRuleAlone(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(properties.Seed(3), 4))

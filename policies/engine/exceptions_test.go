@@ -83,8 +83,8 @@ func TestExceptionExempts(t *testing.T) {
 	}
 }
 
-// An exception applies until the nanosecond before its expiry, for any reading of the monotonic
-// clock.
+// The last moment in which the exception holds is the nanosecond before its expiry, with any
+// value of the monotonic clock.
 func TestExceptionExpiresExactly(t *testing.T) {
 	t.Parallel()
 	snapshot := excepted([]*exception.Exception{excepting(t, unchanged)}, compile(t, denyAndWarn))

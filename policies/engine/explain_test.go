@@ -80,8 +80,8 @@ func TestExplainMutation(t *testing.T) {
 	require.Equal(t, "UPDATE is not one of CREATE", found[0].Reason)
 }
 
-// TestExplainAgreesWithValidateAndMutate on random matches: who is asked, and what they
-// say.
+// TestExplainAgreesWithValidateAndMutate on random matches: the evaluated policies, and
+// their results.
 func TestExplainAgreesWithValidateAndMutate(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 14))
 	objects := []string{
@@ -164,7 +164,7 @@ func TestExplainAgreesWithValidateAndMutate(t *testing.T) {
 			for _, op := range mutation.Patch {
 				paths = append(paths, op.Path)
 			}
-			paths = slices.DeleteFunc(paths, func(path string) bool { return strings.Count(path, "/") < 3 }) // parents that were made
+			paths = slices.DeleteFunc(paths, func(path string) bool { return strings.Count(path, "/") < 3 }) // new parents
 			require.ElementsMatch(t, paths, changes)
 		}
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// hostilePolicy is a body for `deny contains msg if`, more rules beside it, and words of the
-// limit that it reaches.
+// hostilePolicy is a body for `deny contains msg if`, additional rules, and words from the
+// message of the limit that it reaches.
 type hostilePolicy struct{ name, body, rules, says string }
 
 // hostile are policies that try to hold or fill the process.
@@ -172,9 +172,8 @@ func hostileObject() string {
 		list("a"), list("b"), strings.Repeat("a", 500_000), names(4000, 2), names(200, 200))
 }
 
-// TestHostilePolicies: each ends by a limit, its budget or its deadline and the
-// grace, within 64 MiB, and other policies are asked all the same. With -v it prints
-// a table.
+// TestHostilePolicies: each ends at a limit, its budget or its deadline and the grace
+// period, within 64 MiB, and other policies are still evaluated. With -v it prints a table.
 func TestHostilePolicies(t *testing.T) {
 	const memoryLimit = 64 << 20
 	review := makeReview(t, hostileObject())
@@ -203,7 +202,7 @@ func TestHostilePolicies(t *testing.T) {
 			ended := func(f Finding) bool {
 				return f.Limit != "" && strings.Contains(f.Words, "policy hostile cannot be") && strings.Contains(f.Words, c.says)
 			}
-			// Beside it may stand what rules say that go on with nothing in its place.
+			// Rules that continue without the value may add further denials.
 			at := slices.IndexFunc(decision.Denials, ended)
 			require.GreaterOrEqual(t, at, 0, "%q", wordsOf(decision.Denials))
 			outcome := decision.Denials[at].Words
@@ -219,7 +218,7 @@ func TestHostilePolicies(t *testing.T) {
 	}
 }
 
-// TestOrdinaryPatterns: repetitions that stand beside each other do not multiply.
+// TestOrdinaryPatterns: consecutive repetitions do not multiply.
 func TestOrdinaryPatterns(t *testing.T) {
 	set := compile(t, `package p
 import rego.v1

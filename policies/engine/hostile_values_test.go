@@ -91,9 +91,9 @@ func laughs() string {
 	return `laughs := "` + text + `"`
 }
 
-// alikeNames are names of which so many at a time have one hash of OPA's, and all hashes
-// follow each other. The hash, XXH64 without a seed, can be undone for names of sixteen bytes: half of
-// the bytes are chosen, the others follow.
+// alikeNames are names in groups with equal hashes in OPA; the hashes of the groups are
+// consecutive. XXH64 without a seed is invertible for names of sixteen bytes: half of the
+// bytes are free, and they determine the other half.
 func alikeNames(names, atATime int) []string {
 	const prime1, prime2, prime3, prime4, prime5 = 11400714785074694791, 14029467366897019727, 1609587929392839161, 9650029242287828579, 2870177450012600261
 	round := func(half uint64) uint64 { return bits.RotateLeft64(half*prime2, 31) * prime1 }

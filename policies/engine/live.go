@@ -10,9 +10,9 @@ import (
 	"github.com/lintel-policy/lintel/policies/exception"
 )
 
-// Live holds the snapshot that decides now. Readers never wait; each change makes
-// a new snapshot of all sources and swaps it in. Until Publish there is none: with
-// some sources still missing, an answer would admit what they deny.
+// Live holds the current snapshot. Readers never wait; each change builds a new snapshot
+// of all sources and swaps it in. There is none until Publish, because a snapshot without
+// some of the sources would admit objects that they deny.
 type Live struct {
 	snapshot atomic.Pointer[Snapshot]
 

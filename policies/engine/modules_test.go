@@ -11,7 +11,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
-// TestInputFieldsAreAllThatPoliciesFind: what is not listed counts as misspelled.
+// TestInputFieldsAreAllThatPoliciesFind: a field that is not listed counts as misspelled.
 func TestInputFieldsAreAllThatPoliciesFind(t *testing.T) {
 	set, err := policyset.Compile(definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}})
 	require.NoError(t, err)

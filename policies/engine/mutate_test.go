@@ -289,8 +289,8 @@ func TestMutationRunsOnCreateUnlessUpdateIsNamed(t *testing.T) {
 	}
 }
 
-// TestWhatIsNeverPatched: whatever a policy matches, a deletion and a subresource are not
-// patched, nor is an object that is being deleted and only loses a finalizer.
+// TestWhatIsNeverPatched: policies never patch a deletion, a subresource, or an object that
+// is being deleted and only loses a finalizer.
 func TestWhatIsNeverPatched(t *testing.T) {
 	const always = "# METADATA\n# custom: {match: {operations: [CREATE, UPDATE, DELETE], subresources: [status]}}\npackage p\ndefaults.spec.x := 1"
 	const leaving = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["a"]}}`

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// conflictWriter writes policies whose partial objects may be given two values for a key, and
+// conflictWriter writes policies whose partial objects may have two values for a key, and
 // that read one key of them, all keys or the object. Both evaluators meet the same conflicts,
 // unless the policy is mixed: then, rules of one name have keys of different depth, or values
 // of different kinds.

@@ -165,7 +165,7 @@ type askedTwice struct {
 	program *eval.Program
 }
 
-// newAskedTwice is nil for what does not compile, or is refused.
+// newAskedTwice returns nil for a policy that does not compile or is rejected.
 func newAskedTwice(text string) *askedTwice {
 	set, err := policyset.Compile(definition.Source{Name: "random", Files: map[string]string{"policy.rego": text}, Parameters: []byte(`{"a": "x", "list": [{"a": 1}]}`)})
 	if err != nil {

@@ -140,8 +140,8 @@ patch contains {"op": "replace", "path": concat("/", ["/metadata/labels", name])
 	}
 }
 
-// TestANarrowerScopeUnsettlesNobodyElse: who never settles is left out, not whoever is
-// made to follow.
+// TestANarrowerScopeUnsettlesNobodyElse: only the mutators that never reach a fixpoint are
+// excluded, not the mutators that react to them.
 func TestANarrowerScopeUnsettlesNobodyElse(t *testing.T) {
 	const follows = `# METADATA
 # custom: {enforcement: warn}

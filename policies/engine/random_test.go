@@ -308,7 +308,7 @@ func (w *regoWriter) changed(value any, depth int) any {
 	return w.value(depth)
 }
 
-// randomWriter writes policies and what they are asked about.
+// randomWriter writes policies and reviews.
 type randomWriter interface {
 	policy() string
 	object() map[string]any

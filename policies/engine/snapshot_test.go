@@ -101,7 +101,7 @@ deny contains msg if {
 	}
 }
 
-// TestSetsThatShareAreApart: what is said of one is not said of the other.
+// TestSetsThatShareAreApart: the properties of one set do not affect the other.
 func TestSetsThatShareAreApart(t *testing.T) {
 	files := map[string]string{}
 	for i := range 20 {

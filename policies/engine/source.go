@@ -13,7 +13,7 @@ import (
 // PolicySet is a compiled source, of which snapshots consist.
 type PolicySet = policyset.Set
 
-// source is a policy set in a snapshot, at its place in the hierarchy of scopes.
+// source is a policy set in a snapshot, with its scope in the hierarchy.
 type source struct {
 	definition.Pinned
 	document   *policyset.Document

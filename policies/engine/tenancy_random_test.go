@@ -16,8 +16,8 @@ import (
 	"github.com/lintel-policy/lintel/test/properties"
 )
 
-// TestScopesOnlyRestrict asks random policies with and without a random child: what is
-// admitted with it is admitted without, what a parent sets is what it sets without, and
+// TestScopesOnlyRestrict evaluates random policies with and without a random child: an object
+// that is admitted with the child is admitted without it, a parent sets the same values, and
 // outside the child's namespaces nothing changes.
 func TestScopesOnlyRestrict(t *testing.T) {
 	t.Parallel()
@@ -65,8 +65,8 @@ func TestScopesOnlyRestrict(t *testing.T) {
 			refused++
 			continue
 		}
-		// What the child has changed on the way can take the parent's condition away, as
-		// the user could have. Whatever is stored passes the parent alone, unchanged.
+		// A change by the child can make the parent's condition false, like a change by the
+		// user. The stored object passes the parent alone, unchanged.
 		require.Equal(t, both, admit(t, both, parent), context)
 		if alone == "" {
 			denied++

@@ -106,8 +106,8 @@ func TestScopesReadTheClockWhereItIsGranted(t *testing.T) {
 	require.Equal(t, "late", words(team, all(hierarchy.Grants{Clock: true})))
 }
 
-// An error of a parent denies, whatever its failure policy says; one of a child only in
-// its own scope.
+// An error of a parent denies with any failure policy; an error of a child denies only in its
+// own scope.
 func TestErrorsOfScopes(t *testing.T) {
 	const broken = "package p\ndeny contains msg if {\n\tx := 1 / (count(input.request.object.spec.containers) - 1)\n\tmsg := sprintf(\"%d\", [x])\n}"
 	ignore := func(s *definition.Source) { s.FailurePolicy = definition.Ignore }

@@ -280,7 +280,7 @@ func TestAPolicyThatSaysTooMuchIsCut(t *testing.T) {
 	require.Equal(t, "and 4900 more|deny|3", short(decision.Denials)[MaxFindings])
 }
 
-// TestErrorsQuoteNoValues: the error of a function may quote what is in a Secret.
+// TestErrorsQuoteNoValues: the error of a function may quote the data of a Secret.
 func TestErrorsQuoteNoValues(t *testing.T) {
 	for _, body := range []string{
 		`to_number(base64.decode(input.request.object.data.password))`,

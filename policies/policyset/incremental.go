@@ -7,7 +7,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/planning"
 )
 
-// compileChanges is an incremental compilation in three steps: plan what can be reused of an
+// compileChanges is an incremental compilation in three steps: plan the reuse of units of an
 // earlier set, compile the rest, and assemble the set. It returns false if anything is invalid,
 // because errors are reported in the order of all files, and if most units have changed.
 func (s *Set) compileChanges(before *Set, dialects []definition.Dialect) (ok bool) {

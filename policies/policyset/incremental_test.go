@@ -100,7 +100,7 @@ func TestAnErrorInAnUnchangedFileIsFound(t *testing.T) {
 	}
 }
 
-// TestBoundsHoldForASourceAsAWhole, however it came to be what it is.
+// TestBoundsHoldForASourceAsAWhole, after any history of changes.
 func TestBoundsHoldForASourceAsAWhole(t *testing.T) {
 	// What follows a reference with a variable is planned for each of the rules that it may
 	// mean.
@@ -128,8 +128,8 @@ func TestBoundsHoldForASourceAsAWhole(t *testing.T) {
 	require.Fail(t, "no bound was reached")
 }
 
-// TestWhatIsOfNoUseAnyMoreIsNotKeptForEver: what was compiled together is kept as long as a
-// part of it is used.
+// TestWhatIsOfNoUseAnyMoreIsNotKeptForEver: units that were compiled together stay in memory
+// as long as one of them is used.
 func TestWhatIsOfNoUseAnyMoreIsNotKeptForEver(t *testing.T) {
 	files := manyPackages(20)
 	for i := range 20 {

@@ -52,7 +52,7 @@ func (s *Set) undefined(prefix ast.Ref, packages map[string]bool) string {
 }
 
 // NeverEvaluated finds parts of Rego files that compile and are never evaluated: rules whose names
-// resemble an entry point or one of Gatekeeper's, reads of Gatekeeper's review, and tests
+// resemble an entry point of Lintel or Gatekeeper, reads of Gatekeeper's review, and tests
 // outside of test files. The result is in the order of the files.
 func (s *Set) NeverEvaluated() (found definition.CompileErrors) {
 	used := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// TestWhatCannotBePlannedIsRefused: at the gate, with its place and what to write.
+// TestWhatCannotBePlannedIsRefused: at the gate, with the file, the line and a remedy.
 func TestWhatCannotBePlannedIsRefused(t *testing.T) {
 	chain := "package p\nf(x) := x\ng(_) := 1\nh(_) := 2\nr0 if f(0) == 1\n"
 	for i := 1; i <= 40; i++ {

@@ -87,8 +87,8 @@ func TestTypesAreBounded(t *testing.T) {
 	}
 }
 
-// TestOrdinaryTypesAreNotBounded: what many rules give, and what is read of it, is one
-// type where the types are equal.
+// TestOrdinaryTypesAreNotBounded: the values of many rules, and the references to them, have
+// one type if their types are equal.
 func TestOrdinaryTypesAreNotBounded(t *testing.T) {
 	alternatives := sixty("l%[1]d := l%[2]d if input.a\nl%[1]d := l%[2]d if input.b\nl%[1]d := l%[2]d if input.c")
 	parts := sixty(`l%[1]d := {"a": [l%[2]d.a[0]], "b": l%[2]d.b, "c": l%[2]d.b}`)

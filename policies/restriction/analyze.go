@@ -1,16 +1,15 @@
-// Package restriction finds out whether a policy of a gateway only restricts what those of
-// broader scopes permit.
+// Package restriction checks whether a gateway policy permits no more than the policies of
+// broader scopes.
 //
-// Invariant: Proved is said only where there is no input on which the child permits more,
-// and Counterexample only with an input on which an evaluation of both sides has shown
-// it. All else is Unknown, and an analysis ends with its context.
+// Invariant: the outcome is Proved only if the child permits more on no input, and
+// Counterexample only with an input on which an evaluation of both sides confirms the
+// violation. Every other outcome is Unknown. An analysis ends with its context.
 package restriction
 
 import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -18,53 +17,53 @@ import (
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
-// Outcome is what is known of a child policy and its parents.
+// Outcome is the result of comparing a child policy with its parents.
 type Outcome string
 
 const (
-	// Proved says that the child permits no more than its parents, on any input.
+	// Proved means that the child permits no more than its parents, on any input.
 	Proved Outcome = "proved"
-	// Counterexample says that there is an input where it permits more.
+	// Counterexample means that the child permits more on at least one input.
 	Counterexample Outcome = "counterexample"
-	// Unknown says that neither was found out.
+	// Unknown means that the analysis is inconclusive.
 	Unknown Outcome = "unknown"
 )
 
-// Verdict is the outcome of an analysis. Its JSON is what it says of the decision.
+// Verdict is the outcome of an analysis. Its JSON form describes one decision.
 type Verdict struct {
 	Outcome Outcome `json:"verdict"`
-	// Decision is the one that the outcome is about; empty if it is about all.
+	// Decision is the analyzed decision; empty if the outcome applies to all decisions.
 	Decision string `json:"decision"`
-	// Input is a JSON value on which the child permits more. InputUndefined says that
-	// it does so where there is no input at all.
+	// Input is a JSON value on which the child permits more. InputUndefined is true if
+	// the child permits more when the input is undefined.
 	Input          any  `json:"input"`
 	InputUndefined bool `json:"input_undefined,omitempty"`
-	// Parent and Child are what the sides decide on Input: nil if undefined. A set is
+	// Parent and Child are the values of both sides on Input: nil if undefined. A set is
 	// a list.
 	Parent any `json:"parent"`
 	Child  any `json:"child"`
-	// The policies that decide so, and the lines of their rules; empty and 0 where
-	// nobody is to be named.
+	// The policies with these values, and the lines of their rules; empty and 0 if no
+	// policy is responsible.
 	ParentPolicy string `json:"-"`
 	ChildPolicy  string `json:"-"`
 	ParentLine   int    `json:"-"`
 	ChildLine    int    `json:"-"`
 	// ParentLevel is the scope of the parent.
 	ParentLevel sidecar.Level `json:"-"`
-	// Conflict says that it is about two policies of one scope, whose values differ.
+	// Conflict is true if the verdict compares two policies of one scope, whose values differ.
 	Conflict bool `json:"-"`
-	// Reason is a sentence: what stopped the analysis, or what is wrong.
+	// Reason is a sentence: the obstacle to the analysis, or the violation.
 	Reason  string        `json:"reason"`
 	Elapsed time.Duration `json:"-"`
 }
 
-// defaultTimeout is the deadline of an analysis that is given none.
+// defaultTimeout limits an analysis whose context has no deadline.
 const defaultTimeout = 5 * time.Second
 
-// Analyze finds out whether a child permits more than its parents: the policies of the
-// same domain and of broader scopes, or of the same scope and listed before. It says
-// the worst of all decisions of the child, and ends with the context, or after 5 s if
-// that has no deadline.
+// Analyze checks whether a child permits more than its parents: the policies of the
+// same domain in broader scopes, or earlier in the same scope. It returns the worst
+// verdict on the decisions of the child, and ends with the context, or after 5 s if the
+// context has no deadline.
 func Analyze(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) Verdict {
 	start := time.Now()
 	worst := Worst(AnalyzeEach(ctx, child, parents))
@@ -72,8 +71,8 @@ func Analyze(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Poli
 	return worst
 }
 
-// Worst is a counterexample before an unknown, and of each the first. Where all are Proved,
-// it is so of no decision.
+// Worst returns the first counterexample, otherwise the first unknown verdict. If all
+// verdicts are Proved, the result is Proved without a decision.
 func Worst(verdicts []Verdict) Verdict {
 	worst := Verdict{Outcome: Proved}
 	for _, verdict := range verdicts {
@@ -84,8 +83,8 @@ func Worst(verdicts []Verdict) Verdict {
 	return worst
 }
 
-// AnalyzeEach is Analyze decision by decision: those that are compared, in the order of
-// their names. Where the time ends before any was, there is one verdict of no decision.
+// AnalyzeEach returns a verdict on each compared decision, in the order of their names. If
+// the analysis runs out of time, the result is one verdict without a decision.
 func AnalyzeEach(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) []Verdict {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -98,7 +97,7 @@ func AnalyzeEach(ctx context.Context, child *sidecar.Policy, parents []*sidecar.
 	case verdicts := <-done:
 		return verdicts
 	case <-ctx.Done():
-		select { // what was found by now
+		select { // the verdicts may have arrived at the deadline
 		case verdicts := <-done:
 			return verdicts
 		case <-time.After(grace):
@@ -107,7 +106,7 @@ func AnalyzeEach(ctx context.Context, child *sidecar.Policy, parents []*sidecar.
 	}
 }
 
-// grace is how long an analysis that is out of time may take to say so.
+// grace is the time in which a canceled analysis must return.
 const grace = 50 * time.Millisecond
 
 func broadestFirst(policies []*sidecar.Policy) []*sidecar.Policy {
@@ -132,7 +131,7 @@ func analyzeAll(ctx context.Context, child *sidecar.Policy, parents []*sidecar.P
 	return verdicts
 }
 
-// analyzeOne is the verdict on one decision.
+// analyzeOne returns the verdict on one decision.
 func analyzeOne(ctx context.Context, c *comparison) (verdict Verdict) {
 	unknown := func(why string) Verdict { return Verdict{Outcome: Unknown, Decision: c.decision, Reason: why} }
 	defer func() {
@@ -140,44 +139,38 @@ func analyzeOne(ctx context.Context, c *comparison) (verdict Verdict) {
 			if stopped, ok := r.(exhausted); ok {
 				verdict = unknown(stopped.why)
 			} else {
-				verdict = unknown(fmt.Sprintf("the analysis itself went wrong: %v", r))
+				verdict = unknown(fmt.Sprintf("internal error of the analysis: %v", r))
 			}
 		}
 	}()
 	r := newReplay(ctx)
-	found, models, why := c.solve(ctx, r)
-	if found == nil && why == "" {
+	example, models, why := c.solve(ctx, r)
+	if example == nil && why == "" {
 		return Verdict{Outcome: Proved, Decision: c.decision}
 	}
-	if found == nil {
-		found = c.search(r, models)
+	if example == nil {
+		example = c.search(r, models)
 	}
-	if found == nil {
+	if example == nil {
 		return unknown(why)
 	}
-	return c.counterexample(r, c.shrink(r, found))
+	return c.counterexample(r, c.shrink(r, example))
 }
 
-// candidate is an input on which the child has been seen to permit more.
-type candidate struct {
-	input ast.Value // nil if it is undefined
-	*finding
-}
-
-// maxModels bounds how many inputs are tried that the solver comes up with.
+// maxModels limits the models of the solver that are evaluated.
 const maxModels = 40
 
-// solve looks for a model of the formula that the child permits more, or for the
-// certainty that there is none: then all results are empty. Else why says what is
-// missing, and models are inputs that came close.
-func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, models []ast.Value, why string) {
+// solve searches for a model of the formula that the child permits more. If the formula is
+// unsatisfiable, all results are empty. Otherwise, why names the obstacle to a proof, and
+// models are inputs that satisfy the formula but are not counterexamples.
+func (c *comparison) solve(ctx context.Context, r *replay) (example *candidate, models []ast.Value, why string) {
 	defer func() {
 		if r := recover(); r != nil {
 			switch stopped := r.(type) {
 			case exhausted:
-				found, why = nil, stopped.why
+				example, why = nil, stopped.why
 			case unsupported:
-				found, why = nil, describe(c.child, &stopped)
+				example, why = nil, describe(c.child, &stopped)
 			default:
 				panic(r)
 			}
@@ -191,8 +184,8 @@ func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, mo
 		return t
 	}
 	child := translate(c.child)
-	violation := c.symbolic(child, translate)
-	if violation == false {
+	goal := c.symbolic(child, translate)
+	if goal == false {
 		return nil, nil, ""
 	}
 	for _, p := range append([]*sidecar.Policy{c.child}, c.parents...) {
@@ -201,7 +194,7 @@ func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, mo
 		}
 	}
 	problem := newProblem(ctx, c.bounds)
-	problem.assert(violation)
+	problem.assert(goal)
 	pool := constants(append([]*sidecar.Policy{c.child}, c.definers...))
 	exact := true
 	for range maxModels {
@@ -220,18 +213,18 @@ func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, mo
 		}
 		exact = false
 		input, wrong := problem.model(pool)
-		if f := c.confirmed(r, input); f != nil {
+		if f := c.confirmViolation(r, input); f != nil {
 			return &candidate{input, f}, nil, ""
 		}
 		models = append(models, input)
 		problem.exclude(wrong)
 	}
 	for _, t := range all {
-		if t.notUnderstood != nil {
-			return nil, models, describe(t.policy, t.notUnderstood)
+		if t.firstUnsupported != nil {
+			return nil, models, describe(t.policy, t.firstUnsupported)
 		}
 	}
-	return nil, models, "no input was found on which the child permits more, and none was excluded"
+	return nil, models, "the analysis found neither a counterexample nor a proof"
 }
 
 func describe(p *sidecar.Policy, u *unsupported) string {
@@ -239,10 +232,11 @@ func describe(p *sidecar.Policy, u *unsupported) string {
 	if u.location != nil {
 		place = fmt.Sprintf("%s:%d", p.Name, u.location.Row)
 	}
-	return fmt.Sprintf("%s: the analysis does not see through %s", place, u.what)
+	return fmt.Sprintf("%s: the analysis does not support %s", place, u.what)
 }
 
-// exclude rules literals out together, or else the whole model.
+// exclude adds a clause that excludes the literals together, or the whole model if there are
+// no literals.
 func (p *problem) exclude(wrong []int) {
 	if len(wrong) == 0 {
 		for _, g := range p.list {
@@ -260,42 +254,23 @@ func (p *problem) exclude(wrong []int) {
 	p.solver.Add(clause...)
 }
 
-// counterexample is the verdict that a candidate shows.
-func (c *comparison) counterexample(r *replay, found *candidate) Verdict {
+// counterexample is the verdict on a decision with a counterexample.
+func (c *comparison) counterexample(r *replay, example *candidate) Verdict {
 	verdict := Verdict{
-		Outcome: Counterexample, Decision: c.decision, InputUndefined: found.input == nil, Reason: found.reason,
-		ChildPolicy: c.child.Name, ChildLine: r.ruleLine(c.child, c.decision, found.input),
+		Outcome: Counterexample, Decision: c.decision, InputUndefined: example.input == nil, Reason: example.reason,
+		ChildPolicy: c.child.Name, ChildLine: r.ruleLine(c.child, c.decision, example.input),
 	}
 	var err error
-	for value, place := range map[*any]ast.Value{&verdict.Input: found.input, &verdict.Parent: found.parent, &verdict.Child: found.child} {
+	for value, place := range map[*any]ast.Value{&verdict.Input: example.input, &verdict.Parent: example.parent, &verdict.Child: example.child} {
 		if *value, err = asAny(place); err != nil {
 			panic(err)
 		}
 	}
-	if found.by != nil {
-		verdict.ParentPolicy, verdict.ParentLevel = found.by.Name, found.by.Level
-		verdict.ParentLine = r.ruleLine(found.by, c.decision, found.input)
+	if example.by != nil {
+		verdict.ParentPolicy, verdict.ParentLevel = example.by.Name, example.by.Level
+		verdict.ParentLine = r.ruleLine(example.by, c.decision, example.input)
 	} else {
 		verdict.ParentLevel = c.parents[0].Level
 	}
 	return verdict
-}
-
-// constants are the scalars that policies speak of, each once.
-func constants(policies []*sidecar.Policy) []ast.Value {
-	seen := map[string]bool{}
-	var out []ast.Value
-	for _, p := range policies {
-		for _, rule := range p.AllRules() {
-			ast.WalkTerms(rule, func(t *ast.Term) bool {
-				text := t.Value.String()
-				if ast.IsScalar(t.Value) && !seen[text] && len(text) < 256 && len(out) < 200 && !strings.HasPrefix(text, `"openclaw`) {
-					seen[text] = true
-					out = append(out, t.Value)
-				}
-				return false
-			})
-		}
-	}
-	return out
 }

@@ -174,7 +174,7 @@ func (g *generator) rules(decision string) []string {
 	return rules
 }
 
-// parent is the text of a policy, in pieces of which children are made.
+// parent is the text of a policy, in pieces from which children are derived.
 func (g *generator) parent(decision string) (helpers string, rules []string) {
 	return g.helperText(), g.rules(decision)
 }

@@ -47,7 +47,7 @@ func TestAnalyze(t *testing.T) {
 		},
 		"a grant that the broadest scope lacks": {
 			[]layer{{"enterprise", "deny if input.x"}, {"org", "allow := true"}}, "", "allow if input.a", Counterexample, "",
-			"the enterprise scope has no rule allow, so nobody below it can grant it",
+			"the enterprise scope has no rule allow, so narrower scopes cannot grant it",
 		},
 		"a grant that nobody is ever given": {
 			[]layer{{"enterprise", "deny if input.x"}}, "", "allow := false", Proved, "", "",
@@ -138,7 +138,7 @@ max_tokens := 1 if { input.a == "x" }`, Counterexample, `{"xs": ["x"]}`, "",
 			[]layer{{"enterprise", `allowed_models := ["m", "n"]`}}, "", `allowed_models := {m | some m in input.models; m in ["m"]}`, Proved, "", "",
 		},
 		"documents of data": {
-			[]layer{{"enterprise", "allow if input.user in data.users"}}, "", "allow if input.user == data.owner", Unknown, "", "child:3: the analysis does not see through a document of data",
+			[]layer{{"enterprise", "allow if input.user in data.users"}}, "", "allow if input.user == data.owner", Unknown, "", "child:3: the analysis does not support a document of data",
 		},
 		"documents of data, copied": {
 			[]layer{{"enterprise", "allow if input.user == data.owner"}}, "", "allow if {\n\tinput.user == data.owner\n\tinput.a\n}", Proved, "", "",
@@ -163,13 +163,13 @@ max_tokens := 1 if { input.a == "x" }`, Counterexample, `{"xs": ["x"]}`, "",
 		},
 		"a function without limits": {
 			[]layer{{"enterprise", "allow if input.a"}}, "", `allow if count(graph.reachable_paths({"a": ["b"]}, ["a"])) > 5`, Unknown, "",
-			"child: it calls a function that may take any time or memory",
+			"child: the policy calls a function whose time or memory is not limited",
 		},
 		"further conditions that are not understood": {
 			[]layer{{"enterprise", "allow if input.b == input.a"}}, "", "allow if {\n\tinput.b == input.a\n\tinput.b in {input.a, 7}\n}", Proved, "", "",
 		},
 		"the time": {
-			[]layer{{"enterprise", "allow if time.now_ns() > 5"}}, "", "allow if time.now_ns() > 5", Unknown, "", "child: it calls a function whose result is not the same every time",
+			[]layer{{"enterprise", "allow if time.now_ns() > 5"}}, "", "allow if time.now_ns() > 5", Unknown, "", "child: the policy calls a nondeterministic function",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestWarnings(t *testing.T) {
 	assert.Empty(t, Warnings(t.Context(), root, []*sidecar.Policy{root}))
 }
 
-// TestAnalysisEnds gives it what would take long.
+// TestAnalysisEnds runs expensive analyses.
 func TestAnalysisEnds(t *testing.T) {
 	var pigeons []string // more pigeons than holes: hard for every solver that resolves
 	const holes = 9
@@ -280,8 +280,8 @@ func TestAnalysisIsDoneBeforeItBegins(t *testing.T) {
 	assert.NotEmpty(t, verdict.Reason)
 }
 
-// TestTextsTellApart: what is not understood is equal to what has the same text, so
-// texts of what differs must differ.
+// TestTextsTellApart: untranslated constructs with equal texts are equal, so different
+// constructs must have different texts.
 func TestTextsTellApart(t *testing.T) {
 	for _, pair := range [][2]string{
 		{`allow if regex.match("a", input.x)`, `allow if regex.match("b", input.x)`},
@@ -340,7 +340,7 @@ func TestARuleThatCanOnlyBeTrue(t *testing.T) {
 		assert.Len(t, Warnings(t.Context(), child, []*sidecar.Policy{copied}), warnings)
 	}
 	assert.Equal(t, Proved, Analyze(t.Context(), policyOf(t, "team", "child", "allowed_provider if input.c"), []*sidecar.Policy{copied}).Outcome)
-	// Where a broader scope has a list, it is no list.
+	// The broader scope has a list, and the value of the child is not a list.
 	listed := policyOf(t, "enterprise", "parent", `allowed_provider := {"x"}`)
 	assert.Equal(t, Counterexample, Analyze(t.Context(), policyOf(t, "team", "child", "allowed_provider if input.c"), []*sidecar.Policy{listed}).Outcome)
 }
@@ -425,8 +425,8 @@ func TestCounterexamplesHoldInEveryOrder(t *testing.T) {
 		child, parent := policyOf(t, "team", "child", rules), policyOf(t, "enterprise", "parent", `allow if input.a in {"x", 7}`)
 		c := newComparison("allow", child, []*sidecar.Policy{parent})
 		r, input := newReplay(t.Context()), ast.MustParseTerm(`{"a": {}, "b": 1}`).Value
-		assert.NotNil(t, c.judge(r, input), name)
-		assert.Nil(t, c.confirmed(r, input), name)
+		assert.NotNil(t, c.findViolation(r, input), name)
+		assert.Nil(t, c.confirmViolation(r, input), name)
 		if name == "rules" {
 			_, err := gateway.replay(t.Context()).run(child, "allow", input, nil)
 			assert.ErrorContains(t, err, "conflict", name)
@@ -442,9 +442,9 @@ func TestCounterexamplesNeedNoConflictOfAParent(t *testing.T) {
 	parent, child := policyOf(t, "enterprise", "parent", helper+"allow := false if { not h } else if input.c"), policyOf(t, "team", "child", "allow if input.c")
 	c := newComparison("allow", child, []*sidecar.Policy{parent})
 	r, input := newReplay(t.Context()), ast.MustParseTerm(`{"a": 1, "c": 1}`).Value
-	require.NotNil(t, c.judge(r, input))
-	require.Nil(t, c.confirmed(r, input))
-	require.Nil(t, c.judge(startGatewayOPA(t).replay(t.Context()), input))
+	require.NotNil(t, c.findViolation(r, input))
+	require.Nil(t, c.confirmViolation(r, input))
+	require.Nil(t, c.findViolation(startGatewayOPA(t).replay(t.Context()), input))
 	own := policyOf(t, "enterprise", "parent", "allow := true if input.a\nallow := false if not input.b")
-	require.NotNil(t, newComparison("allow", child, []*sidecar.Policy{own}).confirmed(r, input))
+	require.NotNil(t, newComparison("allow", child, []*sidecar.Policy{own}).confirmViolation(r, input))
 }

@@ -1,18 +1,13 @@
 package restriction
 
 import (
-	"context"
 	"slices"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/types"
-
-	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
-// call is the formula of an operator, a builtin or a function of the policy.
+// call translates a call of an operator, a builtin or a function of the policy.
 func (t *translation) call(expr *ast.Expr, env *environment, then withBinding) formula {
 	operator, operands := expr.Operator().String(), expr.Operands()
 	if operator == ast.Equality.Name && len(operands) == 2 {
@@ -30,7 +25,7 @@ func (t *translation) call(expr *ast.Expr, env *environment, then withBinding) f
 	})
 }
 
-// function finds what is called. The result of the function is given to a continuation.
+// function resolves the called function, which passes its result to a continuation.
 func (t *translation) function(expr *ast.Expr) (arity int, function func([]term, withValue) formula) {
 	operator := expr.Operator()
 	if operator.HasPrefix(t.policy.Path) {
@@ -71,7 +66,7 @@ func (t *translation) function(expr *ast.Expr) (arity int, function func([]term,
 			return then(result)
 		}
 		t.unknownOperands(operands, expr.Location)
-		if !slices.Contains(understood, builtin.Name) {
+		if !slices.Contains(modeled, builtin.Name) {
 			t.note(&unsupported{"a call of " + builtin.Name, expr.Location})
 		}
 		if types.Compare(builtin.Decl.Result(), types.B) == 0 {
@@ -81,12 +76,12 @@ func (t *translation) function(expr *ast.Expr) (arity int, function func([]term,
 	}
 }
 
-// eitherWay is the formula that then holds of whether a formula is true.
+// eitherWay is the formula that then holds for the truth value of a formula.
 func eitherWay(f formula, then withValue) formula {
 	return or(and(f, then(constantTerm(ast.Boolean(true)))), and(not(f), then(constantTerm(ast.Boolean(false)))))
 }
 
-// unknownOperands notes that a function looks into what is only known by its text.
+// unknownOperands records that a function inspects a value that is known only by its text.
 func (t *translation) unknownOperands(operands []term, location *ast.Location) {
 	for part := range parts(operands...) {
 		switch part.(type) {
@@ -96,8 +91,7 @@ func (t *translation) unknownOperands(operands []term, location *ast.Location) {
 	}
 }
 
-// relation is the formula of an operator that compares, whatever its operands are.
-// They are defined.
+// relation translates a comparison of two defined operands of any type.
 func (t *translation) relation(name string, operands []term, location *ast.Location) (formula, bool) {
 	switch name {
 	case ast.Equal.Name:
@@ -124,7 +118,7 @@ func (t *translation) relation(name string, operands []term, location *ast.Locat
 	return nil, false
 }
 
-// setOperation is the set that an operator makes of two sets.
+// setOperation is the result of a set operator.
 func (t *translation) setOperation(name string, operands []term) (collection, bool) {
 	if len(operands) != 2 || !isSet(operands[0]) || !isSet(operands[1]) {
 		return collection{}, false
@@ -157,24 +151,13 @@ func (t *translation) objectGet(operands []term, location *ast.Location, then wi
 	if !ok || !ofInput(operands[0]) || typeOf(key.value) != "is_string" {
 		panic(unsupported{"object.get of a computed object or key", location})
 	}
-	found := memberTerm(operands[0], key)
+	element := memberTerm(operands[0], key)
 	return and(isOf("is_object", operands[0]), or(
-		and(defined(found), then(found)),
-		and(not(defined(found)), then(operands[2]))))
+		and(defined(element), then(element)),
+		and(not(defined(element)), then(operands[2]))))
 }
 
-// folded are the functions of which the result is computed where the operands are
-// known: none of them takes long.
-var folded = []string{
-	"lower", "upper", "trim", "trim_left", "trim_right", "trim_prefix", "trim_suffix", "trim_space",
-	"startswith", "endswith", "contains", "count", "abs", "plus", "minus", "round", "ceil", "floor",
-}
-
-// understood are the functions of which more is known than that the same call has the
-// same result.
-var understood = []string{"startswith", "endswith", "contains", "count", "lower", "upper", "sprintf"}
-
-// extreme is max or min of a list that is written out: one of its elements.
+// extreme translates max or min of an array literal: the result is one of its elements.
 func extreme(name string, operands []term, then withValue) (formula, bool) {
 	if name != ast.Max.Name && name != ast.Min.Name {
 		return nil, false
@@ -201,41 +184,4 @@ func extreme(name string, operands []term, then withValue) (formula, bool) {
 		all = append(all, and(first...))
 	}
 	return or(all...), true
-}
-
-// commutative are the functions of two operands whose order does not matter.
-var commutative = []string{"plus", "mul"}
-
-// apply is the result of a builtin: nil where it is undefined.
-func apply(builtin *ast.Builtin, operands []term) term {
-	var values []*ast.Term
-	for _, operand := range operands {
-		if c, ok := operand.(constant); ok {
-			values = append(values, ast.NewTerm(c.value))
-		}
-	}
-	if len(values) < len(operands) || !isFolded(builtin.Name) {
-		return applicationTerm(builtin.Name, operands...)
-	}
-	if value, _ := run(builtin.Name, values); value != nil {
-		return constantTerm(value)
-	}
-	return nil
-}
-
-func isFolded(function string) bool {
-	return slices.Contains(folded, function) || strings.HasPrefix(function, "is_")
-}
-
-// run calls a function of OPA within its limits.
-func run(name string, operands []*ast.Term) (result ast.Value, failed bool) {
-	f, known := sandbox.Function(name)
-	if !known {
-		return nil, true
-	}
-	value, err := f.Apply(topdown.BuiltinContext{Context: context.Background()}, operands...)
-	if err != nil || value == nil {
-		return nil, err != nil
-	}
-	return value.Value, false
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
-// Explain says a verdict on a child in words. A counterexample is several lines, the
-// first of which names the scopes.
+// Explain returns the message of a verdict on a child. A counterexample has several lines;
+// the first line names the scopes.
 func (v Verdict) Explain(child *sidecar.Policy) string {
 	domain := fmt.Sprintf("domain %q: ", child.Domain.Name)
 	switch v.Outcome {
@@ -20,7 +20,7 @@ func (v Verdict) Explain(child *sidecar.Policy) string {
 		if v.Conflict {
 			does = fmt.Sprintf("differs from another policy of the %s scope", child.Level)
 		}
-		return fmt.Sprintf("%sit is not known whether %s %s: %s (%s)", domain, child.Name, does, v.Reason, v.Decision)
+		return fmt.Sprintf("%scannot determine whether %s %s: %s (%s)", domain, child.Name, does, v.Reason, v.Decision)
 	}
 	first := fmt.Sprintf("%s%s scope cannot expand beyond %s scope", domain, child.Level, v.ParentLevel)
 	if v.Conflict {
@@ -37,10 +37,10 @@ func (v Verdict) Explain(child *sidecar.Policy) string {
 	return strings.Join(append(lines, "  "+v.Reason), "\n")
 }
 
-// InputText is the input as JSON, or that there is none.
+// InputText is the input as JSON, or "undefined".
 func (v Verdict) InputText() string {
 	if v.InputUndefined {
-		return "none at all"
+		return "undefined"
 	}
 	return compact(v.Input)
 }
@@ -56,7 +56,7 @@ func side(decision string, value any, policy string, line int) string {
 	return fmt.Sprintf("%s:%d: %s is %s", policy, line, decision, text)
 }
 
-// shortened keeps a value within what people read.
+// shortened truncates a value to a readable length.
 func shortened(text string) string {
 	const limit = 200
 	if len(text) <= limit {
@@ -70,7 +70,7 @@ func compact(value any) string {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		panic(err) // it came from JSON
+		panic(err) // the value came from JSON
 	}
 	return strings.TrimSuffix(text.String(), "\n")
 }

@@ -6,21 +6,21 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// A formula is true or false of an input.
+// A formula is true or false for an input.
 type formula any
 
 type (
 	negation    struct{ of formula }
 	conjunction []formula
 	disjunction []formula
-	// existence is true where body is true of an element of a collection of the input.
+	// existence is true if body is true for an element of a collection of the input.
 	existence struct {
 		in   term
 		body func(key, value term) formula
 	}
 )
 
-// atomKind is what an atom says of its terms.
+// atomKind is the predicate of an atom.
 type atomKind string
 
 const (
@@ -28,17 +28,17 @@ const (
 	isEqual   atomKind = "equal"   // both are defined and equal
 	isLess    atomKind = "less"    // both are defined, and the first comes before the second
 	isTrue    atomKind = "true"    // a function of boolean result is defined and true
-	isOpaque  atomKind = "opaque"  // what is not understood holds
-	isElement atomKind = "element" // the first, or the second at the first, is in a collection whose text is made
+	isOpaque  atomKind = "opaque"  // an untranslated condition holds
+	isElement atomKind = "element" // the first, or the second at the first, is in the collection that is being serialized
 )
 
-// atom is a formula that is not made of others. Atoms of one key are one.
+// atom is a formula without subformulas. Atoms with equal keys are equivalent.
 type atom struct {
 	kind        atomKind
 	left, right term
 }
 
-// parts are the terms of an atom, and those that they are made of.
+// parts are the terms of an atom and their subterms.
 func (a atom) parts() iter.Seq[term] { return parts(a.left, a.right) }
 
 func (a atom) key() string {
@@ -59,7 +59,7 @@ func not(f formula) formula {
 	return negation{f}
 }
 
-// and leaves out what is true, and sees that one term is not equal to two constants.
+// and omits formulas that are true, and is false if a term equals two constants.
 func and(formulas ...formula) formula {
 	out, isFalse := flatten[conjunction](formulas, false)
 	switch {
@@ -73,8 +73,8 @@ func and(formulas ...formula) formula {
 	return out
 }
 
-// flatten takes apart those of the formulas that are of the same kind, and leaves out those
-// that are known, unless one of them is what decides.
+// flatten merges nested formulas of the same kind and omits constants, unless one of them
+// determines the result.
 func flatten[T ~[]formula](formulas []formula, decides bool) (out T, decided bool) {
 	for _, f := range formulas {
 		switch f := f.(type) {
@@ -91,8 +91,8 @@ func flatten[T ~[]formula](formulas []formula, decides bool) (out T, decided boo
 	return out, false
 }
 
-// contradicts looks at plain equalities only: it keeps formulas small, and makes the
-// exclusive cases of a function visible at once.
+// contradicts checks equalities with constants only. It keeps formulas small, because the
+// exclusive cases of a function are removed early.
 func contradicts(all conjunction) bool {
 	values := map[string]ast.Value{}
 	for _, f := range all {
@@ -112,7 +112,7 @@ func contradicts(all conjunction) bool {
 	return false
 }
 
-// forAll is the formula that something holds of each of some terms.
+// forAll is the formula that a condition holds for each of the terms.
 func forAll(of []term, holds func(term) formula) formula {
 	var formulas []formula
 	for _, t := range of {
@@ -134,8 +134,8 @@ func or(formulas ...formula) formula {
 	return out
 }
 
-// definedAs says when a function of OPA has a result, by the types that its operands
-// must have. A function that is not here has one where an atom says so.
+// definedAs has the operand types with which a function of OPA has a result. Whether a
+// function that is not listed has a result is an atom.
 var definedAs = map[string][]string{
 	"lower": {"is_string"}, "upper": {"is_string"}, "trim_space": {"is_string"},
 	"trim": {"is_string"}, "trim_left": {"is_string"}, "trim_right": {"is_string"},
@@ -203,108 +203,15 @@ func isOf(name string, t term) formula {
 	return atom{kind: isTrue, left: applicationTerm(name, t)}
 }
 
-// truthy is the formula that an expression holds: it is defined and not false.
-func truthy(t term) formula {
-	switch t := t.(type) {
-	case constant:
-		return ast.Compare(t.value, ast.Boolean(false)) != 0
-	case list, collection:
-		return true
-	}
-	return and(defined(t), not(equal(t, constantTerm(ast.Boolean(false)))))
-}
-
-func equal(a, b term) formula {
-	ca, aConstant := a.(constant)
-	cb, bConstant := b.(constant)
-	switch {
-	case aConstant && bConstant:
-		return ast.Compare(ca.value, cb.value) == 0
-	case a.key() == b.key():
-		return defined(a)
-	case aConstant:
-		a, b = b, a
-	case !bConstant && b.key() < a.key():
-		a, b = b, a
-	}
-	if f, known := equalCollections(a, b); known {
-		return f
-	}
-	if n, made, ok := counted(a, b); ok {
-		if some, known := made.atLeast(n); known {
-			if more, known := made.atLeast(n + 1); known {
-				return and(some, not(more))
-			}
-		}
-	}
-	return atom{kind: isEqual, left: a, right: b}
-}
-
-// counted is the collection of which a term is the size, if it is compared with a small
-// number.
-func counted(size, number term) (n int, made collection, ok bool) {
-	a, isCall := size.(application)
-	c, isConstant := number.(constant)
-	if !isCall || !isConstant || a.function != "count" {
-		return 0, collection{}, false
-	}
-	limit, isNumber := c.value.(ast.Number)
-	if !isNumber {
-		return 0, collection{}, false
-	}
-	n, isInt := limit.Int()
-	made, isMade := a.operands[0].(collection)
-	return n, made, isInt && isMade && n >= 0
-}
-
-// equalCollections compares what is written out or made. A constant is the second.
-func equalCollections(a, b term) (formula, bool) {
-	one, other := kindOf(a), kindOf(b)
-	_, isConstant := b.(constant)
-	switch {
-	case one != "" && one != other && (other != "" || isConstant), isSet(a) && ofInput(b), isSet(b) && ofInput(a): // JSON has no sets
-		return false, true
-	case isSet(a) && isSet(b):
-		return and(within(a, b), within(b, a)), true
-	case isArrayMade(a) && isArrayMade(b): // which must also be in order
-		return and(atom{kind: isEqual, left: a, right: b}, within(a, b), within(b, a)), true
-	}
-	left, leftIs := written(a)
-	right, rightIs := written(b)
-	if !leftIs || !rightIs {
-		return nil, false
-	}
-	if len(left) != len(right) {
-		return false, true
-	}
-	var all []formula
-	for i := range left {
-		all = append(all, equal(left[i], right[i]))
-	}
-	return and(all...), true
+// collection is the value of a comprehension, of a partial rule, or of an object that is
+// not constant. each is true if then is true for one of its elements.
+type collection struct {
+	named
+	kind string // is_array, is_object or is_set
+	each func(then func(key, value term) formula) formula
 }
 
 // any is the formula that the collection is not empty.
 func (c collection) any() formula {
 	return c.each(func(term, term) formula { return true })
-}
-
-// less is the formula that a comes before b in OPA's order of all values.
-func less(a, b term) formula {
-	ca, aConstant := a.(constant)
-	cb, bConstant := b.(constant)
-	switch {
-	case aConstant && bConstant:
-		return ast.Compare(ca.value, cb.value) < 0
-	case a.key() == b.key():
-		return false
-	case aConstant || !bConstant && b.key() < a.key():
-		return and(defined(a), defined(b), not(less(b, a)), not(equal(a, b)))
-	}
-	if n, made, ok := counted(a, b); ok {
-		if some, known := made.atLeast(n); known {
-			return not(some)
-		}
-	}
-	return atom{kind: isLess, left: a, right: b}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/restriction/sat"
 )
 
-// bounds limits what is known of the elements of collections. Beyond instances, a universal
+// bounds limits the reasoning about elements of collections. Beyond instances, a universal
 // statement is not applied to further elements; beyond witnesses, an existing element has no
 // term. A problem within smaller bounds has more models, so fewer proofs succeed, but none that
 // is false.
@@ -22,9 +22,9 @@ var defaultBounds = bounds{instances: 200, witnesses: 30}
 // maxAtoms limits the atoms of a problem.
 const maxAtoms = 3000
 
-// problem is a formula as clauses for the solver. Its models are all inputs of which
-// the formula is true, and some that no input is: so a problem without a model is a
-// formula that is true of no input.
+// problem is a formula as clauses for the solver. Each input for which the formula is true
+// is a model; some models correspond to no input. Therefore, a formula whose problem has no
+// model is true for no input.
 type problem struct {
 	ctx    context.Context
 	solver *sat.Solver
@@ -38,8 +38,8 @@ type problem struct {
 	instances  int
 	witnesses  int
 	always     int // a variable that is true
-	// literals are those of formulas that have been seen, by their text. A formula that
-	// occurs twice gets one literal, so that both speak of the same elements.
+	// literals are the literals of processed formulas, by their text. Equal formulas share
+	// one literal, and thus the same elements.
 	literals map[string]int
 	writer   *writer
 }
@@ -52,12 +52,12 @@ type grounded struct {
 
 func (g grounded) mentions(key string) bool { return slices.Contains(g.mentioned, key) }
 
-// universal says that no element of a collection makes the body true, if its variable
-// is true.
+// universal states that the body is true for no element of a collection if the variable is
+// true.
 type universal struct {
 	existence
 	variable int
-	applied  int // to so many of the known elements
+	applied  int // the number of known elements to which the statement was applied
 }
 
 func newProblem(ctx context.Context, limits bounds) *problem {
@@ -67,15 +67,8 @@ func newProblem(ctx context.Context, limits bounds) *problem {
 	return p
 }
 
-// assert adds a formula, and all that is known of its atoms.
-func (p *problem) assert(f formula) {
-	p.solver.Add(p.literal(f, true))
-	p.instantiate()
-	p.addLemmas()
-}
-
-// stated is a formula with its text, and with the formulas that it is made of. Each text is
-// written once, however deep the formula is.
+// stated is a formula with its text and its subformulas. Each text is written once, at any
+// depth.
 type stated struct {
 	formula
 	text  string
@@ -93,7 +86,7 @@ func (p *problem) state(f formula) stated {
 	case existence:
 		return stated{formula: f, text: p.writer.formula("", f)}
 	case atom:
-		return stated{formula: f, text: measured(f.key())}
+		return stated{formula: f, text: lengthPrefixed(f.key())}
 	}
 	return stated{formula: f, text: fmt.Sprint(f)}
 }
@@ -254,7 +247,7 @@ func (p *problem) variable(a atom) int {
 	return variable
 }
 
-// find is the variable of an atom that is there already, or 0.
+// find is the variable of an existing atom, or 0.
 func (p *problem) find(f formula) int {
 	if a, ok := f.(atom); ok {
 		return p.atoms[a.key()]
@@ -266,4 +259,16 @@ func (p *problem) find(f formula) int {
 func (g grounded) constantRight() (ast.Value, bool) {
 	c, ok := g.right.(constant)
 	return c.value, ok
+}
+
+func (p *problem) imply(premise int, conclusions ...formula) {
+	clause := []int{-premise}
+	for _, f := range conclusions {
+		clause = append(clause, p.literal(f, true))
+	}
+	p.solver.Add(clause...)
+}
+
+func constantAtom(kind atomKind, left term, right ast.Value) formula {
+	return atom{kind: kind, left: left, right: constantTerm(right)}
 }

@@ -9,9 +9,10 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// This file has what the result of a function says of the one operand that is not constant.
+// This file has the lemmas that infer the one operand that is not constant from the result
+// of a function.
 
-// inverseLemmas are those of an atom that compares the result of a function with a constant.
+// inverseLemmas adds the lemmas of an atom that compares a function result with a constant.
 func (p *problem) inverseLemmas(g grounded, value ast.Value) {
 	switch left := g.left.(type) {
 	case application:
@@ -29,8 +30,8 @@ func (p *problem) inverseLemmas(g grounded, value ast.Value) {
 	}
 }
 
-// inverse are all values of the operand that is not constant with which a function has a
-// result, where they are known and few.
+// inverse returns all values of the operand that is not constant for which a function has a
+// result, if they are known and few.
 func inverse(call application, result ast.Value) (operand term, values []ast.Value, known bool) {
 	text, isText := result.(ast.String)
 	if !isText || len(text) > 200 {
@@ -62,11 +63,11 @@ func inverse(call application, result ast.Value) (operand term, values []ast.Val
 	}
 	for _, candidate := range candidates {
 		value := ast.String(candidate)
-		found, sure := evaluate(call, func(t term) (ast.Value, bool) { return value, t.key() == operand.key() })
+		actual, sure := evaluate(call, func(t term) (ast.Value, bool) { return value, t.key() == operand.key() })
 		if !sure {
 			return nil, nil, false
 		}
-		if found != nil && ast.Compare(found, result) == 0 && !slices.ContainsFunc(values, func(v ast.Value) bool { return ast.Compare(v, value) == 0 }) {
+		if actual != nil && ast.Compare(actual, result) == 0 && !slices.ContainsFunc(values, func(v ast.Value) bool { return ast.Compare(v, value) == 0 }) {
 			values = append(values, value)
 		}
 	}
@@ -86,11 +87,11 @@ func textOperand(call application, at int) (string, bool) {
 	return string(text), ok
 }
 
-// maxReplaced is how often a text may have what is looked for in it.
-const maxReplaced = 6
+// maxOccurrences limits the occurrences of a replacement in a text.
+const maxOccurrences = 6
 
-// replacedFrom are all texts in which replacing one part by another may give a text: those in
-// which some of the new parts, which do not overlap, are the old one.
+// replacedFrom returns all strings that replace may turn into a text: in each of them, some of
+// the occurrences of by, which do not overlap, are old.
 func replacedFrom(text, old, by string) (all []string, known bool) {
 	var places []int
 	for i := 0; i+len(by) <= len(text); i++ {
@@ -98,7 +99,7 @@ func replacedFrom(text, old, by string) (all []string, known bool) {
 			places = append(places, i)
 		}
 	}
-	if len(places) > maxReplaced {
+	if len(places) > maxOccurrences {
 		return nil, false
 	}
 	for chosen := range 1 << len(places) {
@@ -123,9 +124,9 @@ func replacedFrom(text, old, by string) (all []string, known bool) {
 	return all, true
 }
 
-// joinedFrom is the one operand of concat or sprintf that is not constant, and what it is
-// where the result is the text: nothing where there can be no such value. The operand is nil
-// where several are unknown, or where values that are not strings may give the text.
+// joinedFrom returns the one operand of concat or sprintf that is not constant, and its values
+// with which the result is the text. The operand is nil if several operands are unknown, or if
+// other values than strings may also yield the text.
 func joinedFrom(call application, text string) (operand term, candidates []string) {
 	before, ok := textOperand(call, 0)
 	parts, isList := call.operands[1].(list)
@@ -176,7 +177,7 @@ func joinedFrom(call application, text string) (operand term, candidates []strin
 	middle, begins := strings.CutPrefix(text, prefix)
 	middle, ends := strings.CutSuffix(middle, suffix)
 	switch {
-	case !begins || !ends: // no value gives that
+	case !begins || !ends: // no value yields the text
 		return operand, nil
 	case call.function == "sprintf" && !isOnlyText(middle):
 		return nil, nil
@@ -184,7 +185,7 @@ func joinedFrom(call application, text string) (operand term, candidates []strin
 	return operand, []string{middle}
 }
 
-// isOnlyText says that sprintf makes a text of no other value than the string itself.
+// isOnlyText reports whether sprintf yields a text only for the string itself.
 func isOnlyText(text string) bool {
 	if text == "" || text == "true" || text == "false" || text == "null" {
 		return false
@@ -193,7 +194,7 @@ func isOnlyText(text string) bool {
 	return (first >= 'a' && first <= 'z' || first >= 'A' && first <= 'Z') && !strings.HasPrefix(text, "set(") && text != "Inf" && text != "NaN"
 }
 
-// trimmedLemma: a text that remains of another is contained in it.
+// trimmedLemma: the result of a trim function is contained in its operand.
 func (p *problem) trimmedLemma(g grounded, call application, value ast.Value) {
 	text, isText := value.(ast.String)
 	if g.kind != isEqual || !isText || text == "" {
@@ -205,8 +206,8 @@ func (p *problem) trimmedLemma(g grounded, call application, value ast.Value) {
 	}
 }
 
-// splitLemma is about a part of a text that is split: the first is all of it, or it begins
-// with the part and what follows it.
+// splitLemma is about an element of a split text. The text equals its first element, or begins
+// with the first element and the separator.
 func (p *problem) splitLemma(g grounded, part member, value ast.Value) {
 	call, isCall := part.of.(application)
 	at, isConstant := part.at.(constant)
@@ -241,8 +242,8 @@ func (p *problem) splitLemma(g grounded, part member, value ast.Value) {
 	}
 }
 
-// maxSmall bounds the numbers of arithmeticLemmas: OPA calculates exactly with integers within
-// it, and what it rounds stays on the same side of them.
+// maxSmall limits the numbers of arithmeticLemmas. OPA calculates exactly with integers in
+// this range, and rounded results do not cross them.
 const maxSmall = 1 << 40
 
 // smallInteger is the integer that a value is.
@@ -255,9 +256,9 @@ func smallInteger(value ast.Value) (int64, bool) {
 	return n, ok && n <= maxSmall && n >= -maxSmall
 }
 
-// arithmeticLemmas are about functions of a number that never fall, or never rise, where it
-// rises: with the bound at which such a function has the constant as its result. Nothing
-// more is known of numbers that are no integers, of which OPA rounds the results.
+// arithmeticLemmas are about monotonic functions of a number. They relate the result to the
+// operand for which the result is the constant. There are no lemmas for other constants than
+// integers, because OPA rounds such results.
 func (p *problem) arithmeticLemmas(g grounded, call application, value ast.Value) {
 	result, ok := smallInteger(value)
 	if !ok || g.kind != isEqual && g.kind != isLess {
@@ -292,7 +293,8 @@ func (p *problem) arithmeticLemmas(g grounded, call application, value ast.Value
 	p.solver.Add(has, below, at, under, exact)
 }
 
-// boundOf is the number of which a function has the result, and whether the function rises.
+// boundOf returns the operand for which a function has the result, and whether the function
+// is increasing.
 func boundOf(call application, result int64) (x term, bound int64, rises, known bool) {
 	operand := func(at int) (int64, bool) {
 		c, ok := call.operands[at].(constant)

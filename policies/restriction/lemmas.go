@@ -5,12 +5,17 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-
-	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
-// addLemmas adds what is true of atoms on every input. Whatever is missing here loses
-// proofs; whatever is wrong here would make a false one.
+// assert adds a formula and the lemmas of its atoms.
+func (p *problem) assert(f formula) {
+	p.solver.Add(p.literal(f, true))
+	p.instantiate()
+	p.addLemmas()
+}
+
+// addLemmas adds the clauses about atoms that are true for every input. A missing lemma loses
+// proofs; an incorrect lemma makes proofs unsound.
 func (p *problem) addLemmas() {
 	for done := 0; done < len(p.list); {
 		for ; done < len(p.list); done++ {
@@ -27,19 +32,7 @@ func (p *problem) addLemmas() {
 	}
 }
 
-func (p *problem) imply(premise int, conclusions ...formula) {
-	clause := []int{-premise}
-	for _, f := range conclusions {
-		clause = append(clause, p.literal(f, true))
-	}
-	p.solver.Add(clause...)
-}
-
-func constantAtom(kind atomKind, left term, right ast.Value) formula {
-	return atom{kind: kind, left: left, right: constantTerm(right)}
-}
-
-// lemmasOf are those of an atom by itself.
+// lemmasOf adds the lemmas of a single atom.
 func (p *problem) lemmasOf(g grounded) {
 	switch g.kind {
 	case isEqual, isLess:
@@ -88,22 +81,22 @@ func (p *problem) lemmasOf(g grounded) {
 	}
 }
 
-// idempotent are the functions of one operand that give their own results back: they
-// have no others.
+// idempotent are the functions of one operand that map each of their results to itself. Any
+// value that they change is not a result.
 var idempotent = []string{"lower", "upper", "trim_space", "abs", "ceil", "floor", "round"}
 
-// contains says whether a value is of a type, or has a part that is.
+// contains reports whether a value or one of its parts has a type.
 func contains[T ast.Value](value ast.Value) bool {
-	found := false
+	has := false
 	ast.WalkTerms(ast.NewTerm(value), func(t *ast.Term) bool {
 		_, is := t.Value.(T)
-		found = found || is
-		return found
+		has = has || is
+		return has
 	})
-	return found
+	return has
 }
 
-// typeLemmas are those of functions such as is_string.
+// typeLemmas adds the lemmas of functions such as is_string.
 func (p *problem) typeLemmas(g grounded) {
 	a := g.left.(application)
 	if _, ok := typeRanks[a.function]; !ok {
@@ -130,7 +123,7 @@ func (p *problem) typeLemmas(g grounded) {
 	p.solver.Add(-p.literal(defined(operand), true), p.literal(or(types...), true))
 }
 
-// memberLemmas say what has members.
+// memberLemmas adds the lemmas about the types of a container and its key.
 func (p *problem) memberLemmas(premise int, m member) {
 	if !ofInput(m) {
 		return
@@ -152,7 +145,7 @@ func (p *problem) memberLemmas(premise int, m member) {
 	}
 }
 
-// lemmasOfTwo are those of two atoms, of which the first is the premise.
+// lemmasOfTwo adds the lemmas of two atoms, the first of which is the premise.
 func (p *problem) lemmasOfTwo(a, b grounded) {
 	if p.exclusive(a, b) {
 		return
@@ -220,8 +213,8 @@ func (p *problem) equalityLemmas(a, b grounded) {
 	}
 }
 
-// looksInto says that an atom has a function of a term which may tell equal numbers
-// apart: of 1 and 1.0, sprintf makes different texts.
+// looksInto reports whether an atom has a function of a term that may distinguish equal
+// numbers: sprintf formats 1 and 1.0 differently.
 func looksInto(a atom, key string) bool {
 	for part := range a.parts() {
 		call, ok := part.(application)
@@ -237,7 +230,7 @@ func looksInto(a atom, key string) bool {
 	return false
 }
 
-// sameLemmas carry what is known of one term over to an equal one.
+// sameLemmas adds the lemmas that transfer comparisons from one term to an equal term.
 func (p *problem) sameLemmas(same, b grounded) {
 	if b.kind != isEqual && b.kind != isLess || b.variable == same.variable {
 		return
@@ -263,7 +256,7 @@ func (p *problem) sameLemmas(same, b grounded) {
 	}
 }
 
-// orderLemmas follow from a term coming before a constant.
+// orderLemmas follow from a term that is less than a constant.
 func (p *problem) orderLemmas(a, b grounded) {
 	bound, ok := a.constantRight()
 	other, okToo := b.constantRight()
@@ -272,7 +265,7 @@ func (p *problem) orderLemmas(a, b grounded) {
 	}
 }
 
-// typeOrderLemmas: in OPA's order, values stand by type.
+// typeOrderLemmas: OPA orders values by type first.
 func (p *problem) typeOrderLemmas(a, b grounded) {
 	call := a.left.(application)
 	position, ok := typeRanks[call.function]
@@ -288,7 +281,7 @@ func (p *problem) typeOrderLemmas(a, b grounded) {
 	}
 }
 
-// predicateLemmas are those of two functions of the same operand.
+// predicateLemmas adds the lemmas of two predicates of the same operand.
 func (p *problem) predicateLemmas(a, b grounded) {
 	one, other := a.left.(application), b.left.(application)
 	if one.operands[0].key() != other.operands[0].key() || a.variable == b.variable {
@@ -315,8 +308,9 @@ func (p *problem) predicateLemmas(a, b grounded) {
 	}
 }
 
-// affixLemmas: a string that begins with the one begins with the other if that is a
-// beginning of the one, and never if neither is.
+// affixLemmas: a string with the first prefix has the second prefix if the second is a prefix
+// of the first, and cannot have both if neither is a prefix of the other. The same holds for
+// suffixes.
 func (p *problem) affixLemmas(a, b grounded, implies, implied bool) {
 	if implies {
 		p.solver.Add(-a.variable, b.variable)
@@ -325,7 +319,7 @@ func (p *problem) affixLemmas(a, b grounded, implies, implied bool) {
 	}
 }
 
-// affix is the constant string that a function looks for.
+// affix is the constant prefix, suffix or substring of a function such as startswith.
 func affix(call application) (string, bool) {
 	switch call.function {
 	case "startswith", "endswith", "contains":
@@ -337,88 +331,4 @@ func affix(call application) (string, bool) {
 		return string(text), ok
 	}
 	return "", false
-}
-
-// valuation gives the values of terms, as far as they are known: nil where it is known that
-// there is none.
-type valuation func(term) (value ast.Value, known bool)
-
-// decide finds out whether an atom is true, if the values of terms are known as given.
-func decide(a atom, given valuation) (holds, known bool) {
-	if a.kind == isOpaque {
-		return false, false
-	}
-	left, known := evaluate(a.left, given)
-	switch a.kind {
-	case isDefined:
-		return left != nil, known
-	case isTrue:
-		return left != nil && ast.Compare(left, ast.Boolean(true)) == 0, known
-	}
-	right, rightKnown := evaluate(a.right, given)
-	switch {
-	case known && left == nil, rightKnown && right == nil:
-		return false, true
-	case !known || !rightKnown:
-		return false, false
-	case a.kind == isEqual:
-		return ast.Compare(left, right) == 0, true
-	}
-	return ast.Compare(left, right) < 0, true
-}
-
-// evaluate is the value of a term.
-func evaluate(t term, given valuation) (value ast.Value, known bool) {
-	if value, known := given(t); known {
-		return value, true
-	}
-	switch t := t.(type) {
-	case constant:
-		return t.value, true
-	case member:
-		of, known := evaluate(t.of, given)
-		if of == nil || ast.IsScalar(of) {
-			return nil, known
-		}
-		at, known := evaluate(t.at, given)
-		if at == nil {
-			return nil, known
-		}
-		found, _ := of.Find(ast.Ref{ast.NewTerm(at)}) // nil where there is none
-		return found, true
-	case application:
-		return evaluateCall(t, given)
-	case list:
-		elements, known := evaluateAll(t.elements, given)
-		if elements == nil {
-			return nil, known
-		}
-		return ast.NewArray(elements...), true
-	}
-	return nil, false
-}
-
-// evaluateAll are the values of terms: nil unless there are all.
-func evaluateAll(terms []term, given valuation) (values []*ast.Term, known bool) {
-	values = []*ast.Term{}
-	for _, t := range terms {
-		value, known := evaluate(t, given)
-		if value == nil {
-			return nil, known
-		}
-		values = append(values, ast.NewTerm(value))
-	}
-	return values, true
-}
-
-func evaluateCall(call application, given valuation) (value ast.Value, known bool) {
-	if !sandbox.Allows(call.function) {
-		return nil, false
-	}
-	operands, known := evaluateAll(call.operands, given)
-	if operands == nil {
-		return nil, known
-	}
-	value, failed := run(call.function, operands)
-	return value, !failed || isFolded(call.function) // of others, it may have been a limit
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/lintel-policy/lintel/test/properties"
 )
 
-// lemmaForms are conditions on input.a and input.b of which lemmas are made; N stands for a
-// number, T for a text and S for what texts are split at.
+// lemmaForms are conditions on input.a and input.b that have lemmas; N stands for a number, T
+// for a text and S for a separator.
 var lemmaForms = []string{
 	"input.a + N < N", "input.a + N == N", "N - input.a < N", "N - input.a == N", "input.a - N > N", "input.a - N == N", "input.a * N < N", "input.a * N == N", "input.a * N > N",
 	"ceil(input.a) < N", "ceil(input.a) == N", "ceil(input.a) > N", "floor(input.a) < N", "floor(input.a) == N", "floor(input.a) > N", "round(input.a) < N", "round(input.a) == N", "round(input.a) >= N", "abs(input.a) < N", "abs(input.a) == N", "abs(input.a) > N",

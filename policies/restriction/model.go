@@ -8,20 +8,19 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// builder makes an input of which the atoms are as the solver has them, as far as it
-// can.
+// builder constructs an input from an assignment of the solver, as far as possible.
 type builder struct {
 	problem  *problem
 	children map[string][]member // by the key of the term that they are members of
 	about    map[string][]grounded
 	pool     []ast.Value
-	values   map[string]ast.Value // by the key of a term: nil where it is to have none
-	// wrong are the literals that could not be had together.
+	values   map[string]ast.Value // by the key of a term: nil if the term must be undefined
+	// wrong are literals for which no common input was found.
 	wrong []int
 }
 
-// model reads an input off the values that the solver has found. The input is nil if it
-// is undefined. wrong are literals that no input was found for, if there are any.
+// model constructs an input from the assignment of the solver. The input is nil if it is
+// undefined. wrong are literals for which no common input was found.
 func (p *problem) model(pool []ast.Value) (input ast.Value, wrong []int) {
 	b := &builder{
 		problem: p, pool: pool,
@@ -78,14 +77,14 @@ func (b *builder) make(t term) ast.Value {
 	return value
 }
 
-// container is an object or array with the members.
+// container builds an object or array with the members.
 func (b *builder) container(t term, members []member) ast.Value {
 	isArray := true
 	for _, m := range members {
 		if c, ok := m.at.(constant); ok && typeOf(c.value) != "is_number" {
 			isArray = false
 		}
-		if w, ok := m.at.(witness); ok && b.wantsText(w) {
+		if w, ok := m.at.(witness); ok && b.requiresString(w) {
 			isArray = false
 		}
 	}
@@ -120,7 +119,7 @@ func (b *builder) container(t term, members []member) ast.Value {
 	return ast.NewArray(elements...)
 }
 
-func (b *builder) wantsText(w witness) bool {
+func (b *builder) requiresString(w witness) bool {
 	for _, g := range b.about[w.key()] {
 		if value, ok := g.constantRight(); ok && g.kind == isEqual && typeOf(value) == "is_string" && g.left.key() == w.key() && b.holds(g.variable) {
 			return true
@@ -140,7 +139,7 @@ func affixOf(g grounded) (string, bool) {
 	return affix(call)
 }
 
-// keyOf is the key of a member. An element that is only known to exist gets a free key.
+// keyOf is the key of a member. A witness receives an unused key.
 func (b *builder) keyOf(m member, isArray bool) ast.Value {
 	switch at := m.at.(type) {
 	case constant:
@@ -176,7 +175,7 @@ func (b *builder) keyOf(m member, isArray bool) ast.Value {
 	return nil
 }
 
-// choose is the value that most atoms agree with.
+// choose returns the candidate with the fewest violated atoms.
 func (b *builder) choose(t term) ast.Value {
 	key := t.key()
 	var best ast.Value
@@ -216,7 +215,7 @@ func (b *builder) literalOf(g grounded) int {
 	return -g.variable
 }
 
-// candidates are values that a term may need, the plain ones last.
+// candidates are possible values of a term, the simple ones last.
 func (b *builder) candidates(t term) []ast.Value {
 	var out []ast.Value
 	begin, middle, end := "", "", ""
@@ -224,12 +223,12 @@ func (b *builder) candidates(t term) []ast.Value {
 	for _, g := range b.about[t.key()] {
 		for part := range g.parts() {
 			if c, ok := part.(constant); ok {
-				out, texts = append(out, halves(c.value)...), append(texts, piecesOf(c.value)...)
+				out, texts = append(out, factors(c.value)...), append(texts, piecesOf(c.value)...)
 			}
 		}
 		for _, side := range []term{g.right, g.left} {
 			if c, ok := side.(constant); ok {
-				out = append(out, near(c.value)...)
+				out = append(out, neighbors(c.value)...)
 			}
 			if side != nil && b.values[side.key()] != nil {
 				out = append(out, b.values[side.key()])
@@ -246,7 +245,7 @@ func (b *builder) candidates(t term) []ast.Value {
 			}
 		}
 		if size, ok := g.left.(application); ok && size.function == "count" {
-			out = append(out, sized(g.right)...)
+			out = append(out, ofLength(g.right)...)
 		}
 	}
 	for i, one := range texts {
@@ -264,8 +263,8 @@ func (b *builder) candidates(t term) []ast.Value {
 	return slices.DeleteFunc(out, func(v ast.Value) bool { return v == nil || contains[ast.Set](v) })
 }
 
-// halves are what multiplication makes a number from.
-func halves(value ast.Value) (out []ast.Value) {
+// factors are possible factors of a number.
+func factors(value ast.Value) (out []ast.Value) {
 	if number, ok := value.(ast.Number); ok {
 		for _, by := range []string{"2", "3", "-1", "10"} {
 			if part, _ := run("div", []*ast.Term{ast.NewTerm(number), ast.NewTerm(ast.Number(by))}); part != nil {
@@ -276,7 +275,7 @@ func halves(value ast.Value) (out []ast.Value) {
 	return out
 }
 
-// piecesOf are a text and what it may be joined from.
+// piecesOf returns a string and the pieces from which it may have been joined.
 func piecesOf(value ast.Value) []ast.String {
 	text, ok := value.(ast.String)
 	if !ok || text == "" || len(text) > 100 {
@@ -289,8 +288,8 @@ func piecesOf(value ast.Value) []ast.String {
 	return out
 }
 
-// near are a constant and what stands beside it in OPA's order.
-func near(value ast.Value) []ast.Value {
+// neighbors returns a constant and its neighbors in OPA's order.
+func neighbors(value ast.Value) []ast.Value {
 	out := []ast.Value{value}
 	switch value := value.(type) {
 	case ast.Number:
@@ -310,8 +309,8 @@ func near(value ast.Value) []ast.Value {
 	return out
 }
 
-// sized are lists about as long as a number says.
-func sized(t term) (out []ast.Value) {
+// ofLength returns arrays and strings whose length is close to a number.
+func ofLength(t term) (out []ast.Value) {
 	c, ok := t.(constant)
 	if !ok {
 		return nil
@@ -334,7 +333,7 @@ func sized(t term) (out []ast.Value) {
 	return out
 }
 
-// check evaluates all atoms on what was made.
+// check evaluates all atoms on the constructed input.
 func (b *builder) check() {
 	for _, g := range b.problem.list {
 		holds, known := decide(g.atom, b.given)

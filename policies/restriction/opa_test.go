@@ -30,18 +30,18 @@ func (r *replay) remember(of ...*sidecar.Policy) {
 	run, known := r.run, map[evaluation]outcome{}
 	r.run = func(p *sidecar.Policy, decision string, input ast.Value, coverage *eval.Coverage) (ast.Value, error) {
 		key := evaluation{p, decision, input}
-		if found, ok := known[key]; ok && !found.unsure {
+		if found, ok := known[key]; ok && !found.inconclusive {
 			return found.value, found.err
 		}
-		before := r.unsure
-		r.unsure = false
+		before := r.inconclusive
+		r.inconclusive = false
 		value, err := run(p, decision, input, coverage)
 		for _, kept := range of {
 			if kept == p {
-				known[key] = outcome{value, err, r.unsure}
+				known[key] = outcome{value, err, r.inconclusive}
 			}
 		}
-		r.unsure = r.unsure || before
+		r.inconclusive = r.inconclusive || before
 		return value, err
 	}
 }
@@ -55,9 +55,9 @@ type evaluation struct {
 }
 
 type outcome struct {
-	value  ast.Value
-	err    error
-	unsure bool
+	value        ast.Value
+	err          error
+	inconclusive bool
 }
 
 // gatewayOPA evaluates by the OPA that gateways run, a program of its own.

@@ -128,7 +128,7 @@ func TestWhatCannotBe(t *testing.T) {
 	}
 }
 
-// TestWhatCanBe: for each of these an input is made, which OPA agrees with.
+// TestWhatCanBe: each of these has a model, which OPA confirms.
 func TestWhatCanBe(t *testing.T) {
 	r := newReplay(t.Context())
 	for _, body := range []string{
@@ -175,7 +175,7 @@ func TestWhatCanBe(t *testing.T) {
 	}
 }
 
-// TestFormulasStaySmall: what is plain is seen where a formula is made.
+// TestFormulasStaySmall: the constructors simplify formulas.
 func TestFormulasStaySmall(t *testing.T) {
 	a := equal(memberTerm(document{"input"}, constantTerm(ast.String("a"))), constantTerm(ast.Number("1")))
 	b := equal(memberTerm(document{"input"}, constantTerm(ast.String("a"))), constantTerm(ast.Number("2")))
@@ -195,8 +195,8 @@ func TestFormulasStaySmall(t *testing.T) {
 	require.IsType(t, disjunction{}, or(a, b))
 }
 
-// TestBoundsLoseProofsAndMakeNone: beyond them nothing is known of an element, and what is
-// larger is not compared at all.
+// TestBoundsLoseProofsAndMakeNone: elements beyond the bounds have no lemmas, and larger
+// policies are not compared.
 func TestBoundsLoseProofsAndMakeNone(t *testing.T) {
 	begins := func(value term, text string) formula {
 		return atom{kind: isTrue, left: applicationTerm("startswith", value, constantTerm(ast.String(text)))}

@@ -16,13 +16,13 @@ import (
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
-// replay evaluates decisions of policies, each by itself.
+// replay evaluates single decisions of policies.
 type replay struct {
 	ctx context.Context
 	now time.Time
-	// unsure says that it is not known what OPA makes of an evaluation that ends with a
-	// conflict in Lintel's evaluator.
-	unsure bool
+	// inconclusive is true if an evaluation ended with a conflict in Lintel's evaluator and the
+	// result of OPA may differ.
+	inconclusive bool
 	// run evaluates a decision, as evaluate does.
 	run func(p *sidecar.Policy, decision string, input ast.Value, coverage *eval.Coverage) (ast.Value, error)
 }
@@ -34,12 +34,12 @@ func newReplay(ctx context.Context) *replay {
 	return r
 }
 
-// inEveryOrder is a replay that fails wherever a release of OPA may, and is not sure where
-// another release may give another value than an error.
+// inEveryOrder returns a replay that fails if any release of OPA may fail, and is inconclusive
+// if another release may return a value.
 func (r *replay) inEveryOrder() *replay {
 	all := &replay{ctx: r.ctx, now: r.now}
 	all.run = func(p *sidecar.Policy, decision string, input ast.Value, _ *eval.Coverage) (ast.Value, error) {
-		ctx, cancel := context.WithTimeout(r.ctx, patience)
+		ctx, cancel := context.WithTimeout(r.ctx, opaTimeout)
 		defer cancel()
 		value, err := p.AskOPAInEveryOrder(ctx, decision, input, r.now)
 		if err == nil {
@@ -47,16 +47,16 @@ func (r *replay) inEveryOrder() *replay {
 		}
 		without, known := valueWithoutConflict(ctx, p, decision, input, r.now, err)
 		grantsNothing := without == nil || ast.Compare(without, ast.Boolean(false)) == 0
-		all.unsure = all.unsure || !known || !grantsNothing
+		all.inconclusive = all.inconclusive || !known || !grantsNothing
 		return nil, err
 	}
 	return all
 }
 
-// valueWithoutConflict is the value of a decision where a release of OPA does not meet the
-// conflict that another has met: OPA 1.22 looks for a second value of h in `not h`, and 1.4.2
-// does not. It is known where it is the same with each of the rules that conflict alone. All
-// releases meet a conflict of the decision itself.
+// valueWithoutConflict is the value of a decision in a release of OPA that does not detect
+// a conflict: for `not h`, OPA 1.22 computes a second value of h, and 1.4.2 does not. The value
+// is known if each of the conflicting rules alone yields the same value. All releases detect a
+// conflict of the decision itself.
 func valueWithoutConflict(ctx context.Context, p *sidecar.Policy, decision string, input ast.Value, now time.Time, err error) (value ast.Value, known bool) {
 	failure, ok := errors.AsType[*topdown.Error](err)
 	if !ok || failure.Code != topdown.ConflictErr || failure.Location == nil || !strings.HasPrefix(failure.Message, "rule ") {
@@ -82,8 +82,8 @@ func valueWithoutConflict(ctx context.Context, p *sidecar.Policy, decision strin
 	return value, len(conflicting) > 0
 }
 
-// decide is the value of a decision for an input, which is undefined where nil. The
-// value is nil where the decision is undefined or its evaluation ends with an error.
+// decide is the value of a decision for an input; a nil input is undefined. The value is nil
+// if the decision is undefined or its evaluation ends with an error.
 func (r *replay) decide(p *sidecar.Policy, decision string, input ast.Value) ast.Value {
 	value, err := r.run(p, decision, input, nil)
 	if r.ctx.Err() != nil {
@@ -95,7 +95,7 @@ func (r *replay) decide(p *sidecar.Policy, decision string, input ast.Value) ast
 	return value
 }
 
-// evaluate is decide with the error, and tells what was reached where coverage is not nil.
+// evaluate is decide with the error. It records the evaluated code if coverage is not nil.
 func (r *replay) evaluate(p *sidecar.Policy, decision string, input ast.Value, coverage *eval.Coverage) (ast.Value, error) {
 	program, err := p.Program(decision, coverage != nil)
 	if err != nil {
@@ -126,27 +126,27 @@ func (r *replay) evaluate(p *sidecar.Policy, decision string, input ast.Value, c
 	return value.Value, nil
 }
 
-// patience is how long OPA may take for what Lintel's evaluator has ended with a conflict.
-// It has no limits of memory, so this bounds what it can take.
-const patience = 50 * time.Millisecond
+// opaTimeout limits an evaluation by OPA after a conflict in Lintel's evaluator. OPA does not
+// limit its memory, so this timeout also bounds the memory.
+const opaTimeout = 50 * time.Millisecond
 
-// askOPA is evaluate by OPA's own evaluator. An error is a conflict that it meets, too. It
-// differs between its releases which of several rules with one value are evaluated, and which
-// first, and so whether a conflict is met.
+// askOPA evaluates with OPA's own evaluator. An error is a conflict that OPA also detects.
+// Releases of OPA differ in the choice and order of the rules that they evaluate when several
+// rules have one value. Therefore, they also differ in the conflicts that they detect.
 func (r *replay) askOPA(p *sidecar.Policy, decision string, input ast.Value) (ast.Value, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, patience)
+	ctx, cancel := context.WithTimeout(r.ctx, opaTimeout)
 	defer cancel()
 	value, err := p.AskOPA(ctx, decision, input, r.now)
 	if err != nil {
 		failure, ok := errors.AsType[*topdown.Error](err)
 		chains, _ := chainsOf(p.Rules(decision))
-		r.unsure = r.unsure || !ok || failure.Code != topdown.ConflictErr || len(chains) > 1 && sameConstant(chains)
+		r.inconclusive = r.inconclusive || !ok || failure.Code != topdown.ConflictErr || len(chains) > 1 && sameConstant(chains)
 	}
 	return value, err
 }
 
-// ruleLine is the line of the rule that gave a decision its value: of the last that
-// had one, else of the default, else of the first.
+// ruleLine is the line of the rule that determined a decision: the last rule with a value,
+// otherwise the default, otherwise the first rule.
 func (r *replay) ruleLine(p *sidecar.Policy, decision string, input ast.Value) int {
 	var coverage eval.Coverage
 	_, _ = r.run(p, decision, input, &coverage)
@@ -170,7 +170,7 @@ func (r *replay) ruleLine(p *sidecar.Policy, decision string, input ast.Value) i
 	return line
 }
 
-// asAny is a value as JSON has it.
+// asAny converts a value to JSON types.
 func asAny(value ast.Value) (any, error) {
 	if value == nil {
 		return nil, nil
@@ -179,11 +179,11 @@ func asAny(value ast.Value) (any, error) {
 }
 
 var (
-	errNotRepeatable = errors.New("it calls a function whose result is not the same every time")
-	errUnlimited     = errors.New("it calls a function that may take any time or memory")
+	errNotRepeatable = errors.New("the policy calls a nondeterministic function")
+	errUnlimited     = errors.New("the policy calls a function whose time or memory is not limited")
 )
 
-// repeatable says that two evaluations give the same, and that either comes to an end.
+// repeatable returns an error if two evaluations may differ or one may not terminate.
 func repeatable(p *sidecar.Policy) error {
 	var err error
 	for _, rule := range p.AllRules() {

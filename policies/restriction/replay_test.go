@@ -30,8 +30,8 @@ nothing.here if input.least > 1
 	require.Nil(t, r.decide(p, "nowhere", input))
 }
 
-// TestAPolicyThatCannotBePlanned: what would be planned without end is not evaluated, and
-// nothing is said of it.
+// TestAPolicyThatCannotBePlanned: a policy whose planning does not terminate is not evaluated,
+// and its verdict is unknown.
 func TestAPolicyThatCannotBePlanned(t *testing.T) {
 	parent := parse(t, hierarchy.Enterprise, "parent", "package openclaw.enterprise.models\nallow if { input.a; regex.match(input.b, input.c) }")
 	text := strings.Builder{}

@@ -12,8 +12,8 @@ import (
 // tools, a list of names and two objects, with every, comprehensions, objects, nested
 // functions, arithmetic and functions of strings. It knows nothing of the analysis.
 
-// tape is the choices that a text is made of, so that a text can be made again with
-// some of them changed.
+// tape records the choices behind a text, so that a text can be generated again with some of
+// the choices changed.
 type tape struct {
 	random *rand.Rand
 	drawn  []draw
@@ -289,7 +289,7 @@ approved contains input.mode if trusted`, `approved := {"dev", "admin"}`) + "\n"
 			`index[w.name] := w.risk if { some w in input.tools }`, "index.dev := 2 if trusted\nindex.dev := input.n\nindex.admin := 3 if { "+braces(t.about("input.mode"))+" }") + "\n"
 }
 
-// richerDecisions are values of what is decided.
+// value is a value of a decision.
 func (t *tape) value(decision string) string {
 	switch decision {
 	case "max_tokens":

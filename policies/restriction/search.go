@@ -10,17 +10,13 @@ import (
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
-// maxTries bounds the search for a counterexample among inputs made at random, and
-// maxChanges among those that are made of others by changes.
-const (
-	maxTries   = 300
-	maxChanges = 5000
-)
+// maxTries limits the random inputs of a search.
+const maxTries = 300
 
-// search looks for a counterexample where the solver has found none: it tries inputs made of
-// the paths and constants that occur in the policies, and then changes those inputs, and
-// models of the formulas, that came closest.
-func (c *comparison) search(r *replay, models []ast.Value) (found *candidate) {
+// search searches for a counterexample if the solver has found none. It evaluates random
+// inputs with the paths and constants of the policies, and then mutations of the inputs and
+// models that came closest.
+func (c *comparison) search(r *replay, models []ast.Value) (example *candidate) {
 	defer ignoreExhaustion()
 	policies := append([]*sidecar.Policy{c.child}, c.definers...)
 	if slices.ContainsFunc(policies, func(p *sidecar.Policy) bool { return repeatable(p) != nil }) {
@@ -44,7 +40,7 @@ func (c *comparison) search(r *replay, models []ast.Value) (found *candidate) {
 		}
 	}
 	for range c.changes {
-		if f := s.try(s.changed()); f != nil {
+		if f := s.try(s.mutation()); f != nil {
 			return f
 		}
 	}
@@ -55,7 +51,7 @@ func searchedValues(policies []*sidecar.Policy) []ast.Value {
 	values := constants(policies)
 	var texts []ast.String
 	for _, value := range slices.Clone(values) {
-		values = append(values, near(value)...)
+		values = append(values, neighbors(value)...)
 		if text, ok := value.(ast.String); ok && len(texts) < 12 {
 			texts = append(texts, text)
 		}
@@ -71,20 +67,8 @@ func searchedValues(policies []*sidecar.Policy) []ast.Value {
 	return append(values, ast.Boolean(true), ast.Boolean(false), ast.NullTerm().Value, ast.String("x"), ast.Number("0"), ast.Number("1e6"), ast.NewArray(), ast.NewObject())
 }
 
-// randomInput sets most of the paths to some of the values, short paths first, so that
-// longer ones find room below.
-func (s *searcher) randomInput() ast.Value {
-	var input ast.Value = ast.NewObject()
-	for _, path := range s.paths {
-		if s.random.IntN(5) > 0 {
-			input = s.with(input, path)
-		}
-	}
-	return input
-}
-
-// inputPaths are the paths of the input that policies speak of, the shortest first. * in a
-// path is any element.
+// inputPaths are the paths of the input in the policies, the shortest first. * in a path is
+// any element.
 func inputPaths(policies []*sidecar.Policy) [][]string {
 	seen := map[string]bool{}
 	var paths [][]string
@@ -97,7 +81,7 @@ func inputPaths(policies []*sidecar.Policy) [][]string {
 	for _, p := range policies {
 		for _, rule := range p.AllRules() {
 			known := map[ast.Var][]string{}
-			for range 3 { // what a variable stands for may be said after its use
+			for range 3 { // a variable may be used before its definition
 				ast.WalkExprs(rule, func(expr *ast.Expr) bool {
 					if every, ok := expr.Terms.(*ast.Every); ok {
 						if domain, ok := pathOf(every.Domain.Value, known); ok {
@@ -164,88 +148,21 @@ func pathOf(value ast.Value, known map[ast.Var][]string) ([]string, bool) {
 	return path, true
 }
 
-// maxShrinks bounds how many smaller inputs are tried.
-const maxShrinks = 300
-
-// shrink takes away and simplifies what the counterexample does not need.
-func (c *comparison) shrink(r *replay, found *candidate) (smallest *candidate) {
-	smallest = found
-	defer ignoreExhaustion()
-	tries := 0
-	for improved := true; improved; {
-		improved = false
-		smaller := smallerThan(smallest.input)
-		if _, isObject := smallest.input.(ast.Object); !isObject { // people expect one
-			smaller = append([]ast.Value{ast.NewObject()}, smaller...)
-		}
-		for _, smaller := range smaller {
-			if tries++; tries > maxShrinks {
-				return smallest
-			}
-			if f := c.confirmed(r, smaller); f != nil {
-				smallest, improved = &candidate{smaller, f}, true
-				break
-			}
-		}
-	}
-	return smallest
-}
-
-// smallerThan are values with one part less, or with one part replaced by its own
-// smaller forms.
-func smallerThan(value ast.Value) []ast.Value {
+// constants are the distinct scalars in the policies.
+func constants(policies []*sidecar.Policy) []ast.Value {
+	seen := map[string]bool{}
 	var out []ast.Value
-	switch value := value.(type) {
-	case ast.Object:
-		for _, key := range value.Keys() {
-			out = append(out, without(value, key))
-		}
-		for _, key := range value.Keys() {
-			for _, smaller := range smallerThan(value.Get(key).Value) {
-				changed := value.Copy()
-				changed.Insert(key, ast.NewTerm(smaller))
-				out = append(out, changed)
-			}
-		}
-	case *ast.Array:
-		all := elementsOfArray(value)
-		for i := range all {
-			out = append(out, ast.NewArray(slices.Delete(slices.Clone(all), i, i+1)...))
-		}
-		for i := range all {
-			for _, smaller := range smallerThan(all[i].Value) {
-				changed := slices.Clone(all)
-				changed[i] = ast.NewTerm(smaller)
-				out = append(out, ast.NewArray(changed...))
-			}
-		}
-	case ast.String:
-		if value != "x" {
-			out = append(out, ast.String("x"))
-		}
-	case ast.Number:
-		if value != "0" && value != "1" {
-			out = append(out, ast.Number("1"))
+	for _, p := range policies {
+		for _, rule := range p.AllRules() {
+			ast.WalkTerms(rule, func(t *ast.Term) bool {
+				text := t.Value.String()
+				if ast.IsScalar(t.Value) && !seen[text] && len(text) < 256 && len(out) < 200 && !strings.HasPrefix(text, `"openclaw`) {
+					seen[text] = true
+					out = append(out, t.Value)
+				}
+				return false
+			})
 		}
 	}
 	return out
-}
-
-func without(object ast.Object, key *ast.Term) ast.Value {
-	out := ast.NewObject()
-	object.Foreach(func(k, v *ast.Term) {
-		if ast.Compare(k.Value, key.Value) != 0 {
-			out.Insert(k, v)
-		}
-	})
-	return out
-}
-
-// ignoreExhaustion leaves it at what was found when the time was over.
-func ignoreExhaustion() {
-	if stopped := recover(); stopped != nil {
-		if _, ok := stopped.(exhausted); !ok {
-			panic(stopped)
-		}
-	}
 }

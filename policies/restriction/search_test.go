@@ -27,9 +27,9 @@ func TestSearchFindsWhatFormulasDoNotShow(t *testing.T) {
 		r := newReplay(t.Context())
 		found := c.search(r, nil)
 		if assert.NotNil(t, found, child) {
-			assert.NotNil(t, c.judge(r, found.input), child)
+			assert.NotNil(t, c.findViolation(r, found.input), child)
 			smallest := c.shrink(r, found)
-			assert.NotNil(t, c.judge(r, smallest.input), "%s: %v", child, smallest.input)
+			assert.NotNil(t, c.findViolation(r, smallest.input), "%s: %v", child, smallest.input)
 			assert.LessOrEqual(t, len(smallest.input.String()), len(found.input.String()), child)
 		}
 	}
@@ -78,14 +78,14 @@ func TestRandomInputsHaveThePaths(t *testing.T) {
 	require.Less(t, texts, 100, "some are left out")
 }
 
-// TestChangesKeepInputsApart: a change makes another value, and leaves what it was made of.
+// TestChangesKeepInputsApart: a mutation returns a new value and does not modify the original.
 func TestChangesKeepInputsApart(t *testing.T) {
 	s := &searcher{random: rand.New(rand.NewPCG(1, 1)), values: []ast.Value{ast.String("v")}}
 	value := ast.MustParseTerm(`{"a": [1, {"b": "c"}], "d": {"e": 2}}`).Value
 	text := value.String()
 	made := map[string]bool{}
 	for range 300 {
-		made[s.altered(value).String()] = true
+		made[s.mutatePart(value).String()] = true
 		set := s.with(value, []string{"a", "*", "b"})
 		found := false
 		for _, at := range []string{"x.a[0].b", "x.a[1].b", "x.a[2].b"} {
@@ -108,10 +108,10 @@ func TestValuesNearby(t *testing.T) {
 		}
 		return texts
 	}
-	require.Equal(t, []string{"5", "4", "6", "4.5", "5.5"}, texts(near(ast.Number("5"))))
-	require.Equal(t, []string{`"Ab"`, `"Abx"`, `"AB"`, `"ab"`, `" Ab "`, `"A"`}, texts(near(ast.String("Ab"))))
-	require.Equal(t, []string{"3", "2", "-6", "0.6"}, texts(halves(ast.Number("6"))))
+	require.Equal(t, []string{"5", "4", "6", "4.5", "5.5"}, texts(neighbors(ast.Number("5"))))
+	require.Equal(t, []string{`"Ab"`, `"Abx"`, `"AB"`, `"ab"`, `" Ab "`, `"A"`}, texts(neighbors(ast.String("Ab"))))
+	require.Equal(t, []string{"3", "2", "-6", "0.6"}, texts(factors(ast.Number("6"))))
 	require.Equal(t, []ast.String{"a-b/c", "a", "b", "c"}, piecesOf(ast.String("a-b/c")))
-	require.Equal(t, []string{`["x0"]`, `"x"`, `["x0", "x1"]`, `"xx"`, `["x0", "x1", "x2"]`, `"xxx"`}, texts(sized(constantTerm(ast.Number("2")))))
-	require.Empty(t, sized(constantTerm(ast.Number("101"))))
+	require.Equal(t, []string{`["x0"]`, `"x"`, `["x0", "x1"]`, `"xx"`, `["x0", "x1", "x2"]`, `"xxx"`}, texts(ofLength(constantTerm(ast.Number("2")))))
+	require.Empty(t, ofLength(constantTerm(ast.Number("101"))))
 }

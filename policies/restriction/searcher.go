@@ -17,13 +17,13 @@ type searcher struct {
 	random *rand.Rand
 	paths  [][]string
 	values []ast.Value
-	// constants are those among the values that the policies name.
+	// constants are the values that occur in the policies.
 	constants []ast.Value
-	// granted are inputs on which the child permits something, and nearest those on which
-	// most of its statements were reached.
+	// granted are inputs on which the child permits a request, and nearest are the inputs on
+	// which most of its statements were evaluated.
 	granted []ast.Value
 	nearest []scored
-	// models are inputs that the solver came up with.
+	// models are inputs from the solver.
 	models []ast.Value
 }
 
@@ -32,10 +32,10 @@ type scored struct {
 	reached int
 }
 
-// maxKept is how many inputs of a kind are changed further.
-const maxKept = 40
+// maxSeeds limits the stored inputs of each kind.
+const maxSeeds = 40
 
-// try judges an input, and keeps it if it is worth changing.
+// try evaluates an input, and stores it as a seed if its mutations are promising.
 func (s *searcher) try(input ast.Value) *candidate {
 	var coverage eval.Coverage
 	value, err := s.evaluate(s.child, s.decision, input, &coverage)
@@ -43,8 +43,8 @@ func (s *searcher) try(input ast.Value) *candidate {
 		panic(outOfTime)
 	}
 	permits := err == nil && value != nil && (s.order != sidecar.Grant || ast.Compare(value, ast.Boolean(true)) == 0)
-	if permits { // else the child permits no more
-		if f := s.confirmed(s.replay, input); f != nil {
+	if permits { // otherwise, the child permits no more
+		if f := s.confirmViolation(s.replay, input); f != nil {
 			return &candidate{input, f}
 		}
 	}
@@ -52,8 +52,8 @@ func (s *searcher) try(input ast.Value) *candidate {
 		return nil
 	}
 	if permits {
-		if len(s.granted) == maxKept {
-			s.granted[s.random.IntN(maxKept)] = input
+		if len(s.granted) == maxSeeds {
+			s.granted[s.random.IntN(maxSeeds)] = input
 		} else {
 			s.granted = append(s.granted, input)
 		}
@@ -61,31 +61,31 @@ func (s *searcher) try(input ast.Value) *candidate {
 	}
 	reached := len(coverage.Outcomes())
 	at, _ := slices.BinarySearchFunc(s.nearest, reached, func(one scored, reached int) int { return reached - one.reached })
-	if at < maxKept {
+	if at < maxSeeds {
 		s.nearest = slices.Insert(s.nearest, at, scored{input, reached})
-		s.nearest = s.nearest[:min(len(s.nearest), maxKept)]
+		s.nearest = s.nearest[:min(len(s.nearest), maxSeeds)]
 	}
 	return nil
 }
 
-// changed is one of the inputs that were kept, with a few changes.
-func (s *searcher) changed() ast.Value {
-	input := s.kept()
+// mutation returns a stored input with a few mutations.
+func (s *searcher) mutation() ast.Value {
+	input := s.seed()
 	if s.random.IntN(4) == 0 {
-		input = s.crossed(input, s.kept())
+		input = s.crossover(input, s.seed())
 	}
 	for range 1 + s.random.IntN(3) {
 		if s.random.IntN(2) == 0 {
 			input = s.with(input, s.paths[s.random.IntN(len(s.paths))])
 		} else {
-			input = s.altered(input)
+			input = s.mutatePart(input)
 		}
 	}
 	return input
 }
 
-// kept is one of the inputs that were kept.
-func (s *searcher) kept() ast.Value {
+// seed selects a stored input.
+func (s *searcher) seed() ast.Value {
 	switch {
 	case len(s.models) > 0 && s.random.IntN(4) == 0:
 		return s.models[s.random.IntN(len(s.models))]
@@ -97,9 +97,9 @@ func (s *searcher) kept() ast.Value {
 	return s.randomInput()
 }
 
-// crossed is an input with some members of another: conditions on different members come
-// together.
-func (s *searcher) crossed(input, other ast.Value) ast.Value {
+// crossover returns an input with some members of another input, to combine the conditions on
+// different members.
+func (s *searcher) crossover(input, other ast.Value) ast.Value {
 	one, isObject := input.(ast.Object)
 	two, alsoObject := other.(ast.Object)
 	if !isObject || !alsoObject {
@@ -121,7 +121,7 @@ func (s *searcher) value() ast.Value {
 	return s.values[s.random.IntN(len(s.values))]
 }
 
-// with sets what stands at a path. * in it is an element that is there, or a new one.
+// with sets the value at a path. * in the path is an existing element or a new one.
 func (s *searcher) with(value ast.Value, path []string) ast.Value {
 	if len(path) == 0 {
 		return s.value()
@@ -148,15 +148,15 @@ func (s *searcher) with(value ast.Value, path []string) ast.Value {
 		key = s.key(object)
 	}
 	var inner ast.Value = ast.NullTerm().Value
-	if found := object.Get(key); found != nil {
-		inner = found.Value
+	if existing := object.Get(key); existing != nil {
+		inner = existing.Value
 	}
 	changed := object.Copy()
 	changed.Insert(key, ast.NewTerm(s.with(inner, path[1:])))
 	return changed
 }
 
-// key is one of an object, or another.
+// key selects an existing key of an object, or a new one.
 func (s *searcher) key(object ast.Object) *ast.Term {
 	if keys := object.Keys(); len(keys) > 0 && s.random.IntN(3) > 0 {
 		return keys[s.random.IntN(len(keys))]
@@ -167,8 +167,8 @@ func (s *searcher) key(object ast.Object) *ast.Term {
 	return ast.StringTerm("x")
 }
 
-// altered changes one part of a value: it is left out, doubled or replaced.
-func (s *searcher) altered(value ast.Value) ast.Value {
+// mutatePart mutates one part of a value: it removes, duplicates or replaces the part.
+func (s *searcher) mutatePart(value ast.Value) ast.Value {
 	switch value := value.(type) {
 	case ast.Object:
 		if value.Len() == 0 {
@@ -179,7 +179,7 @@ func (s *searcher) altered(value ast.Value) ast.Value {
 			return without(value, key)
 		}
 		changed := value.Copy()
-		changed.Insert(key, ast.NewTerm(s.altered(value.Get(key).Value)))
+		changed.Insert(key, ast.NewTerm(s.mutatePart(value.Get(key).Value)))
 		return changed
 	case *ast.Array:
 		all := elementsOfArray(value)
@@ -193,15 +193,32 @@ func (s *searcher) altered(value ast.Value) ast.Value {
 		case 1:
 			return ast.NewArray(append(all, all[at])...)
 		case 2:
-			return ast.NewArray(append(all, ast.NewTerm(s.altered(all[at].Value)))...)
+			return ast.NewArray(append(all, ast.NewTerm(s.mutatePart(all[at].Value)))...)
 		}
-		all[at] = ast.NewTerm(s.altered(all[at].Value))
+		all[at] = ast.NewTerm(s.mutatePart(all[at].Value))
 		return ast.NewArray(all...)
 	}
 	return s.value()
 }
 
-func elementsOfArray(array *ast.Array) (all []*ast.Term) {
-	array.Foreach(func(t *ast.Term) { all = append(all, t) })
-	return all
+func without(object ast.Object, key *ast.Term) ast.Value {
+	out := ast.NewObject()
+	object.Foreach(func(k, v *ast.Term) {
+		if ast.Compare(k.Value, key.Value) != 0 {
+			out.Insert(k, v)
+		}
+	})
+	return out
+}
+
+// randomInput sets most of the paths to random values, short paths first, so that longer
+// paths extend them.
+func (s *searcher) randomInput() ast.Value {
+	var input ast.Value = ast.NewObject()
+	for _, path := range s.paths {
+		if s.random.IntN(5) > 0 {
+			input = s.with(input, path)
+		}
+	}
+	return input
 }

@@ -9,17 +9,16 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// A term is what an expression of Rego stands for while the input is not known: a
-// value that depends on the input and may be undefined. Terms with the same key have
-// the same value on every input.
+// A term is the symbolic value of an expression of Rego. It depends on the input and may be
+// undefined. Terms with the same key have the same value on every input.
 type term interface{ key() string }
 
-// maxTermNodes is how many terms one may be made of, each counted as often as it stands
-// there: of `x1 := [x0, x0]`, `x2 := [x1, x1]`, … forty are made of 2^40.
+// maxTermNodes limits the nodes of a term as a tree: after `x1 := [x0, x0]`,
+// `x2 := [x1, x1]`, …, the term of x40 has 2^40 nodes.
 const maxTermNodes = 2_000
 
-// nodesOf counts a term that is made of these. It panics with exhausted where those are
-// too many: each is gone through as a tree.
+// nodesOf counts the nodes of a term with these parts. It panics with exhausted if there are
+// too many, because terms are traversed as trees.
 func nodesOf(made ...term) int {
 	count := 1
 	for _, t := range made {
@@ -35,10 +34,10 @@ func nodesOf(made ...term) int {
 	return count
 }
 
-// maxKey is how many bytes of a key stand for themselves.
+// maxKey is the length in bytes above which a key is replaced by its hash.
 const maxKey = 1_000
 
-// keyOf is a key that takes little memory, whatever the text is.
+// keyOf is a key of limited length for a text.
 func keyOf(text string) string {
 	if len(text) <= maxKey {
 		return text
@@ -46,12 +45,12 @@ func keyOf(text string) string {
 	return fmt.Sprintf("text %x", sha256.Sum256([]byte(text)))
 }
 
-// named is what a term embeds that keeps its key.
+// named is embedded by terms that store their key.
 type named struct{ text string }
 
 func (n named) key() string { return n.text }
 
-// compound is what a term embeds that is made of others, and so many nodes.
+// compound is embedded by terms with subterms. It stores the number of nodes.
 type compound struct {
 	named
 	nodes int
@@ -76,7 +75,7 @@ type document struct{ name string }
 
 func (d document) key() string { return d.name }
 
-// member is what stands at a key of an object or an index of an array.
+// member is the value at a key of an object or an index of an array.
 type member struct {
 	compound
 	of, at term
@@ -112,16 +111,8 @@ func listTerm(elements []term) list {
 	return list{compoundOf("["+keys(elements)+"]", elements...), elements}
 }
 
-// collection is the value of a comprehension, of a partial rule, or of an object that is
-// not constant. each is true where then is true of one of its elements.
-type collection struct {
-	named
-	kind string // is_array, is_object or is_set
-	each func(then func(key, value term) formula) formula
-}
-
-// opaque is the value of what is not understood. Its text is all that it depends on,
-// so the same text is the same value.
+// opaque is the value of an untranslated construct. Its text covers all dependencies, so
+// equal texts mean equal values.
 type opaque struct{ text string }
 
 func (o opaque) key() string { return "opaque " + o.text }
@@ -134,7 +125,7 @@ func keys(terms []term) string {
 	return strings.Join(texts, ",")
 }
 
-// substitute is a term with another one in place of a part of it.
+// substitute returns a term in which another term replaces a part.
 func substitute(t, part, by term) term {
 	if t.key() == part.key() {
 		return by
@@ -152,7 +143,7 @@ func substitute(t, part, by term) term {
 	return t
 }
 
-// parts are terms and those that they are made of. nil among them is left out.
+// parts are terms and their subterms, without nil.
 func parts(terms ...term) iter.Seq[term] {
 	return func(yield func(term) bool) { walkParts(terms, yield) }
 }
@@ -177,7 +168,7 @@ func walkParts(terms []term, yield func(term) bool) (goOn bool) {
 	return true
 }
 
-// ofInput says that the value is a part of the input, and so is JSON.
+// ofInput reports whether the value is a part of the input, and thus JSON.
 func ofInput(t term) bool {
 	switch t := t.(type) {
 	case document:
@@ -188,11 +179,16 @@ func ofInput(t term) bool {
 	return false
 }
 
-// typeOf is the name of the function that asks for the type of a value, such as is_string.
+// typeOf is the name of the function that tests for the type of a value, such as is_string.
 func typeOf(value ast.Value) string { return "is_" + ast.ValueName(value) }
 
 // typeRanks are the positions of types in OPA's order of all values, by the functions that
-// ask for them.
+// test for them.
 var typeRanks = map[string]int{
 	"is_null": 0, "is_boolean": 1, "is_number": 2, "is_string": 3, "is_array": 6, "is_object": 7, "is_set": 8,
+}
+
+func elementsOfArray(array *ast.Array) (all []*ast.Term) {
+	array.Foreach(func(t *ast.Term) { all = append(all, t) })
+	return all
 }

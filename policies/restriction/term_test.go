@@ -19,8 +19,8 @@ func repeated(n int, format string) string {
 	return b.String()
 }
 
-// TestTermsAreBounded: a value of which each part stands in it many times over is no
-// larger than the rules that make it, but what is said of it is.
+// TestTermsAreBounded: a value with many references to one part takes no more memory than its
+// rules, but its formulas grow exponentially.
 func TestTermsAreBounded(t *testing.T) {
 	parent := policyOf(t, "enterprise", "parent", "allow if input.y")
 	for name, rules := range map[string]string{

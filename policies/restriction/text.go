@@ -10,37 +10,37 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// fallible says that evaluating a node may end with an error: by two values for one
-// rule or one key.
+// fallible reports whether evaluating a node may end with an error: two values for one rule
+// or one key.
 func (t *translation) fallible(node any) bool {
-	found := false
+	result := false
 	seen := map[string]bool{}
 	var visitor *ast.GenericVisitor
 	visitor = ast.NewGenericVisitor(func(node any) bool {
 		switch node := node.(type) {
 		case *ast.With, *ast.ObjectComprehension:
-			found = true
+			result = true
 		case ast.Ref:
 			name, own := t.policy.RuleName(node)
 			if !own {
-				found = found || node.HasPrefix(t.policy.Path)
+				result = result || node.HasPrefix(t.policy.Path)
 			} else if !seen[name] {
 				seen[name] = true
 				rules := t.policy.Rules(name)
-				found = found || mayConflict(rules)
+				result = result || mayConflict(rules)
 				for _, rule := range rules {
 					visitor.Walk(rule)
 				}
 			}
 		}
-		return found
+		return result
 	})
 	visitor.Walk(node)
-	return found
+	return result
 }
 
-// mayConflict says whether rules of one name may have two values at once. Nothing is known
-// of a name without rules.
+// mayConflict reports whether rules of one name may have two values on one input. A name
+// without rules may conflict.
 func mayConflict(rules []*ast.Rule) bool {
 	if len(rules) == 0 {
 		return true
@@ -50,8 +50,8 @@ func mayConflict(rules []*ast.Rule) bool {
 	return head.RuleKind() == ast.SingleValue && (len(head.Ref()) > 1 || !sameConstant(chains))
 }
 
-// text is all that the value of a node depends on: itself with the names of variables
-// taken out or replaced by their values, and the rules that it refers to.
+// text covers everything that the value of a node depends on: the node, with the names of
+// variables normalized or replaced by their values, and the rules that it references.
 func (t *translation) text(node any, env *environment) string {
 	seen := map[string]string{}
 	text := t.canonical(node, env)
@@ -95,7 +95,7 @@ func (t *translation) nondeterministic(ref ast.Ref) (*ast.Builtin, bool) {
 	return builtin, known && builtin.Nondeterministic
 }
 
-// canonical writes a node without what differs between equal nodes.
+// canonical serializes a node without differences that do not affect its value.
 func (t *translation) canonical(node any, env *environment) string {
 	switch n := node.(type) {
 	case *ast.Rule:
@@ -105,7 +105,7 @@ func (t *translation) canonical(node any, env *environment) string {
 	case *ast.Term:
 		node = n.Copy()
 	}
-	turnComparisons(node)
+	normalizeComparisons(node)
 	names := map[ast.Var]ast.Var{}
 	namesakes := map[ast.Var]string{} // variables named as the first part of a function
 	renamed, err := ast.TransformVars(node, func(name ast.Var) (ast.Value, error) {
@@ -142,8 +142,8 @@ func (t *translation) canonical(node any, env *environment) string {
 	return text
 }
 
-// turnComparisons writes all comparisons of a node with the lesser side first.
-func turnComparisons(node any) {
+// normalizeComparisons rewrites all comparisons of a node with the lesser side first.
+func normalizeComparisons(node any) {
 	turned := map[string]*ast.Builtin{ast.GreaterThan.Name: ast.LessThan, ast.GreaterThanEq.Name: ast.LessThanEq}
 	ast.WalkExprs(node, func(expr *ast.Expr) bool {
 		if terms, isCall := expr.Terms.([]*ast.Term); isCall && len(terms) >= 3 {
@@ -156,8 +156,8 @@ func turnComparisons(node any) {
 	})
 }
 
-// escaped is a reference of which the text tells apart what ast.Ref does not: it
-// prints a key with quotation marks as if they ended it.
+// escaped returns a reference with an unambiguous text. ast.Ref does not escape quotation
+// marks in a key.
 func escaped(ref ast.Ref) ast.Ref {
 	ref = slices.Clone(ref)
 	for i, part := range ref {
@@ -168,7 +168,7 @@ func escaped(ref ast.Ref) ast.Ref {
 	return ref
 }
 
-// isFunctionName says that the name of a builtin begins with it, such as json.
+// isFunctionName reports whether the name of a builtin begins with a name, such as json.
 func isFunctionName(name ast.Var) bool { return functionNames()[string(name)] }
 
 var functionNames = sync.OnceValue(func() map[string]bool {

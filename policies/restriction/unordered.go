@@ -11,11 +11,11 @@ import (
 )
 
 // This file is about decisions whose values have no known order. The value of the broadest
-// scope counts there, provided that all of its policies give the same one.
+// scope takes effect if all policies of that scope agree.
 
-// Warnings are about a child that compiles and widens nothing. Its author is warned of
-// decisions that have no effect, because a broader scope makes them and their values have no
-// known order, unless the rules are the same; and of decisions that no broader scope makes.
+// Warnings returns the warnings about a child that compiles and expands nothing: about
+// decisions without effect, because a broader scope defines them with different rules and
+// their values have no known order; and about decisions that no broader scope defines.
 func Warnings(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) []string {
 	if len(parents) == 0 {
 		return nil
@@ -42,8 +42,8 @@ func Warnings(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Pol
 	return warnings
 }
 
-// sameRules says that two policies have the same rules of a name, and the same of all
-// that these refer to: false where there is no time to find out.
+// sameRules reports whether two policies have the same rules of a name, and the same rules
+// that these reference. It is false if the comparison runs out of time.
 func sameRules(ctx context.Context, decision string, a, b *sidecar.Policy) bool {
 	text := func(p *sidecar.Policy) string {
 		steps, fresh := 0, 0
@@ -54,14 +54,14 @@ func sameRules(ctx context.Context, decision string, a, b *sidecar.Policy) bool 
 	return text(a) == text(b)
 }
 
-// uses says that a rule of another name refers to the rules of a name.
+// uses reports whether a rule of another name references the rules of a name.
 func uses(p *sidecar.Policy, name string) bool {
 	return slices.ContainsFunc(p.AllRules(), func(rule *ast.Rule) bool {
 		used := false
 		if head, ok := rule.Head.Ref()[0].Value.(ast.Var); !ok || string(head) != name {
 			ast.WalkRefs(rule, func(ref ast.Ref) bool {
-				found, own := p.RuleName(ref)
-				used = used || own && found == name
+				referenced, own := p.RuleName(ref)
+				used = used || own && referenced == name
 				return used
 			})
 		}
@@ -69,12 +69,12 @@ func uses(p *sidecar.Policy, name string) bool {
 	})
 }
 
-// Conflicts are the decisions without an order on which a policy and others of its scope
-// differ, with an input where they do, or that are not known to agree: all parties are of
-// one scope, so that the answer there is undefined. Helper says that both sides use the
-// rules in others of their own, so that probably nobody asks for them.
+// Conflicts returns the decisions without an order on which a policy and a peer of its scope
+// differ, with an input as evidence, or are not proved to agree. In one scope, such a
+// decision is undefined. Helper is true if both policies use the rules in other rules of
+// their own, so that gateways probably do not query them.
 func Conflicts(ctx context.Context, p *sidecar.Policy, peers, parents []*sidecar.Policy) []Conflict {
-	var found []Conflict
+	var conflicts []Conflict
 	for _, decision := range p.Decisions {
 		if sidecar.OrderOf(decision) == sidecar.Grant || sidecar.OrderOf(decision) == sidecar.United ||
 			slices.ContainsFunc(parents, func(parent *sidecar.Policy) bool { return parent.Defines(decision) }) {
@@ -87,14 +87,14 @@ func Conflicts(ctx context.Context, p *sidecar.Policy, peers, parents []*sidecar
 			}
 			if verdict := analyzeOne(ctx, c); verdict.Outcome != Proved {
 				verdict.Conflict = true
-				found = append(found, Conflict{verdict, uses(p, decision) && uses(peer, decision)})
+				conflicts = append(conflicts, Conflict{verdict, uses(p, decision) && uses(peer, decision)})
 			}
 		}
 	}
-	return found
+	return conflicts
 }
 
-// Conflict is what two policies of one scope do not agree on.
+// Conflict is a decision on which two policies of one scope differ.
 type Conflict struct {
 	Verdict
 	Helper bool

@@ -11,17 +11,12 @@ import (
 )
 
 // This file is about decisions with an order (limits, lists, words) that no broader scope
-// makes. A narrower scope that makes one exceeds nothing, since there is nothing to compare
-// with. But a gateway may behave differently where a decision is undefined: one that takes
-// a missing list for an empty list permits more once there is a list. So the author of the
-// first such decision gets a warning.
+// defines. A narrower scope that defines one exceeds nothing, since there is no value to
+// compare with. However, a gateway that treats a missing list as an empty list permits more
+// with a list. Therefore, the author of the first such decision receives a warning.
 
-// unstated is what a comparison looks for in place of an order: an input on which the
-// child answers and no parent does.
-const unstated sidecar.Order = "unstated"
-
-// firstToDecide are the warnings about decisions of a child which on some input no parent
-// makes, although there are parents. What is not known in time is no warning.
+// firstToDecide returns the warnings about decisions of a child that are undefined in all
+// parents on at least one input. A comparison that times out adds no warning.
 func firstToDecide(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) []string {
 	var warnings []string
 	for _, decision := range child.Decisions {
@@ -34,45 +29,22 @@ func firstToDecide(ctx context.Context, child *sidecar.Policy, parents []*sideca
 		var on string
 		if len(c.definers) > 0 {
 			if c.order == sidecar.Word || slices.ContainsFunc(c.definers, func(p *sidecar.Policy) bool { return hasDefault(p, decision) }) {
-				continue // without a word of the broadest there is no answer: meet.rego
+				continue // without a word of the broadest scope, the decision is undefined: meet.rego
 			}
 			c.order = unstated
 			verdict := analyzeOne(ctx, c)
 			if verdict.Outcome != Counterexample {
 				continue
 			}
-			on = ", such as on input " + shortened(verdict.InputText())
+			on = " on inputs such as " + shortened(verdict.InputText())
 		}
 		warnings = append(warnings, fmt.Sprintf(
-			"%s of %s stands where no broader scope says any: it exceeds nothing, and gateways go by it; if they permit less without one, have the %s scope say a default%s",
-			decision, child.Name, parents[0].Level, on))
+			"%s defines %s, which no broader scope defines%s: the value exceeds nothing, and gateways apply it; if gateways permit less without a value, define a default in the %s scope",
+			child.Name, decision, on, parents[0].Level))
 	}
 	return warnings
 }
 
 func hasDefault(p *sidecar.Policy, decision string) bool {
 	return slices.ContainsFunc(p.Rules(decision), func(rule *ast.Rule) bool { return rule.Default })
-}
-
-// judgeUnstated finds that no parent answers.
-func (c *comparison) judgeUnstated(r *replay, value, input ast.Value) *finding {
-	for _, p := range c.definers {
-		if r.decide(p, c.decision, input) != nil {
-			return nil
-		}
-	}
-	return &finding{child: value, by: c.parents[0], reason: "no broader scope says any"}
-}
-
-func (c *comparison) symbolicUnstated(child *translation, parentOf func(*sidecar.Policy) *translation) formula {
-	return child.answer(c.decision, func(term) formula {
-		var all []formula
-		for _, p := range c.definers {
-			parent := parentOf(p)
-			parent.wantErrors = true
-			silent := not(parent.value(c.decision, whole, defined))
-			all = append(all, or(append([]formula{silent}, parent.errors...)...))
-		}
-		return and(all...)
-	})
 }

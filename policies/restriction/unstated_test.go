@@ -8,17 +8,17 @@ import (
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
-// TestWhoIsTheFirstToAnswer is told so: nobody broader is exceeded, and what gateways do
-// without an answer is not known.
+// TestWhoIsTheFirstToAnswer: the author receives a warning. The policy exceeds no broader
+// scope, but the behavior of gateways without a value is unknown.
 func TestWhoIsTheFirstToAnswer(t *testing.T) {
 	for name, c := range map[string]struct{ parent, child, warning string }{
-		"a ceiling":                        {"allow if input.a", "max_tokens := 5", "max_tokens of child stands where no broader scope says any: it exceeds nothing, and gateways go by it; if they permit less without one, have the enterprise scope say a default"},
-		"a floor":                          {"allow if input.a", "retention_days := 5", "retention_days of child stands"},
-		"a list":                           {"allow if input.a", `allowed_models := ["m"]`, "allowed_models of child stands"},
-		"a word":                           {"allow if input.a", `autonomy_level := "auto"`, "autonomy_level of child stands"},
-		"on some inputs":                   {"max_tokens := 5 if input.a", "max_tokens := 5", `say a default, such as on input {}`},
-		"on inputs of its own":             {`allowed_models := {"m"} if input.a == "x"`, `allowed_models := {"n"} if input.a == "y"`, `such as on input {"a":"y"}`},
-		"where a broader one fails":        {"max_tokens := 5 if input.a\nmax_tokens := 6 if input.b", "max_tokens := 5 if { input.a; input.b }", `such as on input {"a":`},
+		"a ceiling":                        {"allow if input.a", "max_tokens := 5", "child defines max_tokens, which no broader scope defines: the value exceeds nothing, and gateways apply it; if gateways permit less without a value, define a default in the enterprise scope"},
+		"a floor":                          {"allow if input.a", "retention_days := 5", "child defines retention_days, which no broader scope defines: the value exceeds nothing"},
+		"a list":                           {"allow if input.a", `allowed_models := ["m"]`, "child defines allowed_models, which no broader scope defines: the value exceeds nothing"},
+		"a word":                           {"allow if input.a", `autonomy_level := "auto"`, "child defines autonomy_level, which no broader scope defines: the value exceeds nothing"},
+		"on some inputs":                   {"max_tokens := 5 if input.a", "max_tokens := 5", `which no broader scope defines on inputs such as {}: the value`},
+		"on inputs of its own":             {`allowed_models := {"m"} if input.a == "x"`, `allowed_models := {"n"} if input.a == "y"`, `on inputs such as {"a":"y"}: the value`},
+		"where a broader one fails":        {"max_tokens := 5 if input.a\nmax_tokens := 6 if input.b", "max_tokens := 5 if { input.a; input.b }", `on inputs such as {"a":`},
 		"a default":                        {"default max_tokens := 5", "max_tokens := 5 if input.a", ""},
 		"a default whose rules disagree":   {"default max_tokens := 5\nmax_tokens := 4 if input.a\nmax_tokens := 3 if input.b", "max_tokens := 3", ""},
 		"all inputs":                       {"max_tokens := 5 if input.a\nmax_tokens := 5 if not input.a", "max_tokens := 5", ""},

@@ -7,7 +7,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// unify is the formula that two sides are equal, with the variables of either bound.
+// unify is the formula that two sides are equal, and binds the variables of both.
 func (t *translation) unify(left, right *ast.Term, env *environment, then withBinding) formula {
 	if t.unbound(left, env) && !t.unbound(right, env) {
 		left, right = right, left
@@ -17,8 +17,7 @@ func (t *translation) unify(left, right *ast.Term, env *environment, then withBi
 	})
 }
 
-// unbound says that a term has variables to bind, other than in references, which
-// find their own.
+// unbound reports whether a term has unbound variables. References bind their own variables.
 func (t *translation) unbound(pattern *ast.Term, env *environment) bool {
 	switch v := pattern.Value.(type) {
 	case ast.Var:
@@ -34,7 +33,7 @@ func (t *translation) unbound(pattern *ast.Term, env *environment) bool {
 	return false
 }
 
-// match binds a pattern to a value that is defined.
+// match binds a pattern to a defined value.
 func (t *translation) match(pattern *ast.Term, value term, env *environment, then withBinding) formula {
 	t.step()
 	if name, ok := pattern.Value.(ast.Var); ok {
@@ -73,8 +72,8 @@ func (t *translation) matchArray(array *ast.Array, value term, location *ast.Loc
 		if i == array.Len() {
 			return then(env)
 		}
-		return t.at(value, constantTerm(ast.Number(fmt.Sprint(i))), location, func(found term) formula {
-			return and(defined(found), t.match(array.Elem(i), found, env, func(env *environment) formula { return element(i+1, env) }))
+		return t.at(value, constantTerm(ast.Number(fmt.Sprint(i))), location, func(part term) formula {
+			return and(defined(part), t.match(array.Elem(i), part, env, func(env *environment) formula { return element(i+1, env) }))
 		})
 	}
 	return and(shape, element(0, env))
@@ -91,21 +90,8 @@ func (t *translation) terms(list []*ast.Term, env *environment, then func([]term
 	})
 }
 
-// constantOf is a term of Rego without variables, references and calls.
-func constantOf(t *ast.Term) (constant, bool) {
-	plain := true
-	ast.WalkTerms(t, func(part *ast.Term) bool {
-		switch part.Value.(type) {
-		case ast.Var, ast.Ref, ast.Call, *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension, *ast.TemplateString:
-			plain = false
-		}
-		return !plain
-	})
-	return constantTerm(t.Value), plain
-}
-
-// term is the formula that an expression has a value of which then holds. The value
-// may still be undefined.
+// term is the formula that an expression has a value for which then holds. The value may
+// still be undefined.
 func (t *translation) term(node *ast.Term, env *environment, then withValueAndBinding) formula {
 	t.step()
 	if value, ok := constantOf(node); ok {
@@ -123,7 +109,7 @@ func (t *translation) term(node *ast.Term, env *environment, then withValueAndBi
 	case *ast.Array:
 		return t.list(elementsOfArray(v), env, then)
 	case ast.Set:
-		// Whether OPA finds a member of such a set depends on its release.
+		// Membership in such a set differs between releases of OPA.
 		panic(unsupported{"a set whose members are not constant", node.Location})
 	case *ast.SetComprehension:
 		made, succeeds := t.comprehension(node, "is_set", v.Body, v.Term, nil, env)
@@ -146,7 +132,7 @@ func (t *translation) list(elements []*ast.Term, env *environment, then withValu
 	})
 }
 
-// object is one that is written out, with constant keys.
+// object translates an object literal with constant keys.
 func (t *translation) object(node *ast.Term, object ast.Object, env *environment, then withValueAndBinding) formula {
 	var nodes []*ast.Term
 	for _, key := range object.Keys() {
@@ -175,42 +161,22 @@ func (t *translation) comprehension(node *ast.Term, kind string, body ast.Body, 
 	made := collection{kind: kind}
 	made.each = func(then func(key, value term) formula) formula {
 		return t.body(body, env, func(env *environment) formula {
-			return t.term(value, env, func(found term, env *environment) formula {
+			return t.term(value, env, func(element term, env *environment) formula {
 				if key == nil {
 					if kind == "is_array" {
 						*t.fresh++
-						return and(defined(found), then(opaque{fmt.Sprintf("index %d", *t.fresh)}, found))
+						return and(defined(element), then(opaque{fmt.Sprintf("index %d", *t.fresh)}, element))
 					}
-					return and(defined(found), then(found, found))
+					return and(defined(element), then(element, element))
 				}
 				return t.term(key, env, func(at term, _ *environment) formula {
-					return and(defined(at), defined(found), then(at, found))
+					return and(defined(at), defined(element), then(at, element))
 				})
 			})
 		})
 	}
 	made.text = t.textOf(made, node, env)
-	return made, t.made(made, node, env, whole)
-}
-
-// textOf is a text that equal collections share. It is made of the formula of the elements,
-// where that can be translated, so that collections written in different ways are equal.
-// Arrays are equal only if they are written alike: the formula has neither the order nor the
-// number of their elements.
-func (t *translation) textOf(made collection, node *ast.Term, env *environment) (text string) {
-	if made.kind == "is_array" {
-		return t.text(node, env)
-	}
-	t.collectErrors(false, func() {
-		_, failure := t.attempt(func() formula {
-			text = t.writer.collection(made)
-			return true
-		})
-		if failure != nil {
-			text = t.text(node, env)
-		}
-	})
-	return text
+	return made, t.evaluationSucceeds(made, node, env, whole)
 }
 
 // reference follows a path from a variable, input or a rule.
@@ -262,11 +228,11 @@ func (t *translation) path(from term, rest ast.Ref, location *ast.Location, env 
 		}
 	}
 	return t.term(rest[0], env, func(key term, env *environment) formula {
-		return t.at(from, key, location, func(found term) formula { return t.path(found, rest[1:], location, env, then) })
+		return t.at(from, key, location, func(element term) formula { return t.path(element, rest[1:], location, env, then) })
 	})
 }
 
-// at is the formula that there is something at a key of which then holds.
+// at is the formula that then holds for the value at a key.
 func (t *translation) at(from, key term, location *ast.Location, then withValue) formula {
 	t.step()
 	switch from := from.(type) {
@@ -285,20 +251,20 @@ func (t *translation) at(from, key term, location *ast.Location, then withValue)
 		if ok && resultOf[call.function] == "is_array" {
 			break
 		}
-		// What a function gives may be a set, whose members are their own keys.
+		// The result of a function may be a set, whose members are their own keys.
 		panic(unsupported{"a path into the result of a function", location})
 	}
 	if from.key() == "data" {
-		// Nothing is known of other documents but their names.
+		// Only the names of other documents are known.
 		t.note(&unsupported{"a document of data", location})
 	}
-	found := memberTerm(from, key)
-	return and(defined(found), then(found))
+	element := memberTerm(from, key)
+	return and(defined(element), then(element))
 }
 
-// atJoined is at for two arrays that are joined, of which the first is written out, or of the
-// input and the first element of both is asked for: an array without one is empty. Both are
-// arrays.
+// atJoined is at for the result of array.concat, if its first array is a literal, or if it is
+// part of the input and the key is 0: an array without a first element is empty. Both operands
+// are arrays.
 func (t *translation) atJoined(call application, key term, location *ast.Location, then withValue) (formula, bool) {
 	at, isConstant := key.(constant)
 	if !isConstant {
@@ -319,11 +285,11 @@ func (t *translation) atJoined(call application, key term, location *ast.Locatio
 	if n != 0 || !ofInput(first) {
 		return nil, false
 	}
-	found := memberTerm(first, key)
-	return or(and(defined(found), then(found)), and(not(defined(found)), t.at(second, key, location, then))), true
+	element := memberTerm(first, key)
+	return or(and(defined(element), then(element)), and(not(defined(element)), t.at(second, key, location, then))), true
 }
 
-// iterate is the formula that then holds of one of the elements of a value.
+// iterate is the formula that then holds for one of the elements of a value.
 func (t *translation) iterate(in term, location *ast.Location, then func(key, value term) formula) formula {
 	t.step()
 	t.iterations++
@@ -340,28 +306,13 @@ func (t *translation) iterate(in term, location *ast.Location, then func(key, va
 		return in.each(then)
 	}
 	if call, ok := in.(application); !ofInput(in) && !(ok && resultOf[call.function] == "is_array") {
-		panic(unsupported{"going through the result of a function or a document of data", location})
+		panic(unsupported{"an iteration over the result of a function or a document of data", location})
 	}
 	return t.existence(in, then)
 }
 
-// elementsOf are what then makes of the elements of a constant: nothing of a scalar.
-func elementsOf(value ast.Value, then func(key, value term) formula) (all []formula) {
-	switch value := value.(type) {
-	case *ast.Array:
-		for i := range value.Len() {
-			all = append(all, then(constantTerm(ast.Number(fmt.Sprint(i))), constantTerm(value.Elem(i).Value)))
-		}
-	case ast.Object:
-		value.Foreach(func(k, v *ast.Term) { all = append(all, then(constantTerm(k.Value), constantTerm(v.Value))) })
-	case ast.Set:
-		value.Foreach(func(e *ast.Term) { all = append(all, then(constantTerm(e.Value), constantTerm(e.Value))) })
-	}
-	return all
-}
-
-// existence translates the body once for an arbitrary element, so that errors and constructs
-// that are not understood are noted here.
+// existence translates the body once for an arbitrary element, so that errors and unsupported
+// constructs are recorded here.
 func (t *translation) existence(in term, then func(key, value term) formula) formula {
 	*t.fresh++
 	any := witnessTerm(-*t.fresh)

@@ -159,8 +159,8 @@ func (v *verifier) verdict(c *comparison, verdict Verdict, inputs []ast.Value) {
 	case Counterexample:
 		input := inputOf(v.t, verdict)
 		for name, replay := range v.replays(c) {
-			// On a busy machine, OPA may take longer than its patience.
-			if c.judge(replay, input) == nil && !replay.unsure {
+			// On a busy machine, OPA may take longer than its opaTimeout.
+			if c.findViolation(replay, input) == nil && !replay.inconclusive {
 				fail("a false counterexample, by " + name)
 			}
 		}
@@ -171,7 +171,7 @@ func (v *verifier) verdict(c *comparison, verdict Verdict, inputs []ast.Value) {
 				tried = v.gateway.prepare(c, inputs)
 			}
 			for _, input := range tried {
-				if found := c.judge(replay, input); found != nil {
+				if found := c.findViolation(replay, input); found != nil {
 					fail(fmt.Sprintf("a false proof, by %s: input %v: parent %v, child %v", name, input, found.parent, found.child))
 					break
 				}

@@ -61,7 +61,7 @@ func registered(t *testing.T) []string {
 	}
 	require.Equal(t, []string{
 		"canary.policy.lintel.dev", "certificaterequest.openvox.voxpupuli.org", "certificatesigningrequest.openvox.voxpupuli.org", "controlled.lintel.dev",
-		"mpod-v1.openzro.io", "objects.openzro.io", "objects.orloj.dev", "openclawinstance.openclaw.enterprise.io", "policybundle.openclaw.enterprise.io", "policysource.policy.lintel.dev", "reserved-names.lintel.dev",
+		"mpod-v1.openzro.io", "objects.openzro.io", "objects.orloj.dev", "openclawinstance.openclaw.enterprise.io", "policybundle.openclaw.enterprise.io", "policyexception.policy.lintel.dev", "policysource.policy.lintel.dev", "reserved-names.lintel.dev",
 		"secrets.zopp.dev", "vcertificate.kb.io", "vcertificateauthority.kb.io", "vconfig.kb.io", "vdatabase.kb.io", "vnodeclassifier.kb.io", "vpool.kb.io", "vreportprocessor.kb.io", "vserver.kb.io", "vsigningpolicy.kb.io", "zoppsecretsyncs.zopp.dev",
 		"ignore.policies.lintel.dev", "fail.policies.lintel.dev",
 		"canary.policy.lintel.dev", "mpod-v1.openzro.io", "objects.orloj.dev", "openclawinstance.openclaw.enterprise.io", "ignore.policies.lintel.dev", "fail.policies.lintel.dev",

@@ -114,7 +114,11 @@ func TestADoubleThatComesBack(t *testing.T) {
 	remove()
 	require.NoError(t, peer.Double.Start())
 	require.Equal(t, url, peer.Double.URL())
-	e, err := w.MakeEnvironment(t.Context(), "backend", "staging")
+	var e *Environment
+	require.Eventually(t, func() bool { // the client may still use the connection that ended
+		e, err = w.MakeEnvironment(t.Context(), "backend", "staging")
+		return status.Code(err) != codes.Unavailable
+	}, patience, time.Millisecond)
 	require.NoError(t, err)
 	require.Equal(t, store.Environment{Workspace: "acme", Project: "backend", Name: "staging"}, e.Environment)
 }

@@ -1,8 +1,8 @@
-// Package sat finds out whether clauses can be true together.
+// Package sat checks whether a set of clauses is satisfiable.
 //
-// Invariant: where Solve says so, Holds gives each variable a value with which every
-// clause is true, and where it does not, there are no such values. What it takes is
-// bounded: the clauses are made from text that anybody may have written.
+// Invariant: if Solve returns true, the values of Holds satisfy every clause. If Solve
+// returns false without an error, the clauses are unsatisfiable. Memory is bounded, because
+// the clauses come from untrusted policies.
 package sat
 
 import (
@@ -10,11 +10,11 @@ import (
 	"errors"
 )
 
-// ErrStopped is that the context ended, or that the search took too much memory.
+// ErrStopped reports that the context ended, or that the search needed too much memory.
 var ErrStopped = errors.New("the search was stopped")
 
 // Solver searches by decision, propagation along two watched literals, and learning from
-// conflicts. Unlike the libraries that were looked at, it stops when it is told to.
+// conflicts. Unlike common SAT libraries, a search ends with its context.
 //
 // A literal is the number of a variable, from 1, negative where it is negated.
 type Solver struct {
@@ -27,21 +27,21 @@ type Solver struct {
 	bump     float64
 	trail    []int
 	limits   []int // the length of the trail where each level of decision began
-	next     int   // what of the trail has been propagated
+	next     int   // the number of propagated literals of the trail
 	unsat    bool
 }
 
 // maxClauses bounds the memory of a solver.
 const maxClauses = 300_000
 
-// New has no variables and no clauses.
+// New returns a solver without variables and clauses.
 func New() *Solver {
 	s := &Solver{watchers: map[int][]int{}, bump: 1}
 	s.NewVariable() // 0 stands for none
 	return s
 }
 
-// NewVariable is a variable that there was not before.
+// NewVariable adds a variable and returns its number.
 func (s *Solver) NewVariable() int {
 	s.value = append(s.value, 0)
 	s.level = append(s.level, 0)
@@ -57,7 +57,7 @@ func (s *Solver) truth(literal int) int8 {
 	return s.value[literal]
 }
 
-// Add puts a clause. The values of the last search are lost.
+// Add adds a clause. It discards the values of the last search.
 func (s *Solver) Add(literals ...int) {
 	s.backtrack(0)
 	var clause []int
@@ -116,7 +116,7 @@ func (s *Solver) backtrack(level int) {
 	s.next = min(s.next, len(s.trail))
 }
 
-// propagate assigns what follows, and returns the clause that is then false, or -1.
+// propagate assigns all implied literals, and returns a clause that is then false, or -1.
 func (s *Solver) propagate() int {
 	for s.next < len(s.trail) {
 		falsified := -s.trail[s.next]
@@ -144,7 +144,7 @@ func (s *Solver) propagate() int {
 	return -1
 }
 
-// rewatch finds another literal to watch than the second, which has become false.
+// rewatch replaces the second watched literal, which is now false.
 func (s *Solver) rewatch(clause []int, id int) bool {
 	for i := 2; i < len(clause); i++ {
 		if s.truth(clause[i]) >= 0 {
@@ -156,8 +156,8 @@ func (s *Solver) rewatch(clause []int, id int) bool {
 	return false
 }
 
-// learn returns the clause that keeps a conflict from happening again, the literal to
-// assert first, and the level to go back to.
+// learn returns a clause that prevents a conflict, with the literal to assert first, and the
+// level for backtracking.
 func (s *Solver) learn(conflict int) ([]int, int) {
 	learned := []int{0}
 	seen := map[int]bool{}
@@ -197,7 +197,7 @@ func (s *Solver) learn(conflict int) ([]int, int) {
 	return learned, back
 }
 
-// decide picks the unassigned variable that most conflicts are about.
+// decide selects the unassigned variable with the highest activity.
 func (s *Solver) decide() bool {
 	best := 0
 	for variable := 1; variable < len(s.value); variable++ {
@@ -213,10 +213,10 @@ func (s *Solver) decide() bool {
 	return true
 }
 
-// Holds is the value of a variable after a search that found one.
+// Holds is the value of a variable after Solve has returned true.
 func (s *Solver) Holds(variable int) bool { return s.value[variable] > 0 }
 
-// Solve says whether all clauses can be true together. The error is ErrStopped.
+// Solve reports whether the clauses are satisfiable. The error is ErrStopped.
 func (s *Solver) Solve(ctx context.Context) (bool, error) {
 	s.backtrack(0)
 	for !s.unsat {

@@ -1,5 +1,5 @@
 # METADATA
-# title: Only the owner of a policy writes its PolicyExceptions, for a limited time
+# title: PolicyExceptions are created by the owners of rules, for a limited time
 # custom:
 #   match:
 #     kinds: [{group: policy.lintel.dev, version: v1alpha1, kind: PolicyException}]

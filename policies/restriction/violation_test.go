@@ -10,8 +10,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
-// TestWhoPermitsMore judges single inputs, and holds the formula to it: it is true of
-// every input on which the child permits more.
+// TestWhoPermitsMore evaluates single inputs, and compares the formula with the results: the
+// formula is true for every input on which the child permits more.
 func TestWhoPermitsMore(t *testing.T) {
 	const enterprise, org = sidecar.Level("enterprise"), sidecar.Level("org")
 	type rules map[sidecar.Level]string
@@ -71,7 +71,7 @@ func TestWhoPermitsMore(t *testing.T) {
 		}
 		comparison := newComparison(c.decision, policyOf(t, "team", "child", c.child), parents)
 		input := ast.MustParseTerm(c.input).Value
-		found := comparison.judge(newReplay(t.Context()), input)
+		found := comparison.findViolation(newReplay(t.Context()), input)
 		by := ""
 		switch {
 		case found != nil && found.by == nil:
@@ -94,23 +94,23 @@ func TestWhoPermitsMore(t *testing.T) {
 // TestExplainedInWords is what people are shown.
 func TestExplainedInWords(t *testing.T) {
 	parent := policyOf(t, "enterprise", "base/p", "allow if {\n\tinput.a == \"<x>\"\n}")
-	child := policyOf(t, "team", "mine/p", "default allow := false\nallow if input.a")
+	child := policyOf(t, "team", "team/p", "default allow := false\nallow if input.a")
 	shown := Analyze(t.Context(), child, []*sidecar.Policy{parent})
 	require.Equal(t, `domain "models": team scope cannot expand beyond enterprise scope
   input: {"a":"x"}
-  mine/p:4: allow is true
+  team/p:4: allow is true
   base/p: allow is undefined
-  mine/p grants allow where base/p does not`, Verdict{
+  team/p grants allow where base/p does not`, Verdict{
 		Outcome: Counterexample, Decision: "allow", Input: map[string]any{"a": "x"}, Child: true,
-		ChildPolicy: "mine/p", ChildLine: 4, ParentPolicy: "base/p", ParentLevel: "enterprise", Reason: shown.Reason,
+		ChildPolicy: "team/p", ChildLine: 4, ParentPolicy: "base/p", ParentLevel: "enterprise", Reason: shown.Reason,
 	}.Explain(child))
 	require.Equal(t, 4, shown.ChildLine, "of the rule that has granted, not of the default")
 	require.Equal(t, 3, shown.ParentLine)
 	require.Equal(t, `{"a":"<x>"}`, Verdict{Input: map[string]any{"a": "<x>"}}.InputText())
-	require.Equal(t, "none at all", Verdict{InputUndefined: true}.InputText())
-	require.Equal(t, `domain "models": mine/p permits no more than broader scopes, on any input`, Verdict{Outcome: Proved}.Explain(child))
-	require.Equal(t, `domain "models": it is not known whether mine/p permits more than broader scopes: why (allow)`,
+	require.Equal(t, "undefined", Verdict{InputUndefined: true}.InputText())
+	require.Equal(t, `domain "models": team/p permits no more than broader scopes, on any input`, Verdict{Outcome: Proved}.Explain(child))
+	require.Equal(t, `domain "models": cannot determine whether team/p permits more than broader scopes: why (allow)`,
 		Verdict{Outcome: Unknown, Reason: "why", Decision: "allow"}.Explain(child))
-	require.Equal(t, `domain "models": it is not known whether mine/p differs from another policy of the team scope: why (tier)`,
+	require.Equal(t, `domain "models": cannot determine whether team/p differs from another policy of the team scope: why (tier)`,
 		Verdict{Outcome: Unknown, Reason: "why", Decision: "tier", Conflict: true}.Explain(child))
 }

@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// writer writes formulas as texts: two formulas with one text are true of the same
-// inputs. An element that a formula speaks of is named by how deep it stands in all that
-// is being written, since a text may become part of another; so writers that are at work
-// at once need prefixes of their own.
+// writer serializes formulas: two formulas with one text are true for the same inputs. The
+// name of an element is its nesting depth in the whole output, since a text may become part
+// of another. Therefore, writers that are active at the same time need different prefixes.
 type writer struct {
 	prefix string
 	depth  int
 }
 
-// collection is a text that only collections with the same elements have.
+// collection is a text that identifies collections with the same elements.
 func (w *writer) collection(made collection) string {
 	return w.formula(made.kind, made.each(func(key, value term) formula {
 		if made.kind == "is_set" {
@@ -26,7 +25,7 @@ func (w *writer) collection(made collection) string {
 	}))
 }
 
-// formula is the text of a formula, with something before it.
+// formula is the text of a formula after a prefix.
 func (w *writer) formula(before string, f formula) string {
 	var b strings.Builder
 	b.WriteString(before)
@@ -60,11 +59,11 @@ func (w *writer) write(b *strings.Builder, f formula) {
 		at := witness{named{fmt.Sprintf("%s%d", w.prefix, w.depth)}}
 		w.depth++
 		defer func() { w.depth-- }()
-		all("some "+measured(f.in.key()), f.body(at, memberTerm(f.in, at)))
+		all("some "+lengthPrefixed(f.in.key()), f.body(at, memberTerm(f.in, at)))
 	case atom:
-		b.WriteString(measured(f.key()))
+		b.WriteString(lengthPrefixed(f.key()))
 	}
 }
 
-// measured is a text with its length before it, so that it shows where the text ends.
-func measured(text string) string { return strconv.Itoa(len(text)) + ":" + text }
+// lengthPrefixed is a text with its length as a prefix, which marks the end of the text.
+func lengthPrefixed(text string) string { return strconv.Itoa(len(text)) + ":" + text }
