@@ -76,6 +76,13 @@ func allMetricsOf(t *testing.T, m *installation.Manager) string {
 func TestRequires(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
+	// Audit may read Ingresses by default, and policies use the same permission.
+	mustKubectl(t, "", "patch", "clusterrole", "lintel-audit-objects", "--type=json", "-p",
+		`[{"op":"test","path":"/rules/3/apiGroups/0","value":"networking.k8s.io"},{"op":"replace","path":"/rules/3/resources","value":["networkpolicies"]}]`)
+	eventually(t, func() bool {
+		_, ok := kubectl(t, "", "auth", "can-i", "list", "ingresses", "-A", "--as", "system:serviceaccount:lintel-system:lintel-manager")
+		return !ok
+	}, "Ingresses to be forbidden")
 	mustKubectl(t, ingress(namespace, "first", "a.example"), "apply", "-f", "-")
 	applySource(t, "beside", inNamespace(namespace, configMapKind, "package beside\ndeny contains \"beside\""), nil)
 	enforcesBeside := func() {
