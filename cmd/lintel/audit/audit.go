@@ -57,8 +57,8 @@ Without -p, the PolicyExceptions of the cluster are in force; with -p, those in 
 YAML. A violation that an exception exempts is reported as skipped, and does not
 count as a violation.
 
-Rules that depend on a request, such as its user or the old object, cannot be
-evaluated for existing objects. The report lists them as not auditable.
+Rules that depend on a request, such as its user or a field of the old object,
+cannot be evaluated for existing objects. The report lists them as not auditable.
 
 Exit codes:
   0  no object violates a policy; with --baseline: no violation is new
