@@ -147,7 +147,7 @@ team \(\d+\): 1 warning
     warn         has no team
 
   not auditable  immutable \(\d+\): the policy depends on .*custom.match.operations
-  not auditable  immutable \(\d+\): 1 rule depends on immutable.rego:6: input.request.oldObject
+  not auditable  immutable \(\d+\): 1 rule depends on immutable.rego:6: input.request.oldObject.data
 
 4 objects of 2 kinds, 4 policies: 3 violations, 1 warning
 $`, got.stdout)

@@ -53,7 +53,7 @@ func newSite(t *testing.T, objects ...runtime.Object) *site {
 	s := &site{T: t, client: client, live: engine.NewLive(admission.BuiltinResources())}
 	s.auditor = newAuditor(&auditor{
 		snapshot: s.live.Snapshot, cluster: clusterdata.Empty, namespaces: namespaces{}, lists: listWatch(client),
-		ledger: audit.NewLedger(100), metrics: newMetrics(prometheus.NewRegistry()),
+		ledger: audit.NewLedger(100), metrics: newMetrics(prometheus.NewRegistry()), now: time.Now,
 	})
 	s.live.OnChange(func(*engine.Snapshot) { signal(s.wanted) })
 	s.live.Publish()
@@ -85,7 +85,7 @@ deny contains "no ` + label + `" if not input.request.object.metadata.labels.` +
 func (s *site) violations(message string, names ...string) {
 	s.Helper()
 	require.Eventually(s, func() bool {
-		details := s.ledger.Details(audit.PolicyKey{Source: "s", Policy: "p"}, 100)
+		details := s.ledger.Details(audit.PolicyKey{Source: "s", Policy: "p"}, 100, audit.Fail)
 		if len(details) != len(names) {
 			return false
 		}
@@ -216,13 +216,17 @@ func TestConditionOfAnAuditThatHasNotFinished(t *testing.T) {
 func TestConstraintStatusHasAtMostTwentyViolations(t *testing.T) {
 	t.Parallel()
 	ledger := audit.NewLedger(100)
-	for i := range 30 {
-		ledger.Set(audit.Object{Kind: admission.PodKind, Namespace: "shop", Name: fmt.Sprint(i)}, audit.Digest{byte(i)},
-			[]audit.Result{{Source: "gatekeeper", Policy: "K8sX/a", Outcome: audit.Fail, Enforcement: definition.EnforceAudit, Message: "no"}}, time.Now())
+	for i := range 60 { // the first 30 are exempt
+		outcome := audit.Fail
+		if i < 30 {
+			outcome = audit.Skip
+		}
+		ledger.Set(audit.Object{Kind: admission.PodKind, Namespace: "shop", Name: fmt.Sprintf("%02d", i)}, audit.Digest{byte(i)},
+			[]audit.Result{{Source: "gatekeeper", Policy: "K8sX/a", Outcome: outcome, Enforcement: definition.EnforceAudit, Message: "no"}}, time.Now())
 	}
 	key := audit.PolicyKey{Source: "gatekeeper", Policy: "K8sX/a"}
-	status := constraintStatusOf(ledger.Totals()[key], ledger.Details(key, maxViolations))
+	status := constraintStatusOf(ledger.Totals()[key], ledger.Details(key, maxViolations, audit.Fail, audit.Warn))
 	require.Equal(t, 30, status.TotalViolations)
 	require.Len(t, status.Violations, 20)
-	require.Equal(t, violation{EnforcementAction: "dryrun", Version: "v1", Kind: "Pod", Namespace: "shop", Name: "0", Message: "no"}, status.Violations[0])
+	require.Equal(t, violation{EnforcementAction: "dryrun", Version: "v1", Kind: "Pod", Namespace: "shop", Name: "30", Message: "no"}, status.Violations[0])
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/audit"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/exception"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -40,6 +41,7 @@ type auditor struct {
 	excluded   []string
 	ledger     *audit.Ledger
 	metrics    *metrics
+	now        func() time.Time // that exceptions and policies read
 
 	wanted  chan struct{} // the policies or the kinds have changed
 	changed chan struct{} // the ledger or the state of a kind has changed
@@ -57,6 +59,8 @@ type auditor struct {
 	stale    map[string]bool      // namespaces that have changed since
 	repeated time.Time
 	clocked  time.Time
+	// inForce are the exceptions that had an effect at the last comparison.
+	inForce []*exception.Exception
 }
 
 func newAuditor(a *auditor) *auditor {
@@ -87,7 +91,7 @@ func (a *auditor) Start(ctx context.Context) error {
 		case <-a.wanted:
 			a.adjust(ctx)
 		case <-ticker.C:
-			a.repeat(time.Now())
+			a.tick(a.now())
 		}
 	}
 }
@@ -106,6 +110,9 @@ func (a *auditor) adjust(ctx context.Context) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	now := a.now()
+	a.followExceptions(now)
+	a.inForce = snapshot.ExceptionsInForce(now)
 	var before *engine.Snapshot
 	if a.current != nil {
 		before = a.current.Snapshot()
@@ -177,11 +184,17 @@ func (a *auditor) NamespaceChanged(name string) {
 	a.stale[name] = true
 }
 
-// repeat evaluates objects again whose results may have changed without a change of them. It
-// does so at most once in againInterval.
-func (a *auditor) repeat(now time.Time) {
+// tick evaluates objects again for which something else than themselves has changed.
+func (a *auditor) tick(now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.followExceptions(now)
+	a.repeat(now)
+}
+
+// repeat evaluates objects again whose results may have changed without a change of them. It
+// does so at most once in againInterval. The caller holds the mutex.
+func (a *auditor) repeat(now time.Time) {
 	if now.Sub(a.repeated) < againInterval {
 		return
 	}
@@ -254,7 +267,7 @@ func (a *auditor) evaluateOnce(ctx context.Context, resource admission.Resource,
 	case <-ctx.Done():
 		return true, ctx.Err()
 	}
-	options := engine.Options{Cluster: a.cluster()}
+	options := engine.Options{Cluster: a.cluster(), Clock: a.now}
 	if name.Namespace != "" {
 		namespace, err := a.namespaces.Namespace(ctx, name.Namespace)
 		if err == nil {

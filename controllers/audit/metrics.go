@@ -25,7 +25,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 
 var (
 	violationsDesc = prometheus.NewDesc("lintel_audit_violations",
-		"Violations of stored objects, by source, policy, scope and outcome (fail, warn, error, skip). The leader reports them.",
+		"Violations of stored objects, by source, policy, scope and outcome (fail, warn, error, or skip for those that a PolicyException exempts). The leader reports them.",
 		[]string{"source", "policy", "scope", "outcome"}, nil)
 	objectsDesc = prometheus.NewDesc("lintel_audit_objects",
 		"Stored objects that the leader has evaluated and follows.", nil, nil)

@@ -63,7 +63,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	ledger := audit.NewLedger(o.ViolationsLimit)
 	a := newAuditor(&auditor{
 		snapshot: o.Live.Snapshot, cluster: o.Cluster, namespaces: o.Namespaces, lists: listWatch(objects),
-		excluded: o.ExcludedNamespaces, ledger: ledger, metrics: counted,
+		excluded: o.ExcludedNamespaces, ledger: ledger, metrics: counted, now: time.Now,
 	})
 	o.Live.OnChange(func(*engine.Snapshot) { signal(a.wanted) })
 	written := &statuses{client: mgr.GetClient(), auditor: a, limiters: map[string]*rate.Limiter{}}

@@ -144,7 +144,7 @@ func auditStatus(source string, state *state, totals map[audit.PolicyKey]audit.C
 		}
 		key := audit.PolicyKey{Source: info.Source, Policy: info.Package}
 		counts := totals[key]
-		violations := counts.Total() - counts[audit.Skip]
+		violations := counts.Violations()
 		counted.Violations += int64(violations)
 		switch {
 		case violations > 0:

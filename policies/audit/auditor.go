@@ -186,6 +186,7 @@ func (a *Auditor) results(decision *engine.Decision) (results []Result) {
 		}
 		return Fail
 	})
+	add(decision.Exempted, always(Skip))
 	slices.SortStableFunc(results, Result.compare)
 	return results
 }
@@ -210,6 +211,7 @@ func (a *Auditor) result(finding engine.Finding, outcome Outcome) (Result, bool)
 		Policy: finding.Policy, Rule: finding.Rule, Constraint: info.constraint, Location: finding.Location,
 		Outcome: outcome, Enforcement: info.Enforcement, Message: finding.ShortWords(),
 		Field: finding.Field, Code: finding.Code, Severity: info.Severity, Category: info.Category,
+		Exception: finding.Exception, ExceptionExpires: finding.Expires.UTC(),
 	}, true
 }
 

@@ -51,16 +51,21 @@ func (l *Ledger) Group(at GroupKey) Group {
 	return out
 }
 
-// Details returns the results of one policy, sorted by object, up to limit.
-func (l *Ledger) Details(policy PolicyKey, limit int) (found []Detail) {
+// Details returns the results of one policy with one of the outcomes, sorted by object, up to
+// limit.
+func (l *Ledger) Details(policy PolicyKey, limit int, outcomes ...Outcome) (found []Detail) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for at, g := range l.groups {
 		if at.Source != policy.Source {
 			continue
 		}
-		for key := range g.details {
-			found = append(found, g.of(key, policy)...)
+		for _, details := range g.details {
+			for _, detail := range details {
+				if detail.Result.Key() == policy && slices.Contains(outcomes, detail.Result.Outcome) {
+					found = append(found, detail)
+				}
+			}
 		}
 	}
 	slices.SortFunc(found, compareDetails)

@@ -39,6 +39,18 @@ func (c Counts) Total() (total int) {
 	return total
 }
 
+// Violations is the number of results that no exception exempts.
+func (c Counts) Violations() int { return c.Total() - c[Skip] }
+
+// limited is the number of results that share a limit with those of an outcome. Skips have their
+// own, so that they do not take the room of violations.
+func (c Counts) limited(outcome Outcome) int {
+	if outcome == Skip {
+		return c[Skip]
+	}
+	return c.Violations()
+}
+
 func (c Counts) add(outcome Outcome, n int) {
 	if c[outcome] += n; c[outcome] == 0 {
 		delete(c, outcome)
@@ -70,8 +82,9 @@ type group struct {
 
 // tally contains the counts of one policy.
 type tally struct {
-	counts   Counts
-	detailed int // results in groups, at most the limit
+	counts Counts
+	// detailed counts the results in groups: at most the limit of violations, and of skips.
+	detailed Counts
 }
 
 // Ledger keeps the results of all objects. Its memory depends on the number of objects and on the
@@ -162,10 +175,10 @@ func (l *Ledger) detail(object Object, results []Result, old map[string][]Detail
 	key := object.key()
 	for _, result := range results {
 		t := l.policies[result.Key()]
-		if t.detailed >= l.limit {
+		if t.detailed.limited(result.Outcome) >= l.limit {
 			continue
 		}
-		t.detailed++
+		t.detailed.add(result.Outcome, 1)
 		since := now
 		for _, detail := range old[result.Source] {
 			if detail.Result.same(result) {
@@ -248,7 +261,7 @@ func (l *Ledger) forget(key objectKey, known *record) {
 			continue
 		}
 		for _, detail := range g.details[key] {
-			l.policies[detail.Result.Key()].detailed--
+			l.policies[detail.Result.Key()].detailed.add(detail.Result.Outcome, -1)
 		}
 		delete(g.details, key)
 	}
@@ -265,7 +278,7 @@ func (l *Ledger) count(namespace string, known *record, sign int) {
 			l.groups[at] = g
 		}
 		if t == nil {
-			t = &tally{counts: Counts{}}
+			t = &tally{counts: Counts{}, detailed: Counts{}}
 			l.policies[policy] = t
 		}
 		for outcome, n := range counts {
@@ -320,19 +333,28 @@ func (l *Ledger) Totals() map[PolicyKey]Counts {
 func (l *Ledger) Truncated() (objects []Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	room := map[PolicyKey]int{}
-	for policy, t := range l.policies {
-		if t.detailed < l.limit && t.detailed < t.counts.Total() {
-			room[policy] = l.limit - t.detailed
+	for _, outcome := range []Outcome{Fail, Skip} {
+		room := map[PolicyKey]int{}
+		for policy, t := range l.policies {
+			if detailed := t.detailed.limited(outcome); detailed < l.limit && detailed < t.counts.limited(outcome) {
+				room[policy] = l.limit - detailed
+			}
+		}
+		if len(room) > 0 {
+			objects = append(objects, l.truncated(outcome, room)...)
 		}
 	}
-	if len(room) == 0 {
-		return nil
-	}
+	return objects
+}
+
+// truncated returns objects with results that the groups do not contain, as far as there is room
+// for results with the limit of an outcome.
+func (l *Ledger) truncated(outcome Outcome, room map[PolicyKey]int) (objects []Object) {
 	for key, known := range l.objects {
 		for policy, counts := range known.totals {
-			if room[policy] > 0 && len(l.groups[GroupKey{key.namespace, policy.Source}].of(key, policy)) < counts.Total() {
-				room[policy] -= counts.Total()
+			n := counts.limited(outcome)
+			if room[policy] > 0 && l.groups[GroupKey{key.namespace, policy.Source}].of(key, policy).limited(outcome) < n {
+				room[policy] -= n
 				objects = append(objects, Object{Kind: key.kind, Namespace: key.namespace, Name: key.name})
 				break
 			}
@@ -341,11 +363,12 @@ func (l *Ledger) Truncated() (objects []Object) {
 	return objects
 }
 
-// of are the results of an object by one policy.
-func (g *group) of(key objectKey, policy PolicyKey) (found []Detail) {
+// of counts the results of an object by one policy that the group contains.
+func (g *group) of(key objectKey, policy PolicyKey) Counts {
+	found := Counts{}
 	for _, detail := range g.details[key] {
 		if detail.Result.Key() == policy {
-			found = append(found, detail)
+			found.add(detail.Result.Outcome, 1)
 		}
 	}
 	return found

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	openreports "github.com/openreports/reports-api/apis/openreports.io/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -185,6 +186,9 @@ func reportResult(detail Detail) openreports.ReportResult {
 		if value != "" {
 			properties[name] = value
 		}
+	}
+	if !result.ExceptionExpires.IsZero() {
+		properties["exceptionExpiresAt"] = result.ExceptionExpires.Format(time.RFC3339)
 	}
 	if result.Code != 0 {
 		properties["code"] = strconv.Itoa(result.Code)

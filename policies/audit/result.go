@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -46,8 +47,9 @@ type Result struct {
 	Code     int    `json:"code,omitempty"`
 	Severity string `json:"severity,omitempty"`
 	Category string `json:"category,omitempty"`
-	// Exception is the name of the exception of a Skip.
-	Exception string `json:"exception,omitempty"`
+	// Exception is the name of the exception of a Skip, and ExceptionExpires when it ends, in UTC.
+	Exception        string    `json:"exception,omitempty"`
+	ExceptionExpires time.Time `json:"exceptionExpiresAt,omitzero"`
 }
 
 // Constraint names a constraint of Gatekeeper.

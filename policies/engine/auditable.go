@@ -3,6 +3,7 @@ package engine
 import (
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -59,7 +60,27 @@ func (s *Snapshot) AuditsAlike(before *Snapshot, kind admission.GroupVersionKind
 	if before == nil {
 		return false
 	}
-	return slices.EqualFunc(s.audits(kind), before.audits(kind), (*policy).alike)
+	return slices.EqualFunc(s.audits(kind), before.audits(kind), func(a, b *policy) bool {
+		return a.alike(b) && slices.EqualFunc(s.exceptionsOf(a, kind), before.exceptionsOf(b, kind), granted.exemptsAlike)
+	})
+}
+
+// exceptionsOf are the exceptions from a policy that its objects of a kind may be exempt by.
+func (s *Snapshot) exceptionsOf(p *policy, kind admission.GroupVersionKind) (found []granted) {
+	for _, one := range s.exceptions[policyName{p.source.Name, p.Name}] {
+		if one.ConcernsKind(kind) {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+// exemptsAlike compares what decides which findings are exempt, and what reports contain.
+func (g granted) exemptsAlike(other granted) bool {
+	a, b := *g.Exception, *other.Exception
+	same := g.within == other.within && a.Expires.Equal(b.Expires)
+	a.Reason, a.Expires, b.Reason, b.Expires = "", time.Time{}, "", time.Time{}
+	return same && reflect.DeepEqual(a, b)
 }
 
 // alike compares what decides the findings of a policy. Units are shared by the revisions of a

@@ -74,7 +74,7 @@ func (e *Exception) Selects(review *admission.Review, kind admission.GroupVersio
 	switch {
 	case len(e.Namespaces) > 0 && !matchesAny(e.Namespaces, namespaceOf(review)):
 		return false
-	case len(e.Kinds) > 0 && !slices.Contains(e.Kinds, kind.WithoutVersion()):
+	case !e.ConcernsKind(kind):
 		return false
 	case len(e.Names) > 0 && !matchesAny(e.Names, review.DisplayName()):
 		return false
@@ -82,6 +82,11 @@ func (e *Exception) Selects(review *admission.Review, kind admission.GroupVersio
 		return true
 	}
 	return e.selectsLabels(review)
+}
+
+// ConcernsKind reports whether the exception selects objects of a kind, whose version is ignored.
+func (e *Exception) ConcernsKind(kind admission.GroupVersionKind) bool {
+	return len(e.Kinds) == 0 || slices.Contains(e.Kinds, kind.WithoutVersion())
 }
 
 // selectsLabels requires the labels of the new object, and those of the old one on DELETE: an

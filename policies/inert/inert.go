@@ -41,6 +41,8 @@ type atom struct {
 	// only has to be defined.
 	values []string
 	not    bool
+	// nonNull is set if null does not meet the condition, either.
+	nonNull bool
 }
 
 // Wrong returns the comparisons with constants that no request can have, independent of the

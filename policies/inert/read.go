@@ -62,6 +62,9 @@ func (r *reader) body(body ast.Body, known bindings) *need {
 	r.bind(body, known)
 	var all []*need
 	for _, expr := range body {
+		if one := r.nonNull(expr, known); one != nil {
+			all = append(all, &need{atom: one})
+		}
 		if expr.Negated || len(expr.With) > 0 {
 			continue
 		}
@@ -278,8 +281,9 @@ func (r *reader) defined(term *ast.Term, expr *ast.Expr, known bindings) *need {
 		return nil
 	}
 	if ref[0].Equal(ast.InputRootDocument) {
-		if path := inputPath(ast.NewTerm(ref.ConstantPrefix())); path != "" {
-			return &need{atom: &atom{at: definition.ErrorAt(expr.Location, ""), path: path}}
+		prefix := ref.ConstantPrefix()
+		if path := inputPath(ast.NewTerm(prefix)); path != "" {
+			return &need{atom: &atom{at: definition.ErrorAt(expr.Location, ""), path: path, nonNull: len(prefix) < len(ref)}}
 		}
 		return nil
 	}

@@ -28,8 +28,9 @@ func (n NotAuditable) String() string { return fmt.Sprintf("%s: %s", n.Location,
 func (n NotAuditable) IsWhole() bool { return n.Rule == definition.Location{} }
 
 // onlyInRequests are the fields of a request that a stored object does not have, by whether
-// their names alone are evidence: wherever a rule names one, the request is at hand.
-var onlyInRequests = map[string]bool{"oldObject": true, "userInfo": true, "options": false, "dryRun": false}
+// their names alone are evidence: wherever a rule names one, the request is at hand. oldObject is
+// not one of them: it is null, as on CREATE.
+var onlyInRequests = map[string]bool{"userInfo": true, "options": false, "dryRun": false}
 
 // examineForAudit finds what the rules of deny, warn and violation read of a request that a
 // stored object does not have.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,9 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/exception"
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
@@ -50,8 +53,12 @@ nothing needs to be installed. Without -p, the policies are those that the clust
 enforces now. With -f, the objects are those of files: manifests, lists as
 'kubectl get -o yaml' writes them, and backups of Velero.
 
-Rules that depend on a request, such as its user or the old object, cannot be
-evaluated for existing objects. The report lists them as not auditable.
+Without -p, the PolicyExceptions of the cluster are in force; with -p, those in its
+YAML. A violation that an exception exempts is reported as skipped, and does not
+count as a violation.
+
+Rules that depend on a request, such as its user or a field of the old object,
+cannot be evaluated for existing objects. The report lists them as not auditable.
 
 Exit codes:
   0  no object violates a policy; with --baseline: no violation is new
@@ -93,7 +100,7 @@ Exit codes:
 
 func (o *options) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&o.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated. The policies that the cluster enforces if not given")
+	flags.StringArrayVarP(&o.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources and PolicyExceptions; may be repeated. The policies that the cluster enforces if not given")
 	flags.StringArrayVar(&o.names, "name", nil, "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if not given. May be repeated, once for each -p, in their order")
 	flags.StringArrayVarP(&o.files, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON or of a backup of Velero, or - for standard input; may be repeated. The objects of the cluster if not given")
 	flags.StringVarP(&o.namespace, "namespace", "n", "default", "`namespace` of objects in files that name none")
@@ -161,12 +168,21 @@ func run(cmd *cobra.Command, o options) error {
 	if err != nil {
 		return err
 	}
-	p := newProgress(cmd.ErrOrStderr())
-	audited, notes, err := o.audit(cmd, sets, p)
+	exceptions, err := sources.ReadExceptions(o.policies)
 	if err != nil {
 		return err
 	}
-	notes = append(sources.Notes(read, sets, audited.auditor.Snapshot()), notes...)
+	rules := policies{sets: sets}
+	for _, one := range exceptions {
+		rules.exceptions = append(rules.exceptions, one.Exception)
+	}
+	p := newProgress(cmd.ErrOrStderr())
+	audited, notes, err := o.audit(cmd, rules, p)
+	if err != nil {
+		return err
+	}
+	snapshot := audited.auditor.Snapshot()
+	notes = slices.Concat(sources.Notes(read, sets, snapshot), sources.ExceptionNotes(exceptions, sets, snapshot, time.Now()), notes)
 	for _, note := range notes {
 		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", report.Printable(note))
 	}
@@ -184,15 +200,26 @@ func run(cmd *cobra.Command, o options) error {
 	return found.exit()
 }
 
+// policies are what decides about the objects.
+type policies struct {
+	sets       []*engine.PolicySet
+	exceptions []*exception.Exception
+}
+
+// snapshot returns the policies for the kinds of a cluster.
+func (p policies) snapshot(resources *admission.Resources) *engine.Snapshot {
+	return engine.NewSnapshotWithExceptions(resources, p.exceptions, p.sets...)
+}
+
 // audit evaluates the policies for the objects.
-func (o *options) audit(cmd *cobra.Command, sets []*engine.PolicySet, p *progress) (found *pass, notes []string, err error) {
+func (o *options) audit(cmd *cobra.Command, rules policies, p *progress) (found *pass, notes []string, err error) {
 	excluded := append(slices.Clone(o.excluded), o.connection.SystemNamespace)
 	if len(o.files) > 0 {
 		files, err := dump.Open(o.files, cmd.InOrStdin())
 		if err != nil {
 			return nil, nil, err
 		}
-		found, err := auditDump(cmd.Context(), files, sets, excluded, *o, p)
+		found, err := auditDump(cmd.Context(), files, rules, excluded, *o, p)
 		return found, nil, errors.Join(err, files.Close())
 	}
 	o.connection.QPS = o.qps
@@ -201,14 +228,17 @@ func (o *options) audit(cmd *cobra.Command, sets []*engine.PolicySet, p *progres
 		return nil, nil, err
 	}
 	if len(o.policies) == 0 {
-		if sets, notes, err = live.Sets(cmd.Context()); err != nil {
+		if rules.sets, notes, err = live.Sets(cmd.Context()); err != nil {
 			return nil, nil, fmt.Errorf("%w; to audit a cluster without Lintel, give policies with -p", err)
 		}
-		if len(sets) == 0 {
+		if len(rules.sets) == 0 {
 			return nil, nil, errors.New("the cluster enforces no policies: give some with -p")
 		}
+		var unread []string
+		rules.exceptions, unread = live.Exceptions(cmd.Context())
+		notes = append(notes, unread...)
 	}
-	found, more, err := auditCluster(cmd.Context(), live, sets, excluded, p)
+	found, more, err := auditCluster(cmd.Context(), live, rules, excluded, p)
 	return found, append(notes, more...), err
 }
 

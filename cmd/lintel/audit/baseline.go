@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	core "github.com/lintel-policy/lintel/policies/audit"
 )
 
 // readReport reads a report of an earlier run. It must be complete: a truncated one would have
@@ -52,6 +54,17 @@ func (r *Report) keys() map[string]bool {
 	return keys
 }
 
+// exempt are the keys of what exceptions exempt.
+func (r *Report) exempt() map[string]bool {
+	keys := map[string]bool{}
+	for _, result := range r.Results {
+		if result.Result.Outcome == core.Skip {
+			keys[result.Key] = true
+		}
+	}
+	return keys
+}
+
 // markNew marks the violations that a baseline does not have.
 func (r *Report) markNew(baseline *Report) {
 	known, count := baseline.keys(), 0
@@ -69,6 +82,8 @@ func (r *Report) markNew(baseline *Report) {
 type Diff struct {
 	New   []Result `json:"new"`
 	Fixed []Result `json:"fixed"`
+	// Exempt are violations of the first run that an exception exempts in the second.
+	Exempt []Result `json:"exempt"`
 	// Unknown are violations of the first run that the second one did not evaluate: the kind or
 	// the policy is not in it, or could not be audited.
 	Unknown   []Result `json:"unknown"`
@@ -77,8 +92,8 @@ type Diff struct {
 
 // diff compares two runs.
 func diff(before, after *Report) Diff {
-	d := Diff{New: []Result{}, Fixed: []Result{}, Unknown: []Result{}}
-	old, now := before.keys(), after.keys()
+	d := Diff{New: []Result{}, Fixed: []Result{}, Exempt: []Result{}, Unknown: []Result{}}
+	old, now, exempt := before.keys(), after.keys(), after.exempt()
 	for _, result := range after.Results {
 		switch {
 		case !result.isViolation():
@@ -91,13 +106,15 @@ func diff(before, after *Report) Diff {
 	for _, result := range before.Results {
 		switch {
 		case !result.isViolation() || now[result.Key]:
+		case exempt[result.Key]:
+			d.Exempt = append(d.Exempt, result)
 		case after.covers(result):
 			d.Fixed = append(d.Fixed, result)
 		default:
 			d.Unknown = append(d.Unknown, result)
 		}
 	}
-	for _, list := range [][]Result{d.New, d.Fixed, d.Unknown} {
+	for _, list := range [][]Result{d.New, d.Fixed, d.Exempt, d.Unknown} {
 		slices.SortFunc(list, compareResults)
 	}
 	return d

@@ -76,12 +76,15 @@ func (d Diff) text() string {
 	for _, section := range []struct {
 		label   string
 		results []Result
-	}{{"new", d.New}, {"fixed", d.Fixed}, {"unknown", d.Unknown}} {
+	}{{"new", d.New}, {"fixed", d.Fixed}, {"exempt", d.Exempt}, {"unknown", d.Unknown}} {
 		for _, result := range section.results {
 			writeEntry(&b, section.label, result.Result.Policy+": "+result.Object.Title()+": "+result.Result.Message)
 		}
 	}
 	fmt.Fprintf(&b, "%d new, %d fixed, %d unchanged", len(d.New), len(d.Fixed), d.Unchanged)
+	if len(d.Exempt) > 0 {
+		fmt.Fprintf(&b, ", %d exempt", len(d.Exempt))
+	}
 	if len(d.Unknown) > 0 {
 		fmt.Fprintf(&b, ", %d unknown: the second run did not evaluate them", len(d.Unknown))
 	}

@@ -21,7 +21,8 @@ const (
 	undecidedRule  = "undecided"
 )
 
-// writeJUnit writes each policy as a test: one with violations has failed.
+// writeJUnit writes each policy as a test: one with violations has failed, and one of which
+// exceptions exempt all violations is skipped.
 func (w *writer) writeJUnit(to io.Writer) error {
 	var cases []report.Case
 	for _, policy := range w.report.Policies {
@@ -30,9 +31,12 @@ func (w *writer) writeJUnit(to io.Writer) error {
 		shown, omitted := w.limited(results)
 		for _, r := range shown {
 			text := r.Object.Title() + ": " + r.Result.Message
-			if r.Result.Outcome == core.Fail || r.Result.Outcome == core.Error {
+			switch r.Result.Outcome {
+			case core.Fail, core.Error:
 				one.Messages = append(one.Messages, text)
-			} else {
+			case core.Skip:
+				one.Output += fmt.Sprintf("%s: %s (%s)\n", core.Skip, text, exemptionOf(r.Result))
+			default:
 				one.Output += string(r.Result.Outcome) + ": " + text + "\n"
 			}
 		}
@@ -55,7 +59,7 @@ func (w *writer) writeJUnit(to io.Writer) error {
 
 // exitOf is the result of the test of a policy.
 func (w *writer) exitOf(policy PolicyCount, results []Result, into *report.Case) report.Exit {
-	exit := report.Allowed
+	exit, skipped := report.Allowed, 0
 	for _, n := range w.report.NotAuditable {
 		if n.Policy == policy.Policy && n.Source == policy.Source && n.Rule == "" {
 			into.Messages = append(into.Messages, "not auditable: depends on "+n.Reference)
@@ -74,26 +78,32 @@ func (w *writer) exitOf(policy PolicyCount, results []Result, into *report.Case)
 			return report.Denied
 		case core.Error:
 			exit = report.Error
+		case core.Skip:
+			skipped++
 		}
+	}
+	if exit == report.Allowed && skipped > 0 {
+		into.Messages = append(into.Messages, report.CountedAs(skipped, "result is exempt by an exception", "results are exempt by exceptions"))
+		exit = report.Unknown
 	}
 	return exit
 }
 
 // writeSARIF writes the results at their objects, and the kinds and files that were not audited.
 func (w *writer) writeSARIF(to io.Writer) error {
-	exits := map[core.Outcome]report.Exit{core.Fail: report.Denied, core.Warn: report.Allowed, core.Error: report.Error, core.Skip: report.Allowed}
+	exits := map[core.Outcome]report.Exit{core.Fail: report.Denied, core.Warn: report.Allowed, core.Error: report.Error, core.Skip: report.Denied}
 	var all []report.Finding
 	for _, policy := range w.report.Policies {
 		for _, r := range w.counted(policy) {
-			if r.Result.Outcome == core.Skip {
-				continue
-			}
 			one := report.Finding{
 				Rule: r.Result.Policy + "/" + r.Result.Rule, Title: policy.Title, Exit: exits[r.Result.Outcome],
 				Message: r.Result.Message, Object: r.Object.Title(), At: report.Place{File: r.file, Line: r.line}, Policy: w.place(r),
 			}
 			if r.Result.Field != "" {
 				one.Message += "\nfield " + r.Result.Field
+			}
+			if r.Result.Outcome == core.Skip {
+				one.Suppression = exemptionOf(r.Result)
 			}
 			all = append(all, one)
 		}

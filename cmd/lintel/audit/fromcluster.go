@@ -17,10 +17,9 @@ import (
 )
 
 // auditCluster evaluates policies for the objects of a cluster.
-func auditCluster(ctx context.Context, live *cluster.Cluster, sets []*engine.PolicySet, excluded []string, p *progress) (*pass, []string, error) {
-	snapshot := engine.NewSnapshot(admission.NewResources(live.Resources), sets...)
-	run := newPass(core.New(snapshot, excluded), p)
-	required, notes := live.Required(ctx, sets)
+func auditCluster(ctx context.Context, live *cluster.Cluster, rules policies, excluded []string, p *progress) (*pass, []string, error) {
+	run := newPass(core.New(rules.snapshot(admission.NewResources(live.Resources)), excluded), p)
+	required, notes := live.Required(ctx, rules.sets)
 	run.cluster = required
 	if err := run.readNamespaces(ctx, live); err != nil {
 		notes = append(notes, fmt.Sprintf("policies that select or read Namespaces are undecided: %v", err))

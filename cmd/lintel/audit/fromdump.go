@@ -29,15 +29,14 @@ type dumpPass struct {
 
 // auditDump evaluates policies for the objects of files. Unless the dump is complete, it is not
 // known whether a kind without objects has none in the cluster.
-func auditDump(ctx context.Context, files *dump.Dump, sets []*engine.PolicySet, excluded []string, o options, p *progress) (*pass, error) {
+func auditDump(ctx context.Context, files *dump.Dump, rules policies, excluded []string, o options, p *progress) (*pass, error) {
 	d := &dumpPass{files: files, namespace: o.namespace}
 	known, err := d.readDefinitions(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	snapshot := engine.NewSnapshot(d.table.Resources, sets...)
-	d.pass = newPass(core.New(snapshot, excluded), p)
-	if err := d.readCluster(ctx, sets, known, o.complete); err != nil {
+	d.pass = newPass(core.New(rules.snapshot(d.table.Resources), excluded), p)
+	if err := d.readCluster(ctx, rules.sets, known, o.complete); err != nil {
 		return nil, err
 	}
 	d.targets = map[schema.GroupKind]admission.Resource{}

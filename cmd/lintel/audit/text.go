@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
@@ -108,10 +109,18 @@ func (w *writer) writeResults(b *strings.Builder, results []Result) {
 		if result.Result.Field != "" {
 			writeEntry(b, "", "field "+result.Result.Field)
 		}
+		if result.Result.Outcome == core.Skip {
+			writeEntry(b, "", exemptionOf(result.Result))
+		}
 	}
 	if omitted > 0 {
 		fmt.Fprintf(b, "  and %s: see --limit\n", report.CountedAs(omitted, "more result", "more results"))
 	}
+}
+
+// exemptionOf names the exception of a skip, and its end.
+func exemptionOf(result core.Result) string {
+	return fmt.Sprintf("exempt by PolicyException %s, until %s", result.Exception, result.ExceptionExpires.Format(time.RFC3339))
 }
 
 // writeNotAuditable writes each policy and reference once, with the number of rules.

@@ -31,6 +31,8 @@ type Finding struct {
 	At     Place
 	// Policy is where the rule stands.
 	Policy Place
+	// Suppression explains why the finding does not count: empty if it does.
+	Suppression string
 }
 
 // levels are SARIF's words for the exits of findings: how it ended, and how bad it is.
@@ -55,6 +57,9 @@ func WriteSARIF(w io.Writer, findings []Finding) error {
 			WithKind(levels[f.Exit][0]).WithLevel(levels[f.Exit][1]).
 			WithMessage(sarif.NewTextMessage(f.Message)).
 			AddLocation(location(f.At).AddLogicalLocation(sarif.NewLogicalLocation().WithFullyQualifiedName(f.Object)))
+		if f.Suppression != "" {
+			result.AddSuppression(sarif.NewSuppression().WithKind("external").WithStatus("accepted").WithJustification(f.Suppression))
+		}
 		if f.Policy.File != "" {
 			result.AddRelatedLocation(location(f.Policy).WithMessage(sarif.NewTextMessage(f.Rule)).WithID(1))
 		}
