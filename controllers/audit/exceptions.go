@@ -9,7 +9,7 @@ import (
 )
 
 // followExceptions evaluates objects again that exceptions concern which have begun or ended since
-// the last comparison. It compares what is in force, and sets no timer, so that a clock that jumps
+// the last comparison. It compares the exceptions in force, and sets no timer, so that a clock that jumps
 // delays nothing. The caller holds the mutex.
 func (a *auditor) followExceptions(now time.Time) {
 	if a.current == nil {

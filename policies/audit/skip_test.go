@@ -70,7 +70,7 @@ func skip(exception string) audit.Result {
 	return audit.Result{Source: "s", Policy: "p", Rule: "deny", Outcome: audit.Skip, Message: "no", Exception: exception, ExceptionExpires: now}
 }
 
-// Reports count what is exempt as skips, and name the exception.
+// Reports count exempt violations as skips, and name the exception.
 func TestReportsOfSkips(t *testing.T) {
 	t.Parallel()
 	ledger, shop := audit.NewLedger(10), audit.GroupKey{Namespace: "shop", Source: "s"}

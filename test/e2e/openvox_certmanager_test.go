@@ -209,7 +209,7 @@ func (c *certManagerTest) leavesForeignRequests() {
 	c.approve("foreign")
 	c.approve("own")
 	pending := c.waitReason("foreign", cmapi.CertificateRequestReasonPending)
-	require.Contains(c, condition(pending, cmapi.CertificateRequestConditionReady).Message, "ForeignRequest: a request with another key waits at the CA under certname cm3.example.com; it is not signed")
+	require.Contains(c, condition(pending, cmapi.CertificateRequestConditionReady).Message, "ForeignRequest: a request with another key waits at the CA under certname cm3.example.com, and is not signed")
 	status, _, err := c.ca.Do(c.Context(), http.MethodGet, "certificate/cm3.example.com", nil)
 	require.NoError(c, err)
 	require.Equal(c, http.StatusNotFound, status)
