@@ -51,7 +51,7 @@ deny contains violation if {
 # title: Services take foreign addresses where they may
 deny contains violation if {
 	some i, address in input.request.object.spec.externalIPs
-	not address in input.request.oldObject.spec.externalIPs
+	not had_address(address)
 	not is_allowed("externalIPs")
 	violation := {
 		"msg": sprintf(
@@ -72,3 +72,7 @@ is_still_named(name) if {
 	old.type == "ExternalName"
 	old.externalName == name
 }
+
+# A helper, because `not address in input.request.oldObject…` is undefined where there is no
+# former object.
+had_address(address) if address in input.request.oldObject.spec.externalIPs

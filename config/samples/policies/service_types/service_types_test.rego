@@ -47,6 +47,12 @@ test_foreign_addresses_are_denied if {
 	}}
 }
 
+test_foreign_addresses_of_new_services_are_denied if {
+	every old in [null, {}, {"type": "ClusterIP"}] {
+		count(service_types.deny) == 1 with input as service({"type": "ClusterIP", "externalIPs": ["192.0.2.1"]}, old, {})
+	}
+}
+
 test_an_update_to_another_type_is_denied if {
 	every old in [{"type": "ClusterIP"}, {"type": "NodePort"}, {}, null] {
 		count(service_types.deny) == 1 with input as service({"type": "LoadBalancer"}, old, {})
