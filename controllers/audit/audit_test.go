@@ -19,6 +19,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/audit"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
@@ -52,7 +53,7 @@ func newSite(t *testing.T, objects ...runtime.Object) *site {
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{configMaps: "ConfigMapList"}, objects...)
 	s := &site{T: t, client: client, live: engine.NewLive(admission.BuiltinResources())}
 	s.auditor = newAuditor(&auditor{
-		snapshot: s.live.Snapshot, cluster: clusterdata.Empty, namespaces: namespaces{}, lists: listWatch(client),
+		snapshot: s.live.Snapshot, cluster: clusterdata.Empty, namespaces: namespaces{}, lists: object.ListWatch(client),
 		ledger: audit.NewLedger(100), metrics: newMetrics(prometheus.NewRegistry()), now: time.Now,
 	})
 	s.live.OnChange(func(*engine.Snapshot) { signal(s.wanted) })

@@ -11,11 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -215,21 +213,6 @@ func (e *evaluationError) Unwrap() error { return e.err }
 
 // notListable reports whether a resource has no stored objects, such as the review kinds.
 func notListable(err error) bool { return apierrors.IsMethodNotSupported(err) }
-
-// listWatch reads the objects of a resource in all namespaces.
-func listWatch(client dynamic.Interface) func(admission.Resource) cache.ListerWatcher {
-	return func(resource admission.Resource) cache.ListerWatcher {
-		objects := client.Resource(schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name})
-		return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-				return objects.List(ctx, options)
-			},
-			WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-				return objects.Watch(ctx, options)
-			},
-		}, client)
-	}
-}
 
 // contentOf returns the JSON of an object as it would be created, without the fields that the API
 // server adds when it stores the object. The digest ignores writes that change only those fields.

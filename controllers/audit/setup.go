@@ -62,7 +62,7 @@ func Setup(mgr manager.Manager, o Options) error {
 	counted := newMetrics(o.Metrics)
 	ledger := audit.NewLedger(o.ViolationsLimit)
 	a := newAuditor(&auditor{
-		snapshot: o.Live.Snapshot, cluster: o.Cluster, namespaces: o.Namespaces, lists: listWatch(objects),
+		snapshot: o.Live.Snapshot, cluster: o.Cluster, namespaces: o.Namespaces, lists: object.ListWatch(objects),
 		excluded: o.ExcludedNamespaces, ledger: ledger, metrics: counted, now: time.Now,
 	})
 	o.Live.OnChange(func(*engine.Snapshot) { signal(a.wanted) })

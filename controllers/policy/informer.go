@@ -8,13 +8,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -193,19 +188,4 @@ func clusterObject(object any, fields *clusterdata.Fields) (*clusterdata.Object,
 		return nil, fmt.Errorf("reading %s %s: %w", decoded.GetKind(), name, err)
 	}
 	return made, nil
-}
-
-// listWatch reads the objects of a resource in all namespaces.
-func listWatch(client dynamic.Interface) func(admission.Resource) cache.ListerWatcher {
-	return func(resource admission.Resource) cache.ListerWatcher {
-		objects := client.Resource(schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name})
-		return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-				return objects.List(ctx, options)
-			},
-			WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-				return objects.Watch(ctx, options)
-			},
-		}, client)
-	}
 }

@@ -87,7 +87,7 @@ func New(mgr manager.Manager, options Options) (*Policies, error) {
 	if err != nil {
 		return nil, fmt.Errorf("setting up the client for cluster objects: %w", err)
 	}
-	p.objects = newClusterObjects(p.Live.Resources, listWatch(objects))
+	p.objects = newClusterObjects(p.Live.Resources, object.ListWatch(objects))
 	p.Live.OnChange(func(*engine.Snapshot) { p.objects.refresh() })
 	program, err := os.Executable()
 	if err != nil {
