@@ -42,7 +42,7 @@ func impossible(a *atom) string {
 		}
 	case "scope.level":
 		var levels []string
-		for _, level := range hierarchy.Levels {
+		for _, level := range hierarchy.AllLevels {
 			levels = append(levels, string(level))
 		}
 		oneOf(levels...)

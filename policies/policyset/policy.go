@@ -52,8 +52,8 @@ type ruleLine struct {
 	name string // a copy, so that the text of the module is not retained
 }
 
-// ruleLines are the first lines of the rules of modules, by file.
-func ruleLines(modules []*ast.Module) map[string][]ruleLine {
+// rulePositions are the first lines of the rules of modules, by file.
+func rulePositions(modules []*ast.Module) map[string][]ruleLine {
 	lines := map[string][]ruleLine{}
 	for _, module := range modules {
 		file := module.Package.Location.File
@@ -67,7 +67,7 @@ func ruleLines(modules []*ast.Module) map[string][]ruleLine {
 // newPolicy reads one package: its metadata, and its entry points. Libraries give nil.
 func newPolicy(name string, modules []*ast.Module) (*Policy, definition.CompileErrors) {
 	var errs definition.CompileErrors
-	p := &Policy{Name: name, path: modules[0].Package.Path, lines: ruleLines(modules), Location: definition.LocationOf(modules[0].Package.Location)}
+	p := &Policy{Name: name, path: modules[0].Package.Path, lines: rulePositions(modules), Location: definition.LocationOf(modules[0].Package.Location)}
 	p.Meta, errs = definition.ReadMetadata(name, modules)
 	var entryErrs definition.CompileErrors
 	p.EntryRules, entryErrs = definition.ReadEntries(modules, definition.EntryOf)

@@ -20,7 +20,7 @@ type templateEntry struct {
 
 // readTemplateEntry reads the entry point of a template.
 func readTemplateEntry(template *definition.Template) (*templateEntry, definition.CompileErrors) {
-	t := &templateEntry{path: template.Modules[0].Package.Path, lines: ruleLines(template.Modules)}
+	t := &templateEntry{path: template.Modules[0].Package.Path, lines: rulePositions(template.Modules)}
 	for _, module := range template.Modules {
 		t.clock = t.clock || len(definition.ClockCalls(module)) > 0 // Gatekeeper needs no permission for the clock
 	}

@@ -195,7 +195,7 @@ func (c *comparison) solve(ctx context.Context, r *replay) (example *candidate, 
 	}
 	problem := newProblem(ctx, c.bounds)
 	problem.assert(goal)
-	pool := constants(append([]*sidecar.Policy{c.child}, c.definers...))
+	pool := distinctScalars(append([]*sidecar.Policy{c.child}, c.definers...))
 	exact := true
 	for range maxModels {
 		satisfiable, err := problem.solver.Solve(ctx)

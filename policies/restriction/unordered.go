@@ -69,11 +69,11 @@ func uses(p *sidecar.Policy, name string) bool {
 	})
 }
 
-// Conflicts returns the decisions without an order on which a policy and a peer of its scope
+// FindConflicts returns the decisions without an order on which a policy and a peer of its scope
 // differ, with an input as evidence, or are not proved to agree. In one scope, such a
 // decision is undefined. Helper is true if both policies use the rules in other rules of
 // their own, so that gateways probably do not query them.
-func Conflicts(ctx context.Context, p *sidecar.Policy, peers, parents []*sidecar.Policy) []Conflict {
+func FindConflicts(ctx context.Context, p *sidecar.Policy, peers, parents []*sidecar.Policy) []Conflict {
 	var conflicts []Conflict
 	for _, decision := range p.Decisions {
 		if sidecar.OrderOf(decision) == sidecar.Grant || sidecar.OrderOf(decision) == sidecar.United ||
