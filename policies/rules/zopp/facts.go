@@ -45,7 +45,7 @@ type Facts struct {
 	// Sources and Keys are the request; without a request, there are no sources. Beyond the
 	// limits, they contain only enough entries to show the violation.
 	Sources []Source `json:"sources"`
-	Keys    KeyList     `json:"keys"`
+	Keys    KeyList  `json:"keys"`
 	// Entries are Sources as an annotation lists them.
 	Entries []string `json:"entries"`
 	// Claims are others that fill the same Secret: of each namespace one of them.
