@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"context"
 	"regexp"
 	"strings"
 
@@ -37,6 +38,40 @@ type Template struct {
 	ReadsNamespace bool
 	// Warnings report likely mistakes.
 	Warnings CompileErrors
+	// Mutators, where set, is all that the Template is: it has no Rego.
+	Mutators *Mutators
+}
+
+// MutatorsName is the name of the policy that all mutators of a source are.
+const MutatorsName = "mutations.gatekeeper.sh"
+
+// Mutators are the mutators of a source for another host: one policy that changes objects.
+type Mutators struct {
+	// Location is that of the first mutator.
+	Location Location
+	// Match is for registration: as wide as all mutators together, or wider.
+	Match Match
+	// ReadsNamespaceLabels reports that a mutator selects Namespaces by their labels.
+	ReadsNamespaceLabels bool
+	// Apply changes an object, which has the types of encoding/json with UseNumber, in place. It
+	// returns the mutators that were applied: none if the object is unchanged.
+	Apply func(ctx context.Context, request MutationRequest, object map[string]any) ([]AppliedMutator, error)
+}
+
+// MutationRequest is the part of a request that mutators read.
+type MutationRequest struct {
+	Kind      admission.GroupVersionKind
+	Namespace string
+	// Operation is empty for an object without a request.
+	Operation string
+	// NamespaceLabels are the labels of the object's Namespace: nil if they are not available.
+	NamespaceLabels map[string]string
+}
+
+// AppliedMutator is a mutator that was applied to an object.
+type AppliedMutator struct {
+	Name     string
+	Location Location
 }
 
 // Constraint is one policy made from a template.

@@ -74,7 +74,7 @@ func (p *policy) info() PolicyInfo {
 		Enforcement:   p.Meta.Enforcement,
 		Match:         p.Matcher.Match,
 		Validates:     p.Validate != nil,
-		Mutates:       p.Mutate != nil,
+		Mutates:       p.Changes(),
 		Location:      p.Location,
 		Scope:         p.source.Scope.Key(),
 		Parent:        p.source.place.Parent,

@@ -43,6 +43,9 @@ func (f *folder) addConfig(d document) {
 		if slices.Contains(match.Processes, "webhook") || slices.Contains(match.Processes, "*") {
 			f.excluded = append(f.excluded, match.ExcludedNamespaces...)
 		}
+		if slices.Contains(match.Processes, "mutation-webhook") || slices.Contains(match.Processes, "*") {
+			f.excludedFromMutation = append(f.excludedFromMutation, match.ExcludedNamespaces...)
+		}
 	}
 }
 

@@ -28,6 +28,8 @@ type Policy struct {
 	ReadsNamespace bool
 	// Constraint is nil for a package.
 	Constraint *definition.Constraint
+	// Mutators is set if the policy is the mutators of the source, which are not Rego.
+	Mutators *definition.Mutators
 	// LastOverrun is the last limit that an evaluation has reached. It is here because it
 	// outlives a snapshot: a new one is created with each change of any source.
 	LastOverrun *atomic.Pointer[Overrun]
@@ -105,6 +107,19 @@ func (p *Policy) setDefaults() error {
 	p.Matcher, err = definition.NewMatcher(match)
 	return err
 }
+
+// newMutatorPolicy makes a policy of the mutators of a source.
+func newMutatorPolicy(mutators *definition.Mutators) (*Policy, error) {
+	p := &Policy{
+		Name: definition.MutatorsName, Location: mutators.Location, Mutators: mutators,
+		ReadsNamespace: mutators.ReadsNamespaceLabels,
+		Meta:           definition.Metadata{Match: &mutators.Match},
+	}
+	return p, p.setDefaults()
+}
+
+// Changes reports whether the policy can change objects.
+func (p *Policy) Changes() bool { return p.Mutate != nil || p.Mutators != nil }
 
 // RuleAt returns the name of the rule at a location, or "".
 func (p *Policy) RuleAt(loc definition.Location) string {
