@@ -82,8 +82,8 @@ func (s *Set) readDataSince(before *Set) (ok bool) {
 	return len(errs) == 0
 }
 
-// readTemplates reads the policies in the forms of other hosts. Mutators, which need no compilation,
-// are kept for assemble.
+// readTemplates reads the policies in the forms of other hosts. It stores mutators, which need no
+// compilation, for assemble.
 func (s *Set) readTemplates(dialects []definition.Dialect) (templates []definition.Template, errs definition.CompileErrors) {
 	for _, dialect := range dialects {
 		found, dialectErrs := dialect(s.source.Files)

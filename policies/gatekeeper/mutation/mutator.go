@@ -202,7 +202,7 @@ type application struct {
 	object map[string]any
 }
 
-// descend applies the mutator to a value at a segment, and returns the value in its place.
+// descend applies the mutator to a value at a segment, and returns the new value.
 func (a application) descend(value any, at int) (result any, changed bool, err error) {
 	if a.Location[at].isList() {
 		list, isList := value.([]any)
