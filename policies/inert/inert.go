@@ -90,7 +90,7 @@ func Read(rules []*ast.Rule, reachable map[*ast.Rule]bool, compiler *ast.Compile
 			continue
 		}
 		r := &reader{compiler: compiler, budget: maxNeeds}
-		one := entry{name: name, at: definition.ErrorAt(rule.Location, ""), needs: r.rule(rule, nil)}
+		one := entry{name: name, at: definition.ErrorAt(rule.Location, ""), needs: r.rule(rule, nil, nil)}
 		if rule.Else == nil {
 			one.absent = r.absent(rule.Body)
 		}

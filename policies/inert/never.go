@@ -15,7 +15,7 @@ import (
 // input.review.operation.
 func NeverOn(rule *ast.Rule, operation string, compiler *ast.Compiler) (at definition.CompileError, path string, ok bool) {
 	r := &reader{compiler: compiler, budget: maxNeeds}
-	found, _ := r.rule(rule, nil).first(func(a *atom) string {
+	found, _ := r.rule(rule, nil, nil).first(func(a *atom) string {
 		if a.needsNull(operation) {
 			return "input." + a.path + " is undefined"
 		}
