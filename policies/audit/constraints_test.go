@@ -3,6 +3,7 @@ package audit_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -10,6 +11,10 @@ import (
 	"github.com/lintel-policy/lintel/policies/audit"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/exception"
+	"github.com/lintel-policy/lintel/policies/gatekeeper"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
 // constrained is a template that denies every Pod, with one constraint, and more objects.
@@ -111,4 +116,55 @@ spec:
 	before := auditor.Snapshot()
 	other := auditorOf(t, constrained("", config+"  - {excludedNamespaces: [more], processes: [audit]}\n")).Snapshot()
 	require.False(t, other.AuditsAlike(before, admission.GroupVersionKind{Kind: "Pod"}), "its results are other ones")
+}
+
+// An exception exempts objects from a constraint, at admission and in audit.
+func TestExceptionsFromConstraints(t *testing.T) {
+	t.Parallel()
+	expires := time.Date(2026, 12, 4, 17, 0, 0, 0, time.UTC)
+	set, err := policyset.Compile(definition.Source{Name: "gatekeeper", Files: constrained("", "")}, gatekeeper.Dialect)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		change func(*exception.Exception)
+		now    time.Time
+		exempt bool
+	}{
+		"in force":           {func(*exception.Exception) {}, expires.Add(-time.Second), true},
+		"deny":               {func(e *exception.Exception) { e.Rule = "deny" }, expires.Add(-time.Second), true},
+		"warn":               {func(e *exception.Exception) { e.Rule = "warn" }, expires.Add(-time.Second), false},
+		"expired":            {func(*exception.Exception) {}, expires, false},
+		"another constraint": {func(e *exception.Exception) { e.Policy = "K8sT/other" }, expires.Add(-time.Second), false},
+		"another namespace":  {func(e *exception.Exception) { e.Namespaces = []string{"other"} }, expires.Add(-time.Second), false},
+		"another kind":       {func(e *exception.Exception) { e.Kinds = []admission.GroupVersionKind{{Kind: "Secret"}} }, expires.Add(-time.Second), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			one := exception.Exception{
+				Name: "friday", Scope: hierarchy.Key{Level: hierarchy.Enterprise}, Source: "gatekeeper", Policy: "K8sT/c",
+				Namespaces: []string{"shop"}, Expires: expires,
+			}
+			c.change(&one)
+			compiled, err := one.Compiled()
+			require.NoError(t, err)
+			snapshot := engine.NewSnapshotWithExceptions(admission.BuiltinResources(), []*exception.Exception{compiled}, set)
+			options := engine.Options{Clock: func() time.Time { return c.now }}
+			found, err := audit.New(snapshot, nil).Evaluate(t.Context(), []byte(pod), pods, options)
+			require.NoError(t, err)
+			require.Len(t, found.Results, 1)
+			require.Equal(t, audit.Constraint{Kind: "K8sT", Name: "c"}, *found.Results[0].Constraint)
+			review, err := admission.NewReview(fmt.Appendf(nil, `{"uid":"1","operation":"CREATE","name":"web","namespace":"shop","kind":{"version":"v1","kind":"Pod"},"resource":{"version":"v1","resource":"pods"},"object":%s}`, pod))
+			require.NoError(t, err)
+			decision := snapshot.Validate(t.Context(), review, options)
+			if !c.exempt {
+				require.Equal(t, audit.Fail, found.Results[0].Outcome)
+				require.Len(t, decision.Denials, 1)
+				return
+			}
+			require.Equal(t, audit.Skip, found.Results[0].Outcome)
+			require.Equal(t, "friday", found.Results[0].Exception)
+			require.Equal(t, expires, found.Results[0].ExceptionExpires)
+			require.Empty(t, decision.Denials)
+			require.Len(t, decision.Exempted, 1)
+		})
+	}
 }
