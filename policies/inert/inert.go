@@ -43,6 +43,9 @@ type atom struct {
 	not    bool
 	// nonNull is set if null does not meet the condition, either.
 	nonNull bool
+	// negated is set for an operand of an expression below not: the rule requires it although
+	// its author may read the expression as true without it.
+	negated bool
 }
 
 // Wrong returns the comparisons with constants that no request can have, independent of the

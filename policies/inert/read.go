@@ -61,6 +61,7 @@ func anyOf(needs []*need) *need {
 // body returns the conditions under which all of a body is true.
 func (r *reader) body(body ast.Body, known bindings) *need {
 	r.bind(body, known)
+	negated := r.onlyNegated(body, known)
 	var all []*need
 	for _, expr := range body {
 		if one := r.nonNull(expr, known); one != nil {
@@ -73,6 +74,7 @@ func (r *reader) body(body ast.Body, known bindings) *need {
 			all = append(all, r.fails(expr, known))
 			continue
 		}
+		first := len(all)
 		if one := r.compared(expr, known); one != nil {
 			all = append(all, &need{atom: one})
 		}
@@ -89,6 +91,11 @@ func (r *reader) body(body ast.Body, known bindings) *need {
 				value = r.truthy
 			}
 			all = append(all, r.called(expr.Operator(), args, value), r.elements(expr, known))
+		}
+		if negated[r.generated(expr)] {
+			for _, one := range all[first:] {
+				one.setNegated()
+			}
 		}
 	}
 	return allOf(all...)
