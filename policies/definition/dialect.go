@@ -79,22 +79,37 @@ type Constraint struct {
 	// Name is the name of the policy in messages.
 	Name, Title string
 	Location    Location
-	// Match is for registration: as wide as Matches, or wider.
+	// Match is for registration: as wide as those of both stages, or wider.
 	Match Match
-	// Matches reports whether the constraint matches a request, by its object and old object.
-	// missing names the data that is needed to decide this; it is empty if nothing is missing.
-	Matches func(Subject) (matches bool, missing string)
+	// Admission is for requests, and Audit for stored objects.
+	Admission, Audit Stage
+	// Scoped is nil unless the constraint has actions for single enforcement points.
+	Scoped *ScopedActions
 	// Fingerprint is equal for constraints with the same text, in sources that exclude the same
-	// namespaces: it stands for Matches, which cannot be compared.
+	// namespaces: it stands for the stages, which cannot be compared.
 	Fingerprint string
-	// Enforcement defaults to deny.
-	Enforcement Enforcement
 	// Parameters become input.parameters.
 	Parameters *ast.Term
 	// Requires are the kinds at data.inventory.
 	Requires []admission.GroupVersionKind
 	// Expansions are the workloads whose Pod template is evaluated, too.
 	Expansions []Expansion
+}
+
+// Stage is how a constraint is evaluated for requests, or for stored objects.
+type Stage struct {
+	// Enforcement is empty if the constraint is not evaluated in this stage.
+	Enforcement Enforcement
+	// Matches reports whether the constraint matches a request, by its object and old object.
+	// missing names the data that is needed to decide this; it is empty if nothing is missing.
+	Matches func(Subject) (matches bool, missing string)
+}
+
+// ScopedActions are the actions of a constraint for enforcement points.
+type ScopedActions struct {
+	Location Location
+	// Audit are the actions of audit, in Gatekeeper's words.
+	Audit []string
 }
 
 // Expansion selects a kind of workload whose Pod template is evaluated.

@@ -23,7 +23,7 @@ const (
 	suiteGroup      = "test.gatekeeper.sh"
 )
 
-// The enforcement points of Gatekeeper. Constraints are read for the first two here.
+// The enforcement points of Gatekeeper. Constraints are read for the first three here.
 const (
 	webhookPoint = "validation.gatekeeper.sh"
 	gatorPoint   = "gator.gatekeeper.sh"
@@ -63,6 +63,7 @@ type folder struct {
 	expansions []expansion
 	sync       syncedKinds
 	excluded   []glob // namespaces that the Config keeps the webhook out of
+	unaudited  []glob // namespaces that the Config keeps audit out of
 	mutators   []*mutatorFile
 	// excludedFromMutation are the namespaces that the Config keeps mutation out of.
 	excludedFromMutation []glob

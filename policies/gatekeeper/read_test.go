@@ -146,7 +146,8 @@ func TestWhatMayBe(t *testing.T) {
 		"beside Rego":                 {map[string]string{"t.yaml": valid + "---\n" + makeConstraint("X", "a", "{}"), "p.rego": "package p\n\nimport rego.v1\n\ndeny contains \"x\"\n"}, 2},
 		"test data":                   {map[string]string{"t.yaml": valid, "x/testdata/c.yaml": makeConstraint("Unknown", "a", "{}")}, 0},
 		"other YAML":                  {map[string]string{"t.yaml": valid, "values.yaml": "{{ broken", "pod.yaml": "kind: Pod"}, 0},
-		"scoped elsewhere":            {map[string]string{"t.yaml": valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped, scopedEnforcementActions: [{action: deny, enforcementPoints: [{name: audit.gatekeeper.sh}]}]}")}, 0},
+		"scoped elsewhere":            {map[string]string{"t.yaml": valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped, scopedEnforcementActions: [{action: deny, enforcementPoints: [{name: vap.k8s.io}]}]}")}, 0},
+		"scoped to audit":             {map[string]string{"t.yaml": valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped, scopedEnforcementActions: [{action: deny, enforcementPoints: [{name: audit.gatekeeper.sh}]}]}")}, 1},
 		"status and more":             {map[string]string{"t.yaml": valid + "status: {created: true}\n---\n" + makeConstraint("X", "a", "{}") + "status: {totalViolations: 3}\n"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package policyset
 
 import (
+	"cmp"
+
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -44,7 +46,7 @@ func (t *templateEntry) policies(template *definition.Template) (policies []*Pol
 			ReadsNamespace: template.ReadsNamespace,
 			RequestReads:   t.requestReads,
 		}
-		p.Meta = definition.Metadata{Title: c.Title, Match: &c.Match, Enforcement: c.Enforcement, Requires: c.Requires, Clock: t.clock}
+		p.Meta = definition.Metadata{Title: c.Title, Match: &c.Match, Enforcement: cmp.Or(c.Admission.Enforcement, definition.EnforceAudit), Requires: c.Requires, Clock: t.clock}
 		if err := p.setDefaults(); err != nil {
 			errs = append(errs, c.Location.Errorf("%v", err))
 			continue
