@@ -30,6 +30,17 @@ func newReviewLimiter(room int) *reviewLimiter {
 	return &reviewLimiter{room: room, tenants: map[string]int{}}
 }
 
+// tryEnter is enter for a review that does not wait.
+func (l *reviewLimiter) tryEnter(tenant string) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if !l.hasRoom(tenant) {
+		return false
+	}
+	l.take(tenant)
+	return true
+}
+
 // enter waits for capacity for a review of a tenant, "" for a review of no tenant. leave
 // releases it.
 func (l *reviewLimiter) enter(ctx context.Context, tenant string) (leave func(), err error) {
@@ -72,19 +83,27 @@ func (l *reviewLimiter) leave(tenant string) {
 	l.admit()
 }
 
-// admit lets those enter for whom there is room. The caller holds the mutex.
+// admit lets those enter for whom there is room, those of tenants with the fewest reviews in
+// progress first. The caller holds the mutex.
 func (l *reviewLimiter) admit() {
-	kept := l.waiting[:0]
-	for _, w := range l.waiting {
-		if !l.hasRoom(w.tenant) {
-			kept = append(kept, w)
-			continue
+	for {
+		next, fewest := -1, 0
+		for i, w := range l.waiting {
+			own := 0
+			if w.tenant != "" {
+				own = l.tenants[w.tenant]
+			}
+			if l.hasRoom(w.tenant) && (next < 0 || own < fewest) {
+				next, fewest = i, own
+			}
 		}
-		l.take(w.tenant)
-		close(w.enter)
+		if next < 0 {
+			return
+		}
+		l.take(l.waiting[next].tenant)
+		close(l.waiting[next].enter)
+		l.waiting = slices.Delete(l.waiting, next, next+1)
 	}
-	clear(l.waiting[len(kept):])
-	l.waiting = kept
 }
 
 func (l *reviewLimiter) take(tenant string) {

@@ -128,3 +128,34 @@ func TestWhoWaitsInVainHoldsNoRoom(t *testing.T) {
 	_, err = l.enter(long, "team a")
 	require.NoError(t, err)
 }
+
+// TestTenantsWithFewReviewsEnterFirst, however many reviews of another tenant have waited longer.
+func TestTenantsWithFewReviewsEnterFirst(t *testing.T) {
+	l := newReviewLimiter(8)
+	leave := map[string][]func(){}
+	for _, tenant := range []string{"team a", "team b", "team a", "team b", "team a", "team b"} {
+		out, err := l.enter(t.Context(), tenant)
+		require.NoError(t, err)
+		leave[tenant] = append(leave[tenant], out)
+	}
+	entered := make(chan string)
+	for i, tenant := range []string{"team a", "team a", "team b", "team c"} {
+		go func() {
+			_, err := l.enter(t.Context(), tenant)
+			assert.NoError(t, err)
+			entered <- tenant
+		}()
+		require.Eventually(t, func() bool {
+			l.mutex.Lock()
+			defer l.mutex.Unlock()
+			return len(l.waiting) == i+1
+		}, time.Minute, time.Millisecond)
+	}
+	leave["team b"][0]()
+	require.Equal(t, "team c", <-entered)
+	leave["team b"][1]()
+	require.Equal(t, "team b", <-entered)
+	leave["team a"][0]()
+	leave["team a"][1]()
+	require.Equal(t, []string{"team a", "team a"}, []string{<-entered, <-entered})
+}
