@@ -7,9 +7,8 @@ import (
 )
 
 // reviewLimiter bounds the number of reviews that are evaluated in parallel. A tenant may have as
-// many as there is free capacity next to them, so that tenants whose own policies are slow
-// always leave capacity for others: one tenant uses at most half of the capacity, and n of them
-// n parts of n+1. Together, they leave a quarter of the capacity to reviews of no tenant.
+// many as there is free capacity next to them. Together, tenants leave a quarter of the capacity to
+// reviews of no tenant, and a quarter to tenants that have no review in progress.
 type reviewLimiter struct {
 	room int
 
@@ -114,8 +113,8 @@ func (l *reviewLimiter) take(tenant string) {
 	l.tenants[tenant]++
 }
 
-// hasRoom says whether there is room for another review of a tenant. One that has none is
-// let in wherever there is any for tenants.
+// hasRoom reports whether there is room for another review of a tenant. A tenant without reviews
+// in progress may use all the room for tenants.
 func (l *reviewLimiter) hasRoom(tenant string) bool {
 	left, own := l.room-l.used, l.tenants[tenant]
 	switch {
@@ -124,5 +123,5 @@ func (l *reviewLimiter) hasRoom(tenant string) bool {
 	case tenant == "":
 		return true
 	}
-	return l.ofTenants < l.room-l.room/4 && (own == 0 || own < left)
+	return l.ofTenants < l.room-l.room/4 && (own == 0 || own < left && l.ofTenants < l.room/2)
 }

@@ -109,7 +109,7 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 		bodies:      newBodyReader(limit, cmp.Or(options.MaxBytesInFlight, 4*limit)),
 		limiter:     newReviewLimiter(reviewsPerCPU * runtime.GOMAXPROCS(0)),
 		slowEntries: newReviewLimiter(reviewsPerCPU * runtime.GOMAXPROCS(0)),
-		slow:        newSlowReviews(reviewsPerCPU*runtime.GOMAXPROCS(0)/2, max(limit, cmp.Or(options.MaxBytesInFlight, 4*limit)/2)),
+		slow:        newSlowReviews(slowRoom(runtime.GOMAXPROCS(0)), max(limit, cmp.Or(options.MaxBytesInFlight, 4*limit)/2)),
 		throttle:    newThrottle(throttledCPUs()),
 		now:         time.Now,
 		current: func() Decider {

@@ -18,6 +18,10 @@ type slowReviews struct {
 	maxBytes int64
 }
 
+// slowRoom is the number of slow reviews that are evaluated in parallel. Their policies use half of
+// the CPUs, so more would only be slower.
+func slowRoom(cpus int) int { return reviewsPerCPU*cpus/2 + 1 }
+
 func newSlowReviews(room int, maxBytes int64) *slowReviews {
 	return &slowReviews{limiter: newReviewLimiter(room), maxBytes: maxBytes}
 }

@@ -41,7 +41,7 @@ func newSlowFixture(t *testing.T) (f fixture, busy func(waiting int), evaluated 
 		options.Pacer.Pause(now)
 		return &engine.Decision{}
 	}}}, nil)
-	f.limiter, f.slow.limiter = newReviewLimiter(8), newReviewLimiter(4)
+	f.limiter, f.slow.limiter = newReviewLimiter(8), newReviewLimiter(5)
 	f.throttle.free = 0
 	return f, func(waiting int) {
 		t.Helper()
@@ -51,6 +51,15 @@ func newSlowFixture(t *testing.T) (f fixture, busy func(waiting int), evaluated 
 			return len(f.throttle.waiting) == waiting
 		}, time.Minute, time.Millisecond)
 	}, evaluated
+}
+
+// slowWaiting is the number of slow reviews that wait for a slot, or to be evaluated.
+func (f fixture) slowWaiting() int {
+	f.throttle.mutex.Lock()
+	defer f.throttle.mutex.Unlock()
+	f.slow.limiter.mutex.Lock()
+	defer f.slow.limiter.mutex.Unlock()
+	return len(f.throttle.waiting) + len(f.slow.limiter.waiting)
 }
 
 // freeSlot gives a slot to reviews that wait.
@@ -66,7 +75,7 @@ func (f fixture) freeSlot() {
 // decided once it has its slot.
 func TestSlowTenantsLeaveRoom(t *testing.T) {
 	t.Parallel()
-	f, busy, _ := newSlowFixture(t)
+	f, _, _ := newSlowFixture(t)
 	var slow sync.WaitGroup
 	for _, namespace := range []string{"slow-a", "slow-b", "slow-c"} {
 		for range 5 {
@@ -76,12 +85,7 @@ func TestSlowTenantsLeaveRoom(t *testing.T) {
 			})
 		}
 	}
-	busy(3)
-	require.Eventually(t, func() bool {
-		f.slow.limiter.mutex.Lock()
-		defer f.slow.limiter.mutex.Unlock()
-		return len(f.slow.limiter.waiting) == 3*5-3
-	}, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return f.slowWaiting() == 3*5 }, time.Minute, time.Millisecond)
 	require.True(t, f.ask(t, "/validate/fail?timeout=10s", inNamespace("fast")).Allowed)
 	f.limiter.mutex.Lock()
 	require.Zero(t, f.limiter.used)
@@ -91,6 +95,22 @@ func TestSlowTenantsLeaveRoom(t *testing.T) {
 	require.Zero(t, f.slow.limiter.used)
 	require.Zero(t, f.slow.bytes.Load())
 	require.Equal(t, 1, f.throttle.free)
+}
+
+// TestTwoSlowTenantsLeaveSlowRoom for a tenant whose review takes a little longer than those that
+// need no turn.
+func TestTwoSlowTenantsLeaveSlowRoom(t *testing.T) {
+	t.Parallel()
+	for cpus := 2; cpus <= 64; cpus++ {
+		l := newSlowReviews(slowRoom(cpus), 1).limiter
+		for range 100 {
+			l.tryEnter("team a")
+		}
+		for range 100 {
+			l.tryEnter("team b")
+		}
+		require.True(t, l.tryEnter("team c"), "%d CPUs", cpus)
+	}
 }
 
 // TestSlowReviewsLeaveBytes of the budget for bodies to others.
