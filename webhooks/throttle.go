@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"slices"
 	"sync"
@@ -137,8 +136,13 @@ func (r *throttledReview) Pause(now time.Time) {
 	r.since = time.Time{}
 }
 
-// errSlow is the error of an evaluation that ended because there are too many slow reviews.
-var errSlow = errors.New("too many slow reviews are in progress")
+// slowError is the error of an evaluation that ended because there are too many slow reviews. The
+// review is evaluated again.
+type slowError struct{}
+
+func (slowError) Error() string { return "too many slow reviews are in progress" }
+
+var errSlow error = slowError{}
 
 // err is why the review cannot be decided: its policies have waited, and so lacked the time
 // that they need. It is nil for all others.
