@@ -14,14 +14,19 @@ import (
 // scope takes effect if all policies of that scope agree.
 
 // Warnings returns the warnings about a child that compiles and expands nothing: about
-// decisions without effect, because a broader scope defines them with different rules and
-// their values have no known order; and about decisions that no broader scope defines.
+// negations that the OPA of gateways may evaluate wrongly; about decisions without effect,
+// because a broader scope defines them with different rules and their values have no known
+// order; and about decisions that no broader scope defines.
 func Warnings(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) []string {
+	var warnings []string
+	if wrong := describeNegation([]*sidecar.Policy{child}); wrong != "" {
+		warnings = append(warnings, wrong)
+	}
 	if len(parents) == 0 {
-		return nil
+		return warnings
 	}
 	parents = broadestFirst(parents)
-	warnings := firstToDecide(ctx, child, parents)
+	warnings = append(warnings, firstToDecide(ctx, child, parents)...)
 	for _, decision := range child.Decisions {
 		c := newComparison(decision, child, parents)
 		if c.order != sidecar.Unordered {
