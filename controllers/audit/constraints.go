@@ -63,7 +63,7 @@ func (c *constraints) write(ctx context.Context, state *state, totals map[audit.
 			continue
 		}
 		key := audit.PolicyKey{Source: info.Source, Policy: info.Package}
-		status := constraintStatusOf(totals[key], c.ledger.Details(key, maxViolations, audit.Fail, audit.Warn))
+		status := constraintStatusOf(c.ledger, key, totals[key])
 		text, err := json.Marshal(status)
 		if err != nil {
 			return fmt.Errorf("writing the status of %s: %w", info.Package, err)
@@ -86,11 +86,11 @@ func (c *constraints) write(ctx context.Context, state *state, totals map[audit.
 	return nil
 }
 
-// constraintStatusOf contains details of failures and warnings alone: what an exception exempts is
-// not a violation.
-func constraintStatusOf(counts audit.Counts, details []audit.Detail) constraintStatus {
-	status := constraintStatus{TotalViolations: counts[audit.Fail] + counts[audit.Warn]}
-	for _, detail := range details {
+// constraintStatusOf counts objects for which the template fails as violations, as Gatekeeper does:
+// they do not comply. What an exception exempts is not a violation.
+func constraintStatusOf(ledger *audit.Ledger, key audit.PolicyKey, counts audit.Counts) constraintStatus {
+	status := constraintStatus{TotalViolations: counts.Violations()}
+	for _, detail := range ledger.Details(key, maxViolations, audit.Error, audit.Fail, audit.Warn) {
 		action := string(detail.Result.Enforcement)
 		if detail.Result.Enforcement == definition.EnforceAudit {
 			action = "dryrun"
