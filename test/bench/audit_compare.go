@@ -294,15 +294,22 @@ func (p *peers) depopulate(ctx context.Context, found *population) error {
 	if err := p.restart(ctx, "manager-bare", p.excluding()...); err != nil {
 		return err
 	}
+	if err := p.deleteSource(ctx, gatekeeperSource); err != nil {
+		return err
+	}
+	for _, each := range found.created {
+		if err := each.client.Delete(ctx, each.name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	// The kind of a template is deleted by the control plane, after the template.
+	if err := p.cluster.Control(ctx, "start", passive...); err != nil {
+		return err
+	}
 	p.gatekeeper.auditInterval = 0
 	err := p.gatekeeper.clear(ctx)
 	p.gatekeeper.stop()
-	for _, each := range found.created {
-		if deleteErr := each.client.Delete(ctx, each.name, metav1.DeleteOptions{}); !apierrors.IsNotFound(deleteErr) {
-			err = errors.Join(err, deleteErr)
-		}
-	}
-	return errors.Join(err, p.cluster.Control(ctx, "start", passive...))
+	return err
 }
 
 // createObjects creates the objects that are not Namespaces, as far as the API server accepts them.
