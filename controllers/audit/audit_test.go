@@ -226,8 +226,27 @@ func TestConstraintStatusHasAtMostTwentyViolations(t *testing.T) {
 			[]audit.Result{{Source: "gatekeeper", Policy: "K8sX/a", Outcome: outcome, Enforcement: definition.EnforceAudit, Message: "no"}}, time.Now())
 	}
 	key := audit.PolicyKey{Source: "gatekeeper", Policy: "K8sX/a"}
-	status := constraintStatusOf(engine.PolicyInfo{}, ledger.Totals()[key], ledger.Details(key, maxViolations, audit.Fail, audit.Warn))
+	status := constraintStatusOf(engine.PolicyInfo{}, ledger.Totals()[key], ledger.Details(key, maxViolations, counted...))
 	require.Equal(t, 30, *status.TotalViolations)
 	require.Len(t, status.Violations, 20)
 	require.Equal(t, violation{EnforcementAction: "dryrun", Version: "v1", Kind: "Pod", Namespace: "shop", Name: "30", Message: "no"}, status.Violations[0])
+}
+
+// A template that fails for an object, a warning and a denial count, as in Gatekeeper. An exempted
+// object does not.
+func TestConstraintStatusCountsErrors(t *testing.T) {
+	t.Parallel()
+	ledger := audit.NewLedger(100)
+	for i, outcome := range audit.Outcomes {
+		ledger.Set(audit.Object{Kind: admission.PodKind, Namespace: "shop", Name: string(outcome)}, audit.Digest{byte(i)},
+			[]audit.Result{{Source: "gatekeeper", Policy: "K8sX/a", Outcome: outcome, Enforcement: definition.EnforceDeny, Message: "no"}}, time.Now())
+	}
+	key := audit.PolicyKey{Source: "gatekeeper", Policy: "K8sX/a"}
+	status := constraintStatusOf(engine.PolicyInfo{}, ledger.Totals()[key], ledger.Details(key, maxViolations, counted...))
+	require.Equal(t, 3, *status.TotalViolations)
+	var names []string
+	for _, each := range status.Violations {
+		names = append(names, each.Name)
+	}
+	require.Equal(t, []string{"error", "fail", "warn"}, names)
 }

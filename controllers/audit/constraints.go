@@ -66,7 +66,7 @@ func (c *constraints) write(ctx context.Context, state *state, totals map[audit.
 			continue
 		}
 		key := audit.PolicyKey{Source: info.Source, Policy: info.Package}
-		status := constraintStatusOf(info, totals[key], c.ledger.Details(key, maxViolations, audit.Fail, audit.Warn))
+		status := constraintStatusOf(info, totals[key], c.ledger.Details(key, maxViolations, counted...))
 		text, err := json.Marshal(status)
 		if err != nil {
 			return fmt.Errorf("writing the status of %s: %w", info.Package, err)
@@ -91,12 +91,15 @@ func (c *constraints) write(ctx context.Context, state *state, totals map[audit.
 	return nil
 }
 
-// constraintStatusOf contains details of failures and warnings alone: what an exception exempts is
-// not a violation. It is empty for a constraint without violations that was not evaluated
+// counted are the outcomes that count as violations. As in Gatekeeper, an object for which the
+// template fails is one: it does not comply. An object that an exception exempts is not.
+var counted = []audit.Outcome{audit.Error, audit.Fail, audit.Warn}
+
+// constraintStatusOf is empty for a constraint without violations that was not evaluated
 // completely.
 func constraintStatusOf(info engine.PolicyInfo, counts audit.Counts, details []audit.Detail) constraintStatus {
-	total := counts[audit.Fail] + counts[audit.Warn]
-	if total == 0 && (len(info.NotAuditable) > 0 || counts[audit.Error] > 0) {
+	total := counts.Violations()
+	if total == 0 && len(info.NotAuditable) > 0 {
 		return constraintStatus{}
 	}
 	status := constraintStatus{TotalViolations: &total}

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -170,17 +169,31 @@ func (s *sink) Delete(object any) error {
 	return nil
 }
 
-// Replace implements cache.ReflectorStore: the list contains the names of all objects.
+// Transformer implements cache.TransformingStore: while a list is streamed, the reflector keeps only
+// the key of each object.
+func (s *sink) Transformer() cache.TransformFunc {
+	return func(object any) (any, error) { return keyOf(object) }
+}
+
+func keyOf(object any) (cache.ExplicitKey, error) {
+	key, err := cache.MetaNamespaceKeyFunc(object)
+	return cache.ExplicitKey(key), err
+}
+
+// Replace implements cache.ReflectorStore: the list contains the keys of all objects, or their names
+// if the API server sent pages.
 func (s *sink) Replace(list []any, _ string) error {
-	present := make(map[types.NamespacedName]bool, len(list))
+	present := make(map[cache.ExplicitKey]bool, len(list))
 	for _, object := range list {
-		if name, ok := object.(*unstructured.Unstructured); ok {
-			present[types.NamespacedName{Namespace: name.GetNamespace(), Name: name.GetName()}] = true
+		key, err := keyOf(object)
+		if err != nil {
+			return err
 		}
+		present[key] = true
 	}
 	of := s.kind.target.Kind().WithoutVersion()
 	s.kind.ledger.Retain(func(object audit.Object) bool {
-		return object.Kind.WithoutVersion() != of || present[types.NamespacedName{Namespace: object.Namespace, Name: object.Name}]
+		return object.Kind.WithoutVersion() != of || present[cache.ExplicitKey(cache.NewObjectName(object.Namespace, object.Name).String())]
 	})
 	s.kind.guard(func() {
 		if _, evaluation := errors.AsType[*evaluationError](s.kind.failure); !evaluation || s.kind.failureBefore(s.started) {

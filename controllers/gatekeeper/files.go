@@ -98,9 +98,11 @@ func textOf(object unstructured.Unstructured) string {
 	if annotations := written(object.GetAnnotations()); len(annotations) > 0 {
 		metadata["annotations"] = annotations
 	}
-	text, err := yaml.Marshal(map[string]any{
-		"apiVersion": object.GetAPIVersion(), "kind": object.GetKind(), "metadata": metadata, "spec": object.Object["spec"],
-	})
+	content := map[string]any{"apiVersion": object.GetAPIVersion(), "kind": object.GetKind(), "metadata": metadata}
+	if spec, found := object.Object["spec"]; found { // a constraint without one matches everything
+		content["spec"] = spec
+	}
+	text, err := yaml.Marshal(content)
 	if err != nil {
 		panic("what came as JSON always has YAML: " + err.Error())
 	}

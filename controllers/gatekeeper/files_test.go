@@ -110,6 +110,26 @@ func TestFilesOfTheCluster(t *testing.T) {
 	require.False(t, hasEffect(newCandidates(settings, templates, nil, nil)), "without constraints there is nothing to enforce")
 }
 
+// The API server accepts every kind without a spec, which is not the same as spec: null.
+func TestObjectsWithoutSpec(t *testing.T) {
+	without := func(object unstructured.Unstructured) unstructured.Unstructured {
+		delete(object.Object, "spec")
+		return object
+	}
+	settings := list(
+		without(parse(t, "apiVersion: config.gatekeeper.sh/v1alpha1\nkind: Config\nmetadata: {name: config}\n")),
+		without(parse(t, "apiVersion: syncset.gatekeeper.sh/v1alpha1\nkind: SyncSet\nmetadata: {name: none}\n")),
+	)
+	templates := list(makeTemplate(t, "One", `package x violation[{"msg": "no"}] { input.review.object.x }`))
+	constraints := list(without(makeConstraint(t, "One", "everything", "{}")))
+	kept, problems := choose(newCandidates(settings, templates, constraints, nil), evaluate)
+	require.Empty(t, messages(problems))
+	require.Len(t, kept, 4)
+	set, err := source.Compile(definition.Source{Name: "s", Files: layoutOf(kept).files})
+	require.NoError(t, err)
+	require.Equal(t, 1, set.Policies())
+}
+
 func TestWhatWasInForceStaysUntilItsChangeCanBe(t *testing.T) {
 	templates := list(makeTemplate(t, "One", good))
 	before := layoutOf(newCandidates(nil, templates, list(makeConstraint(t, "One", "a", "{parameters: {x: text}}")), nil)).files

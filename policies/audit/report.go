@@ -30,6 +30,10 @@ const (
 	// sourceAnnotation holds the whole name of the PolicySource.
 	sourceAnnotation = "lintel.dev/audit-source"
 	maxLabel         = 63
+	// resultID is the property by which Policy Reporter identifies a result among those of all
+	// reports. Without this property, it would store only one of several results for which the
+	// object, the policy, the rule, the outcome, the category and the message are equal.
+	resultID = "resultID"
 )
 
 // Format is the API in which reports are written.
@@ -177,10 +181,20 @@ func add(summary *openreports.ReportSummary, result openreports.Result, n int) {
 	}
 }
 
+// identityOf differs between any two results, and does not change while a result holds.
+func identityOf(detail Detail) string {
+	result, object := detail.Result, detail.Object
+	return shortHash(fmt.Sprintf("%q", []string{
+		object.Kind.WithoutVersion().String(), object.Namespace, object.Name, object.UID,
+		result.Source, result.Policy, result.Rule, result.Location.String(), string(result.Outcome), result.Message, result.Field, strconv.Itoa(result.Code), result.Exception,
+	}))
+}
+
 func reportResult(detail Detail) openreports.ReportResult {
 	result, object := detail.Result, detail.Object
 	properties := map[string]string{
 		"source": result.Source, "scope": result.Scope, "location": result.Location.String(), "enforcement": string(result.Enforcement),
+		resultID: identityOf(detail),
 	}
 	for name, value := range map[string]string{"field": result.Field, "exception": result.Exception} {
 		if value != "" {

@@ -58,11 +58,15 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-func TestParseResident(t *testing.T) {
-	bytes, err := parseResident("Name:\tmanager\nVmHWM:\t  70000 kB\nVmRSS:\t   65536 kB\nRssAnon:\t 1 kB\n")
+func TestParseMemory(t *testing.T) {
+	const text = "Name:\tmanager\nVmHWM:\t  70000 kB\nVmRSS:\t   65536 kB\nRssAnon:\t 1 kB\n"
+	bytes, err := parseMemory(text, "VmRSS")
 	require.NoError(t, err)
 	require.EqualValues(t, 64<<20, bytes)
-	_, err = parseResident("Name:\tkthreadd\n")
+	bytes, err = parseMemory(text, "VmHWM")
+	require.NoError(t, err)
+	require.EqualValues(t, 70000<<10, bytes)
+	_, err = parseMemory("Name:\tkthreadd\n", "VmRSS")
 	require.Error(t, err)
 }
 
@@ -110,12 +114,14 @@ func TestChoose(t *testing.T) {
 	require.Len(t, chosen, 2)
 	require.Equal(t, "samples", chosen[0].name)
 	_, err = choose("sample", "")
-	require.EqualError(t, err, `--only names "sample", which is not one of memory, unmatched, samples, swaps, pushes, hostile, neighbors, peers, library, orloj, openvox`)
+	require.EqualError(t, err, `--only names "sample", which is not one of memory, unmatched, samples, swaps, pushes, hostile, neighbors, peers, library, audit, orloj, openvox`)
 	_, err = choose("library", "")
 	require.EqualError(t, err, needsLibrary)
 	_, err = choose("samples", "/library")
 	require.ErrorContains(t, err, "which --only leaves out")
-	chosen, err = choose("library", "/library")
-	require.NoError(t, err)
-	require.Len(t, chosen, 1)
+	for _, part := range []string{"library", "audit"} {
+		chosen, err = choose(part, "/library")
+		require.NoError(t, err)
+		require.Len(t, chosen, 1)
+	}
 }

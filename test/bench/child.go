@@ -54,7 +54,7 @@ func (c *child) stop() {
 // waitAnswer waits until a URL answers 200.
 func (c *child) waitAnswer(ctx context.Context, client *http.Client, url string) error {
 	// With a thousand policies, a peer takes its time.
-	err := pollFor(ctx, time.Minute, c.name+" at "+url, func() (bool, error) {
+	err := pollFor(ctx, 3*time.Minute, c.name+" at "+url, func() (bool, error) {
 		select {
 		case <-c.ended:
 			return false, errors.New("it has ended")

@@ -26,6 +26,10 @@ type constraint struct {
 	kind, name string
 	parameters map[string]any
 	match      map[string]any
+	// action is the enforcementAction, if not the default.
+	action string
+	// whole is the constraint as in its file, where the fields above are only a part of it.
+	whole *unstructured.Unstructured
 }
 
 // library is what the constraints of the benchmarks are taken from.
@@ -63,7 +67,7 @@ func readLibrary() (*library, error) {
 		kinds[folder], l.templates[folder] = sample.GetKind(), string(template)
 		if matchesPods(sample.Object) {
 			parameters, _, _ := unstructured.NestedMap(sample.Object, "spec", "parameters")
-			l.constraints = append(l.constraints, constraint{folder, sample.GetKind(), sample.GetName(), parameters, aboutPods})
+			l.constraints = append(l.constraints, constraint{template: folder, kind: sample.GetKind(), name: sample.GetName(), parameters: parameters, match: aboutPods})
 		}
 	}
 	var more []struct {
@@ -74,7 +78,7 @@ func readLibrary() (*library, error) {
 		return nil, err
 	}
 	for _, m := range more {
-		l.constraints = append(l.constraints, constraint{m.Template, kinds[m.Template], m.Name, m.Parameters, aboutPods})
+		l.constraints = append(l.constraints, constraint{template: m.Template, kind: kinds[m.Template], name: m.Name, parameters: m.Parameters, match: aboutPods})
 	}
 	slices.SortStableFunc(l.constraints, func(a, b constraint) int {
 		return rank(a.name) - rank(b.name)
@@ -175,9 +179,15 @@ func (c constraint) id() string { return c.kind + "/" + c.name }
 
 // object is the constraint as Gatekeeper has it.
 func (c constraint) object() *unstructured.Unstructured {
+	if c.whole != nil {
+		return c.whole.DeepCopy()
+	}
 	spec := map[string]any{"match": c.match}
 	if len(c.parameters) > 0 {
 		spec["parameters"] = c.parameters
+	}
+	if c.action != "" {
+		spec["enforcementAction"] = c.action
 	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "constraints.gatekeeper.sh/v1beta1", "kind": c.kind,

@@ -53,6 +53,8 @@ type bench struct {
 	echo           *endpoint
 	reviews        *reviews
 	public         *publicLibrary // nil without --library
+	libraryFolder  string         // of --library
+	auditObjects   int            // of --audit-objects
 
 	result result
 }
@@ -200,13 +202,17 @@ func (b *bench) restartWith(ctx context.Context, options installation.ManagerOpt
 
 // excluding keeps Lintel away from the other variants' namespaces.
 func (b *bench) excluding() []string {
+	return []string{"--excluded-namespaces", strings.Join(b.excludedNamespaces(), ",")}
+}
+
+func (b *bench) excludedNamespaces() []string {
 	excluded := registration.DefaultExcludedNamespaces()
 	for _, name := range allNamespaces {
 		if name != namespaceLintel {
 			excluded = append(excluded, name)
 		}
 	}
-	return []string{"--excluded-namespaces", strings.Join(excluded, ",")}
+	return excluded
 }
 
 // lintel is a path of the manager.
@@ -218,9 +224,9 @@ func (b *bench) lintel(path string) *endpoint {
 	return e
 }
 
-// poll asks until it is so, or for half a minute.
+// poll waits for a condition for at most two minutes: the machine may be busy.
 func poll(ctx context.Context, what string, condition func() (bool, error)) error {
-	return pollFor(ctx, 30*time.Second, what, condition)
+	return pollFor(ctx, 2*time.Minute, what, condition)
 }
 
 func pollFor(ctx context.Context, limit time.Duration, what string, condition func() (bool, error)) error {

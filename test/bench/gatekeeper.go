@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+const gatekeeperNamespace = "gatekeeper-system"
 
 // gatekeeper is Gatekeeper's manager, as a process outside the cluster.
 type gatekeeper struct {
@@ -27,6 +31,8 @@ type gatekeeper struct {
 	process *child
 	held    []constraint // what the cluster has
 	port    int
+	// auditInterval is 0 for a webhook without audit.
+	auditInterval time.Duration
 }
 
 // constraintResource is where constraints of a kind are.
@@ -46,7 +52,7 @@ func newGatekeeper(ctx context.Context, b *bench, programs map[string]string, l 
 	if err := g.writeCertificate(); err != nil {
 		return nil, err
 	}
-	if err := b.createNamespace(ctx, "gatekeeper-system"); err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := b.createNamespace(ctx, gatekeeperNamespace); err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, err
 	}
 	for _, args := range [][]string{
@@ -66,8 +72,8 @@ func newGatekeeper(ctx context.Context, b *bench, programs map[string]string, l 
 			SchedulingGates: []corev1.PodSchedulingGate{{Name: "lintel.dev/bench"}},
 		},
 	}
-	err = poll(ctx, "the ServiceAccount of gatekeeper-system", func() (bool, error) {
-		_, err := b.clientset.CoreV1().Pods("gatekeeper-system").Create(ctx, own, metav1.CreateOptions{})
+	err = poll(ctx, "the ServiceAccount of "+gatekeeperNamespace, func() (bool, error) {
+		_, err := b.clientset.CoreV1().Pods(gatekeeperNamespace).Create(ctx, own, metav1.CreateOptions{})
 		return err == nil || apierrors.IsAlreadyExists(err), nil
 	})
 	if err != nil {
@@ -83,10 +89,15 @@ func newGatekeeper(ctx context.Context, b *bench, programs map[string]string, l 
 	if err := b.kubectl(ctx, strings.Join(slices.Collect(maps.Values(texts)), "\n---\n"), "apply", "--server-side", "-f", "-"); err != nil {
 		return nil, err
 	}
+	var last error
 	err = poll(ctx, "the kinds of the constraints", func() (bool, error) {
-		return b.kubectl(ctx, "", append([]string{"wait", "--for=condition=Established", "--timeout=5s"}, g.kinds()...)...) == nil, nil
+		last = b.kubectl(ctx, "", append([]string{"wait", "--for=condition=Established", "--timeout=30s"}, g.kinds()...)...)
+		return last == nil, nil
 	})
-	return g, err
+	if err != nil {
+		return nil, errors.Join(err, last, errors.New(tail(g.process.log)))
+	}
+	return g, nil
 }
 
 // kubectl is Kubectl, with an error that contains the output if the command fails.
@@ -114,8 +125,24 @@ func (g *gatekeeper) writeCertificate() error {
 	return nil
 }
 
-// start starts it: one replica, as a webhook alone, with no audit and no policies in
-// CEL of its own making. It is ready once it knows all templates and constraints.
+// role is a webhook without audit, or audit without a webhook. Audit runs the Rego of templates
+// that also have CEL. The other settings are those of the chart.
+func (g *gatekeeper) role() []string {
+	if g.auditInterval == 0 {
+		return []string{
+			"--operation", "webhook", "--operation", "status", "--operation", "generate", "--operation", "mutation-webhook", "--operation", "mutation-controller",
+			"--log-level", "WARNING",
+		}
+	}
+	return []string{
+		"--operation", "audit", "--operation", "status", "--operation", "generate", "--operation", "mutation-status",
+		"--audit-interval", strconv.Itoa(int(g.auditInterval.Seconds())), "--api-cache-dir", filepath.Join(g.folder, "audit"),
+		"--enable-k8s-native-validation=false", "--log-level", "INFO",
+	}
+}
+
+// start starts it: one replica in one role, without policies in CEL that it would create. It is
+// ready once it knows all templates and constraints.
 func (g *gatekeeper) start(ctx context.Context) error {
 	var ports [3]int
 	for i := range ports {
@@ -126,17 +153,18 @@ func (g *gatekeeper) start(ctx context.Context) error {
 	}
 	g.port = ports[0]
 	health := fmt.Sprintf("127.0.0.1:%d", ports[1])
-	var err error
+	err := os.MkdirAll(filepath.Join(g.folder, "audit"), 0o700)
+	if err != nil {
+		return err
+	}
 	g.process, err = startChild(g.bench.folder, "gatekeeper", g.program,
-		[]string{"POD_NAME=gatekeeper-0", "POD_NAMESPACE=gatekeeper-system", "NAMESPACE=gatekeeper-system"},
-		[]string{
+		[]string{"POD_NAME=gatekeeper-0", "POD_NAMESPACE=" + gatekeeperNamespace, "NAMESPACE=" + gatekeeperNamespace},
+		append([]string{
 			"--kubeconfig", g.bench.cluster.Kubeconfig,
 			"--disable-cert-rotation", "--cert-dir", g.folder, "--host", "127.0.0.1", "--port", strconv.Itoa(g.port),
 			"--health-addr", health, "--prometheus-port", strconv.Itoa(ports[2]),
-			"--operation", "webhook", "--operation", "status", "--operation", "generate", "--operation", "mutation-webhook", "--operation", "mutation-controller",
 			"--default-create-vap-for-templates=false", "--default-create-vap-binding-for-constraints=false",
-			"--log-level", "WARNING",
-		})
+		}, g.role()...))
 	if err != nil {
 		return err
 	}
@@ -151,20 +179,27 @@ func (g *gatekeeper) clear(ctx context.Context) error {
 	if err := g.install(ctx, nil); err != nil {
 		return err
 	}
-	if err := g.bench.kubectl(ctx, "", "delete", "constrainttemplates", "--all", "--timeout=60s"); err != nil {
+	if err := g.bench.kubectl(ctx, "", "delete", "constrainttemplates", "--all", "--timeout=5m"); err != nil {
 		return err
 	}
-	return g.bench.kubectl(ctx, "", append([]string{"wait", "--for=delete", "--timeout=60s"}, g.kinds()...)...)
+	return g.bench.kubectl(ctx, "", append([]string{"wait", "--for=delete", "--timeout=5m"}, g.kinds()...)...)
 }
 
-// kinds are the definitions that its templates become, as kubectl names them.
-func (g *gatekeeper) kinds() []string {
-	var kinds []string
+// constraintKinds are the kinds of the constraints.
+func (g *gatekeeper) constraintKinds() (kinds []string) {
 	for _, c := range g.library.constraints {
-		kinds = append(kinds, "crd/"+constraintResource(c.kind).GroupResource().String())
+		kinds = append(kinds, c.kind)
 	}
 	slices.Sort(kinds)
 	return slices.Compact(kinds)
+}
+
+// kinds are the definitions that its templates become, as kubectl names them.
+func (g *gatekeeper) kinds() (names []string) {
+	for _, kind := range g.constraintKinds() {
+		names = append(names, "crd/"+constraintResource(kind).GroupResource().String())
+	}
+	return names
 }
 
 // install makes these its constraints, and restarts it, so that it holds nothing of the former

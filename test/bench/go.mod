@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/lintel-policy/lintel v0.0.0
+	github.com/openreports/reports-api v0.2.1
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/sync v0.24.0
 	k8s.io/api v0.36.3

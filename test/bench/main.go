@@ -30,7 +30,8 @@ func main() {
 	}
 	name := flag.String("write", "", "write docs/benchmarks/`name`.json, name.md and, of the part peers, name.svg")
 	only := flag.String("only", "", "measure only these `parts`: "+strings.Join(partNames(), ", "))
-	folder := flag.String("library", "", "measure the part library on the templates of this `folder`, a checkout of gatekeeper-library")
+	folder := flag.String("library", "", "measure the parts library and audit on the templates of this `folder`, a checkout of gatekeeper-library")
+	objects := flag.Int("audit-objects", 2000, "`number` of Pods of the part audit; the targets are for 50000")
 	flag.Parse()
 	chosen, err := choose(*only, *folder)
 	if err != nil {
@@ -46,7 +47,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	exit(run(ctx, chosen, public, *name))
+	exit(run(ctx, chosen, options{public: public, library: *folder, auditObjects: *objects}, *name))
 }
 
 func exit(err error) {
@@ -73,6 +74,7 @@ var allParts = []part{
 	{"neighbors", (*bench).measureNeighbors},
 	{"peers", (*bench).measurePeers},
 	{partLibrary, (*bench).measureLibrary},
+	{partAudit, (*bench).measureAudit},
 	// These take the place of the manager that the others measure.
 	{"orloj", (*bench).measureOrloj},
 	{"openvox", (*bench).measureOpenVox},
@@ -91,14 +93,15 @@ func choose(only, folder string) ([]part, error) {
 	if only == "" {
 		return allParts, nil
 	}
-	switch named := slices.Contains(strings.Split(only, ","), partLibrary); {
+	names := strings.Split(only, ",")
+	switch named := slices.Contains(names, partLibrary); {
 	case named && folder == "":
 		return nil, errors.New(needsLibrary)
-	case !named && folder != "":
-		return nil, fmt.Errorf("--library is for the part %s, which --only leaves out: add it there, or take --library away", partLibrary)
+	case !named && !slices.Contains(names, partAudit) && folder != "":
+		return nil, fmt.Errorf("--library is for the parts %s and %s, which --only leaves out: add one there, or remove --library", partLibrary, partAudit)
 	}
 	var chosen []part
-	for _, name := range strings.Split(only, ",") {
+	for _, name := range names {
 		i := slices.Index(partNames(), name)
 		if i < 0 {
 			return nil, fmt.Errorf("--only names %q, which is not one of %s", name, strings.Join(partNames(), ", "))
@@ -108,12 +111,19 @@ func choose(only, folder string) ([]part, error) {
 	return chosen, nil
 }
 
-func run(ctx context.Context, chosen []part, public *publicLibrary, name string) (err error) {
+// options are the flags that parts read.
+type options struct {
+	public       *publicLibrary // nil without --library
+	library      string         // the folder of --library
+	auditObjects int
+}
+
+func run(ctx context.Context, chosen []part, o options, name string) (err error) {
 	b, err := start(ctx)
 	if err != nil {
 		return err
 	}
-	b.public = public
+	b.public, b.libraryFolder, b.auditObjects = o.public, o.library, o.auditObjects
 	defer func() {
 		if stopErr := b.stop(); err == nil {
 			err = stopErr

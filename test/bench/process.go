@@ -44,15 +44,15 @@ func parseStat(text string) (processStat, error) {
 	}, nil
 }
 
-// parseResident reads VmRSS, in bytes, from the text of /proc/<pid>/status.
-func parseResident(text string) (int64, error) {
+// parseMemory reads a field such as VmRSS, in bytes, from the text of /proc/<pid>/status.
+func parseMemory(text, field string) (int64, error) {
 	for line := range strings.Lines(text) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if rest, ok := strings.CutPrefix(line, field+":"); ok {
 			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
 			return kib << 10, err
 		}
 	}
-	return 0, fmt.Errorf("no VmRSS in %q", text)
+	return 0, fmt.Errorf("no %s in %q", field, text)
 }
 
 func statOf(pid int) (processStat, error) {
@@ -63,10 +63,15 @@ func statOf(pid int) (processStat, error) {
 	return parseStat(string(text))
 }
 
-func residentOf(pid int) (int64, error) {
+func residentOf(pid int) (int64, error) { return memoryOf(pid, "VmRSS") }
+
+// peakOf is the highest resident memory that a process has had.
+func peakOf(pid int) (int64, error) { return memoryOf(pid, "VmHWM") }
+
+func memoryOf(pid int, field string) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
 	}
-	return parseResident(string(text))
+	return parseMemory(string(text), field)
 }
