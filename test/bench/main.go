@@ -70,6 +70,7 @@ var allParts = []part{
 	{"swaps", (*bench).measureSwaps},
 	{"pushes", (*bench).measurePushes},
 	{"hostile", (*bench).measureHostile},
+	{"neighbors", (*bench).measureNeighbors},
 	{"peers", (*bench).measurePeers},
 	{partLibrary, (*bench).measureLibrary},
 	// These take the place of the manager that the others measure.
