@@ -1,7 +1,9 @@
 package main
 
 import (
+	"crypto/rand"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -17,9 +19,9 @@ import (
 
 func (o *options) auditFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.audit, "audit", true, "evaluate the objects in the cluster, and report violations in reports, status and metrics")
-	flags.Float32Var(&o.auditQPS, "audit-qps", 20, "maximum `requests` per second of audit")
+	flags.Float32Var(&o.auditQPS, "audit-qps", 20, "maximum `requests` per second of audit on each replica")
 	flags.StringVar(&o.auditReports, "audit-reports", string(audit.OpenReports), "`API` of reports: openreports (openreports.io), wgpolicyk8s (wgpolicyk8s.io) or none")
-	flags.IntVar(&o.auditLimit, "audit-violations-limit", 500, "maximum `number` of violations of a policy in reports; their summaries count all")
+	flags.IntVar(&o.auditLimit, "audit-violations-limit", 500, "maximum `number` of violations of a policy in reports, which the replicas share; their summaries count all")
 }
 
 // checkAudit checks the flags of audit.
@@ -48,5 +50,14 @@ func addAudit(mgr manager.Manager, config *rest.Config, o *options, policies *po
 		ExcludedNamespaces: append([]string{o.namespace}, o.excludedNamespaces...),
 		Reports:            audit.Format(o.auditReports), ViolationsLimit: o.auditLimit,
 		Constraints: o.gatekeeper, Metrics: metrics.Registry,
+		Namespace: o.namespace, Replica: replicaName(), PodUID: os.Getenv("POD_UID"), Leases: policies.Leases,
 	})
+}
+
+// leaseAnnotations mark the Lease of a replica that audits, with an identity of the process.
+func (o *options) leaseAnnotations() map[string]string {
+	if !o.audit {
+		return nil
+	}
+	return map[string]string{controller.ShardAnnotation: rand.Text()}
 }

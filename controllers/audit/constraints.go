@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/audit"
-	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 const (
@@ -27,7 +27,6 @@ const (
 // constraints writes the results into the status of Gatekeeper's constraints.
 type constraints struct {
 	writer  dynamic.Interface
-	ledger  *audit.Ledger
 	written map[string]string // the last status, by policy
 }
 
@@ -42,6 +41,11 @@ type violation struct {
 	Message           string `json:"message"`
 }
 
+// kind is the kind of the object.
+func (v violation) kind() admission.GroupVersionKind {
+	return admission.GroupVersionKind{Group: v.Group, Version: v.Version, Kind: v.Kind}
+}
+
 // constraintStatus is the part of the status of a constraint that audit writes. A null value
 // removes the field.
 type constraintStatus struct {
@@ -51,19 +55,19 @@ type constraintStatus struct {
 }
 
 // write updates the constraints whose results have changed. Nothing is written before the
-// objects were evaluated completely.
-func (c *constraints) write(ctx context.Context, state *state, totals map[audit.PolicyKey]audit.Counts) error {
-	found, live := state.sources[constraintSource]
+// objects were evaluated completely, by all replicas.
+func (c *constraints) write(ctx context.Context, view *view) error {
+	found, live := view.sources[constraintSource]
 	if !live || found.reason != "" {
 		return nil
 	}
-	for _, info := range state.policies {
+	for _, info := range view.policies {
 		kind, name, ok := strings.Cut(info.Package, "/")
 		if info.Source != constraintSource || !info.AnyVersion || !ok {
 			continue
 		}
 		key := audit.PolicyKey{Source: info.Source, Policy: info.Package}
-		status := constraintStatusOf(totals[key], c.ledger.Details(key, maxViolations, audit.Fail, audit.Warn))
+		status := constraintStatusOf(view.totals[key], view.violations[key])
 		text, err := json.Marshal(status)
 		if err != nil {
 			return fmt.Errorf("writing the status of %s: %w", info.Package, err)
@@ -86,20 +90,8 @@ func (c *constraints) write(ctx context.Context, state *state, totals map[audit.
 	return nil
 }
 
-// constraintStatusOf contains details of failures and warnings alone: what an exception exempts is
-// not a violation.
-func constraintStatusOf(counts audit.Counts, details []audit.Detail) constraintStatus {
-	status := constraintStatus{TotalViolations: counts[audit.Fail] + counts[audit.Warn]}
-	for _, detail := range details {
-		action := string(detail.Result.Enforcement)
-		if detail.Result.Enforcement == definition.EnforceAudit {
-			action = "dryrun"
-		}
-		of := detail.Object
-		status.Violations = append(status.Violations, violation{
-			EnforcementAction: action, Group: of.Kind.Group, Version: of.Kind.Version, Kind: of.Kind.Kind,
-			Namespace: of.Namespace, Name: of.Name, Message: detail.Result.Message,
-		})
-	}
-	return status
+// constraintStatusOf contains failures and warnings alone: what an exception exempts is not a
+// violation.
+func constraintStatusOf(counts audit.Counts, violations []violation) constraintStatus {
+	return constraintStatus{TotalViolations: counts[audit.Fail] + counts[audit.Warn], Violations: violations}
 }
