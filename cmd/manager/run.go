@@ -229,6 +229,10 @@ func newServer(
 	if err := mgr.Add(object.Everywhere(entries.Start)); err != nil {
 		return nil, err
 	}
+	denied, err := addBlocked(mgr, o, policies)
+	if err != nil {
+		return nil, err
+	}
 	handler, err := webhooks.NewHandler(webhooks.HandlerOptions{
 		Snapshot:       policies.Live.Snapshot,
 		Namespaces:     webhooks.NewNamespaces(mgr.GetClient(), mgr.GetAPIReader()),
@@ -236,6 +240,7 @@ func newServer(
 		Scopes:         entries.Lacks,
 		Products:       products,
 		Own:            own,
+		Denied:         denied,
 		Metrics:        counted,
 		Decisions:      decisions,
 		Logger:         logger,
