@@ -59,7 +59,10 @@ type HandlerOptions struct {
 	Products []rules.Product
 	// Own reports whether a review is about a write by Lintel's own controllers of an object that
 	// they control: see engine.Options. If Own is nil, there are no such writes.
-	Own       func(*admission.Review) bool
+	Own func(*admission.Review) bool
+	// Denied is called with the reviews that are denied, and the texts of the denials, after the
+	// answer. It must not block. nil is not called.
+	Denied    func(review *admission.Review, texts []string)
 	Metrics   *Metrics
 	Decisions DecisionLog
 	Logger    *slog.Logger
@@ -224,6 +227,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.write(w, served, uid, a)
+	if h.options.Denied != nil && review != nil && a.failure == nil && !a.allowed() {
+		h.options.Denied(review, a.denialTexts)
+	}
 }
 
 // answer decodes and evaluates a review, which is nil if it cannot be read.

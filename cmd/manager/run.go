@@ -68,7 +68,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	policies, err := policy.New(mgr, policy.Options{
 		Config: config, Namespace: o.namespace, AllowFileOrigins: o.allowFileOrigins, Directory: o.policyDir,
 		ReceiverAddress: o.receiverAddress, ReceiverCertDir: o.receiverCertDir,
-		Replica: replicaName(), PodUID: os.Getenv("POD_UID"),
+		Replica: replicaName(), PodUID: os.Getenv("POD_UID"), LeaseAnnotations: o.leaseAnnotations(),
 		Registrable: registrable, Metrics: metrics.Registry,
 	})
 	if err != nil {
@@ -229,6 +229,10 @@ func newServer(
 	if err := mgr.Add(object.Everywhere(entries.Start)); err != nil {
 		return nil, err
 	}
+	denied, err := addBlocked(mgr, o, policies)
+	if err != nil {
+		return nil, err
+	}
 	handler, err := webhooks.NewHandler(webhooks.HandlerOptions{
 		Snapshot:       policies.Live.Snapshot,
 		Namespaces:     webhooks.NewNamespaces(mgr.GetClient(), mgr.GetAPIReader()),
@@ -236,6 +240,7 @@ func newServer(
 		Scopes:         entries.Lacks,
 		Products:       products,
 		Own:            own,
+		Denied:         denied,
 		Metrics:        counted,
 		Decisions:      decisions,
 		Logger:         logger,

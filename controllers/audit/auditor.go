@@ -39,6 +39,7 @@ type auditor struct {
 	namespaces rules.NamespaceGetter
 	lists      func(admission.Resource) cache.ListerWatcher
 	excluded   []string
+	limit      int // of results per policy, of all replicas together
 	ledger     *audit.Ledger
 	metrics    *metrics
 	now        func() time.Time // that exceptions and policies read
@@ -48,11 +49,13 @@ type auditor struct {
 	slot    chan struct{} // one evaluation at a time
 	running sync.WaitGroup
 
-	mu      sync.Mutex // over the fields below, and those of kinds
-	current *audit.Auditor
-	started time.Time                            // when there was a first snapshot
-	epoch   int                                  // counts changes of policies and data
-	kinds   map[admission.GroupVersionKind]*kind // without version
+	mu         sync.Mutex // over the fields below, and those of kinds
+	membership membership
+	current    *audit.Auditor
+	targets    []audit.Target                       // of all replicas
+	started    time.Time                            // when there was a first snapshot
+	epoch      int                                  // counts changes of policies, data and shards
+	kinds      map[admission.GroupVersionKind]*kind // without version
 	// again are kinds whose objects must be evaluated again for other reasons than a change of
 	// them, and repeated is when that was last done.
 	seen     *clusterdata.Objects // at the last repeated lists
@@ -104,12 +107,19 @@ func (a *auditor) adjust(ctx context.Context) {
 		return
 	}
 	next := audit.New(snapshot, a.excluded)
-	targets := map[admission.GroupVersionKind]audit.Target{}
-	for _, target := range next.Targets() {
-		targets[target.Kind().WithoutVersion()] = target
-	}
+	all := next.Targets()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	shards := a.membership.shards
+	if shards == nil {
+		return // whether other replicas audit is not known yet
+	}
+	targets := map[admission.GroupVersionKind]audit.Target{}
+	for _, target := range all {
+		if target.Resource.Namespaced || shards.Owns("") {
+			targets[target.Kind().WithoutVersion()] = target
+		}
+	}
 	now := a.now()
 	a.followExceptions(now)
 	a.inForce = snapshot.ExceptionsInForce(now)
@@ -120,7 +130,7 @@ func (a *auditor) adjust(ctx context.Context) {
 	if a.current == nil {
 		a.started = time.Now()
 	}
-	a.current = next
+	a.current, a.targets = next, all
 	a.epoch++
 	for of, running := range a.kinds {
 		if target, ok := targets[of]; ok && target.Resource == running.target.Resource {
@@ -172,8 +182,7 @@ func (a *auditor) expire(of admission.GroupVersionKind, namespace string) {
 		return object.Kind.WithoutVersion() == of && (namespace == "" || object.Namespace == namespace)
 	})
 	a.epoch++
-	running.listed = time.Time{}
-	signal(running.restart)
+	running.relist()
 }
 
 // NamespaceChanged makes the objects of a namespace be evaluated again by policies that depend
@@ -233,8 +242,12 @@ func (a *auditor) repeat(now time.Time) {
 	}
 }
 
-// evaluate evaluates an object unless its content is known. It waits for its turn.
+// evaluate evaluates an object of the shards of this replica unless its content is known. It waits
+// for its turn.
 func (a *auditor) evaluate(ctx context.Context, resource admission.Resource, object *unstructured.Unstructured) error {
+	if isSkipped(object) || !a.owns(object.GetNamespace()) {
+		return nil
+	}
 	name := audit.Object{
 		Kind:      admission.GroupVersionKind{Group: resource.Group, Version: resource.Version, Kind: resource.Kind},
 		Namespace: strings.Clone(object.GetNamespace()), Name: strings.Clone(object.GetName()), UID: string(object.GetUID()),
@@ -257,8 +270,9 @@ func (a *auditor) evaluate(ctx context.Context, resource admission.Resource, obj
 func (a *auditor) evaluateOnce(ctx context.Context, resource admission.Resource, name audit.Object, text []byte, digest audit.Digest) (done bool, err error) {
 	a.mu.Lock()
 	current, epoch := a.current, a.epoch
+	owned := a.membership.shards.Owns(name.Namespace)
 	a.mu.Unlock()
-	if current.ExcludesNamespace(name.Namespace) || a.ledger.Has(name, digest) {
+	if !owned || current.ExcludesNamespace(name.Namespace) || a.ledger.Has(name, digest) {
 		return true, nil
 	}
 	select {

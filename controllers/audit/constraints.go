@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/audit"
-	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -28,7 +29,6 @@ const (
 // constraints writes the results into the status of Gatekeeper's constraints.
 type constraints struct {
 	writer  dynamic.Interface
-	ledger  *audit.Ledger
 	written map[string]string // the last status, by policy
 }
 
@@ -45,6 +45,11 @@ type violation struct {
 	Message            string   `json:"message"`
 }
 
+// kind is the kind of the object.
+func (v violation) kind() admission.GroupVersionKind {
+	return admission.GroupVersionKind{Group: v.Group, Version: v.Version, Kind: v.Kind}
+}
+
 // constraintStatus is the part of the status of a constraint that audit writes. A null value
 // removes the field.
 type constraintStatus struct {
@@ -54,19 +59,19 @@ type constraintStatus struct {
 }
 
 // write updates the constraints whose results have changed. Nothing is written before the
-// objects were evaluated completely.
-func (c *constraints) write(ctx context.Context, state *state, totals map[audit.PolicyKey]audit.Counts) error {
-	found, live := state.sources[constraintSource]
+// objects were evaluated completely, by all replicas.
+func (c *constraints) write(ctx context.Context, view *view) error {
+	found, live := view.sources[constraintSource]
 	if !live || found.reason != "" {
 		return nil
 	}
-	for _, info := range state.policies {
+	for _, info := range view.policies {
 		kind, name, ok := strings.Cut(info.Package, "/")
 		if info.Source != constraintSource || !info.AnyVersion || !ok {
 			continue
 		}
 		key := audit.PolicyKey{Source: info.Source, Policy: info.Package}
-		status := constraintStatusOf(info, totals[key], c.ledger.Details(key, maxViolations, counted...))
+		status := constraintStatusOf(info, view.totals[key], view.violations[key])
 		text, err := json.Marshal(status)
 		if err != nil {
 			return fmt.Errorf("writing the status of %s: %w", info.Package, err)
@@ -97,25 +102,16 @@ var counted = []audit.Outcome{audit.Error, audit.Fail, audit.Warn}
 
 // constraintStatusOf is empty for a constraint without violations that was not evaluated
 // completely.
-func constraintStatusOf(info engine.PolicyInfo, counts audit.Counts, details []audit.Detail) constraintStatus {
+func constraintStatusOf(info engine.PolicyInfo, counts audit.Counts, violations []violation) constraintStatus {
 	total := counts.Violations()
 	if total == 0 && len(info.NotAuditable) > 0 {
 		return constraintStatus{}
 	}
-	status := constraintStatus{TotalViolations: &total}
-	for _, detail := range details {
-		action := string(detail.Result.Enforcement)
-		if detail.Result.Enforcement == definition.EnforceAudit {
-			action = "dryrun"
+	status := constraintStatus{TotalViolations: &total, Violations: slices.Clone(violations)}
+	if len(info.ScopedActions) > 0 {
+		for i := range status.Violations {
+			status.Violations[i].EnforcementAction, status.Violations[i].EnforcementActions = "scoped", info.ScopedActions
 		}
-		if len(info.ScopedActions) > 0 {
-			action = "scoped"
-		}
-		of := detail.Object
-		status.Violations = append(status.Violations, violation{
-			EnforcementAction: action, EnforcementActions: info.ScopedActions, Group: of.Kind.Group, Version: of.Kind.Version, Kind: of.Kind.Kind,
-			Namespace: of.Namespace, Name: of.Name, Message: detail.Result.Message,
-		})
 	}
 	return status
 }

@@ -29,13 +29,16 @@ func TestConstraintStatusOfObjectsThatAreNotEvaluated(t *testing.T) {
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{resource: "K8sTList"})
 	_, err := client.Resource(resource).Create(t.Context(), object, metav1.CreateOptions{})
 	require.NoError(t, err)
-	writer := &constraints{writer: client, ledger: audit.NewLedger(10), written: map[string]string{}}
+	writer := &constraints{writer: client, written: map[string]string{}}
 	key := audit.PolicyKey{Source: constraintSource, Policy: "K8sT/c"}
 	info := engine.PolicyInfo{Source: constraintSource, Package: "K8sT/c", AnyVersion: true}
 	status := func(info engine.PolicyInfo, counts audit.Counts) map[string]any {
 		t.Helper()
-		state := &state{policies: []engine.PolicyInfo{info}, sources: map[string]pass{constraintSource: {}}}
-		require.NoError(t, writer.write(t.Context(), state, map[audit.PolicyKey]audit.Counts{key: counts}))
+		view := &view{
+			state:  &state{policies: []engine.PolicyInfo{info}, sources: map[string]pass{constraintSource: {}}},
+			totals: map[audit.PolicyKey]audit.Counts{key: counts},
+		}
+		require.NoError(t, writer.write(t.Context(), view))
 		found, err := client.Resource(resource).Get(t.Context(), "c", metav1.GetOptions{})
 		require.NoError(t, err)
 		content, _, err := unstructured.NestedMap(found.Object, "status")
@@ -60,7 +63,7 @@ func TestViolationsOfScopedConstraints(t *testing.T) {
 		Object: audit.Object{Kind: admission.PodKind, Namespace: "shop", Name: "web"},
 		Result: audit.Result{Outcome: audit.Fail, Enforcement: definition.EnforceAudit, Message: "no"},
 	}
-	text, err := json.Marshal(constraintStatusOf(info, audit.Counts{audit.Fail: 1}, []audit.Detail{detail}).Violations)
+	text, err := json.Marshal(constraintStatusOf(info, audit.Counts{audit.Fail: 1}, violationsOf([]audit.Detail{detail})).Violations)
 	require.NoError(t, err)
 	require.JSONEq(t, `[{"enforcementAction":"scoped","enforcementActions":["warn","deny"],"group":"","version":"v1","kind":"Pod","namespace":"shop","name":"web","message":"no"}]`, string(text))
 }

@@ -38,7 +38,9 @@ type kind struct {
 	failure error
 	listed  time.Time // when the last complete list was evaluated
 	took    time.Duration
-	guard   func(func())
+	// generation counts the lists that were wanted.
+	generation int
+	guard      func(func())
 }
 
 // run lists and watches until the context ends. After an error, it tries again.
@@ -81,6 +83,7 @@ func (k *kind) follow(ctx context.Context, lists func(admission.Resource) cache.
 	defer cancel()
 	ended := make(chan error, 1)
 	sink := &sink{kind: k, started: time.Now()}
+	k.guard(func() { sink.generation = k.generation })
 	reflector := cache.NewReflectorWithOptions(k.arriving(lists(k.target.Resource)), &unstructured.Unstructured{}, sink,
 		cache.ReflectorOptions{Name: "audit", TypeDescription: k.target.Kind().String()})
 	reflector.WatchListPageSize = pageSize
@@ -147,8 +150,9 @@ func (k *kind) object(of metav1.Object) audit.Object {
 
 // sink receives the names of evaluated objects from the reflector.
 type sink struct {
-	kind    *kind
-	started time.Time
+	kind       *kind
+	started    time.Time
+	generation int
 }
 
 // Add implements cache.ReflectorStore: the object was evaluated as it arrived.
@@ -196,10 +200,12 @@ func (s *sink) Replace(list []any, _ string) error {
 		return object.Kind.WithoutVersion() != of || present[cache.ExplicitKey(cache.NewObjectName(object.Namespace, object.Name).String())]
 	})
 	s.kind.guard(func() {
-		if _, evaluation := errors.AsType[*evaluationError](s.kind.failure); !evaluation || s.kind.failureBefore(s.started) {
+		if !isEvaluationError(s.kind.failure) || s.kind.failureBefore(s.started) {
 			s.kind.failure = nil
 		}
-		s.kind.listed, s.kind.took = time.Now(), time.Since(s.started)
+		if s.generation == s.kind.generation { // otherwise, objects that it must evaluate may be missing
+			s.kind.listed, s.kind.took = time.Now(), time.Since(s.started)
+		}
 	})
 	s.kind.changed()
 	return nil
@@ -209,6 +215,11 @@ func (s *sink) Replace(list []any, _ string) error {
 func (k *kind) failureBefore(started time.Time) bool {
 	failure, ok := errors.AsType[*evaluationError](k.failure)
 	return ok && failure.at.Before(started)
+}
+
+func isEvaluationError(err error) bool {
+	_, ok := errors.AsType[*evaluationError](err)
+	return ok
 }
 
 // evaluationError is why an object could not be evaluated.

@@ -28,15 +28,18 @@ var (
 		"Violations of stored objects, by source, policy, scope and outcome (fail, warn, error, or skip for those that a PolicyException exempts). The leader reports them.",
 		[]string{"source", "policy", "scope", "outcome"}, nil)
 	objectsDesc = prometheus.NewDesc("lintel_audit_objects",
-		"Stored objects that the leader has evaluated and follows.", nil, nil)
+		"Stored objects that this replica has evaluated and follows. Each replica has a share of the objects.", nil, nil)
 	passDesc = prometheus.NewDesc("lintel_audit_last_full_pass_timestamp_seconds",
 		"When all stored objects that a source's policies match were last evaluated completely.", []string{"source"}, nil)
 	passSecondsDesc = prometheus.NewDesc("lintel_audit_full_pass_seconds",
-		"Duration of the last list and evaluation of all objects of a kind.", []string{"kind"}, nil)
+		"Duration of the last list and evaluation of a replica's objects of a kind.", []string{"kind"}, nil)
 )
 
-// collector reads the state of an auditor.
-type collector struct{ auditor *auditor }
+// collector reads the state of an auditor, and on the leader the results of all replicas.
+type collector struct {
+	auditor *auditor
+	view    func() *view // nil on other replicas
+}
 
 // Describe implements prometheus.Collector.
 func (collector) Describe(descs chan<- *prometheus.Desc) {
@@ -50,27 +53,32 @@ func (c collector) Collect(values chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		values <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	state := c.auditor.state()
-	if state == nil { // another replica audits
+	progress := c.auditor.progress()
+	if progress == nil {
 		return
 	}
 	gauge(objectsDesc, float64(c.auditor.ledger.Len()))
-	totals := c.auditor.ledger.Totals()
-	for _, info := range state.policies {
+	for kind, of := range progress.kinds {
+		if of.Took > 0 {
+			gauge(passSecondsDesc, of.Took.Seconds(), kind)
+		}
+	}
+	view := c.view()
+	if view == nil {
+		return
+	}
+	for _, info := range view.policies {
 		key := audit.PolicyKey{Source: info.Source, Policy: info.Package}
-		counts := totals[key]
+		counts := view.totals[key]
 		for _, outcome := range audit.Outcomes {
-			if outcome == audit.Fail && !state.incomplete[key] || counts[outcome] > 0 {
+			if outcome == audit.Fail && !view.incomplete[key] || counts[outcome] > 0 {
 				gauge(violationsDesc, float64(counts[outcome]), info.Source, info.Package, audit.ScopeName(info.Scope), string(outcome))
 			}
 		}
 	}
-	for source, pass := range state.sources {
+	for source, pass := range view.sources {
 		if !pass.last.IsZero() {
 			gauge(passDesc, float64(pass.last.UnixMilli())/1000, source)
 		}
-	}
-	for kind, took := range state.took {
-		gauge(passSecondsDesc, took.Seconds(), kind)
 	}
 }

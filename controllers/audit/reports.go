@@ -39,8 +39,9 @@ const (
 	crdInterval = 10 * time.Second
 )
 
-// reporter keeps the reports in sync with the ledger, and restores those that others edit or
-// delete. It follows the metadata of reports only.
+// reporter keeps the reports of the shards of this replica in sync with the ledger, and restores those
+// that others edit or delete. It follows the metadata of all reports: if another replica that owned a
+// shard before still writes one, this replica writes it again.
 type reporter struct {
 	ledger   *audit.Ledger
 	format   audit.Format
@@ -50,8 +51,12 @@ type reporter struct {
 	// isReady reports whether the objects of a source were evaluated as far as possible: reports
 	// of another replica are not replaced before.
 	isReady func(source string) bool
-	metrics *metrics
-	now     func() time.Time
+	// owns reports whether a namespace is of a shard of this replica, and mayWrite whether its
+	// Lease is in force.
+	owns     func(namespace string) bool
+	mayWrite func() bool
+	metrics  *metrics
+	now      func() time.Time
 
 	mu       sync.Mutex                // over the fields below
 	missing  string                    // why no reports can be written
@@ -245,6 +250,20 @@ func (r *reporter) compareSuspects() {
 	}
 }
 
+// takeOver writes the reports again that this replica may own now, unless it wrote them last.
+func (r *reporter) takeOver() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, group := range r.present {
+		if r.versions[key] != r.observed[key] {
+			r.changed(group)
+		}
+	}
+	for _, group := range r.ledger.Groups() {
+		r.changed(group)
+	}
+}
+
 // forget forgets a report. The caller holds the mutex.
 func (r *reporter) forget(key types.NamespacedName) {
 	delete(r.present, key)
@@ -287,11 +306,16 @@ func (r *reporter) due() (groups []audit.GroupKey) {
 	for _, group := range r.ledger.TakeChanged() {
 		r.changed(group)
 	}
-	if r.missing != "" || !r.listed[true] || !r.listed[false] {
+	if r.missing != "" || !r.listed[true] || !r.listed[false] || !r.mayWrite() {
 		return nil
 	}
 	now := r.now()
 	for group, p := range r.pending {
+		if !r.owns(group.Namespace) {
+			delete(r.pending, group)
+			delete(r.limiters, group)
+			continue
+		}
 		if now.Sub(p.last) < quietTime && now.Sub(p.first) < maxDelay || !r.isReady(group.Source) {
 			continue
 		}

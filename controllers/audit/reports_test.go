@@ -49,7 +49,8 @@ func TestRefusedReports(t *testing.T) {
 			now := time.Unix(1_800_000_000, 0)
 			r := newReporter(&reporter{
 				ledger: audit.NewLedger(10), format: audit.OpenReports, limit: 10, writer: client,
-				isReady: func(string) bool { return true }, metrics: newMetrics(prometheus.NewRegistry()), now: func() time.Time { return now },
+				isReady: func(string) bool { return true }, owns: func(string) bool { return true }, mayWrite: func() bool { return true },
+				metrics: newMetrics(prometheus.NewRegistry()), now: func() time.Time { return now },
 			})
 			r.listed[true], r.listed[false] = true, true
 			pass := func() {
@@ -84,7 +85,8 @@ func TestRefusedReportThatIsNoLongerWanted(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	r := newReporter(&reporter{
 		ledger: audit.NewLedger(10), format: audit.OpenReports, limit: 10, writer: client,
-		isReady: func(string) bool { return true }, metrics: newMetrics(prometheus.NewRegistry()), now: func() time.Time { return now },
+		isReady: func(string) bool { return true }, owns: func(string) bool { return true }, mayWrite: func() bool { return true },
+		metrics: newMetrics(prometheus.NewRegistry()), now: func() time.Time { return now },
 	})
 	r.listed[true], r.listed[false] = true, true
 	web := audit.Object{Kind: admission.PodKind, Namespace: "shop", Name: "web"}

@@ -9,11 +9,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/lintel-policy/lintel/controllers/object"
@@ -45,12 +47,17 @@ type Options struct {
 	// Constraints reports whether the status of constraints is written.
 	Constraints bool
 	Metrics     prometheus.Registerer
+	// Namespace is the manager's, Replica the name of this process, and PodUID the uid of its Pod,
+	// if any. Leases returns the Leases of all replicas: those that audit have ShardAnnotation.
+	Namespace, Replica, PodUID string
+	Leases                     func(context.Context) ([]coordinationv1.Lease, error)
 }
 
-// Setup adds audit to the manager, on the leader.
+// Setup adds audit to the manager: each replica evaluates the objects of its shards, and the leader
+// adds up the results.
 func Setup(mgr manager.Manager, o Options) error {
 	config := rest.CopyConfig(o.Config)
-	config.QPS, config.Burst, config.UserAgent = o.QPS, int(2*o.QPS)+1, userAgent
+	config.RateLimiter, config.UserAgent = flowcontrol.NewTokenBucketRateLimiter(o.QPS, int(2*o.QPS)+1), userAgent
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("setting up the client of audit: %w", err)
@@ -62,24 +69,46 @@ func Setup(mgr manager.Manager, o Options) error {
 	counted := newMetrics(o.Metrics)
 	ledger := audit.NewLedger(o.ViolationsLimit)
 	a := newAuditor(&auditor{
-		snapshot: o.Live.Snapshot, cluster: o.Cluster, namespaces: o.Namespaces, lists: object.ListWatch(objects),
-		excluded: o.ExcludedNamespaces, ledger: ledger, metrics: counted, now: time.Now,
+		snapshot: o.Live.Snapshot, cluster: o.Cluster, namespaces: o.Namespaces,
+		excluded: o.ExcludedNamespaces, limit: o.ViolationsLimit, ledger: ledger, metrics: counted, now: time.Now,
 	})
-	o.Live.OnChange(func(*engine.Snapshot) { signal(a.wanted) })
-	written := &statuses{client: mgr.GetClient(), auditor: a, limiters: map[string]*rate.Limiter{}}
-	if o.Constraints {
-		written.constraints = &constraints{writer: objects, ledger: ledger, written: map[string]string{}}
+	watched, err := newShardClient(config, a.owns)
+	if err != nil {
+		return err
 	}
-	runnables := []manager.Runnable{manager.RunnableFunc(a.Start), manager.RunnableFunc(written.Start), object.Everywhere(followNamespaces(mgr, a))}
+	a.lists = object.ListWatch(watched)
+	o.Live.OnChange(func(*engine.Snapshot) { signal(a.wanted) })
+	summaries := &summaryStore{objects: objects.Resource(configMapResource).Namespace(o.Namespace), summaries: map[string]*summary{}}
+	joined := &aggregator{progress: a.progress, ledger: ledger, problem: func() string { return "" }, summaries: summaries.of}
+	following := &members{self: o.Replica, leases: o.Leases, now: time.Now, apply: func(next membership) { a.setMembership(next) }}
+	written := &statuses{client: mgr.GetClient(), view: joined.view, limiters: map[string]*rate.Limiter{}}
+	if o.Constraints {
+		written.constraints = &constraints{writer: objects, written: map[string]string{}}
+	}
+	runnables := []manager.Runnable{
+		object.Everywhere(following.Start), object.Everywhere(a.Start), object.Everywhere(followNamespaces(mgr, a)),
+		manager.RunnableFunc(written.Start), manager.RunnableFunc(summaries.Start),
+	}
 	if o.Reports != audit.NoReports {
 		r := newReporter(&reporter{
 			ledger: ledger, format: o.Reports, limit: o.ViolationsLimit, writer: objects, metadata: names,
-			isReady: a.isReady, metrics: counted, now: time.Now,
+			isReady: a.isReady, owns: a.owns, mayWrite: a.mayWrite, metrics: counted, now: time.Now,
 		})
-		written.problem = r.problem
-		runnables = append(runnables, manager.RunnableFunc(r.Start))
+		joined.problem = r.problem
+		following.apply = func(next membership) {
+			if a.setMembership(next) {
+				r.takeOver()
+			}
+		}
+		runnables = append(runnables, object.Everywhere(r.Start))
 	}
-	if err := o.Metrics.Register(collector{a}); err != nil {
+	published := &publisher{
+		objects: summaries.objects, replica: o.Replica, podUID: o.PodUID, now: time.Now,
+		limiter: rate.NewLimiter(rate.Every(summaryEvery), summaryBurst),
+		summary: unlessLeading(mgr, joined.own),
+	}
+	runnables = append(runnables, object.Everywhere(published.Start))
+	if err := o.Metrics.Register(collector{a, onlyLeading(mgr, joined.view)}); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	for _, runnable := range runnables {
@@ -88,7 +117,38 @@ func Setup(mgr manager.Manager, o Options) error {
 	return err
 }
 
-// isReady reports whether the objects of a source were evaluated as far as possible. A source
+// leads reports whether this replica leads.
+func leads(mgr manager.Manager) bool {
+	select {
+	case <-mgr.Elected():
+		return true
+	default:
+		return false
+	}
+}
+
+// onlyLeading returns nil on a replica that does not lead.
+func onlyLeading(mgr manager.Manager, of func() *view) func() *view {
+	return func() *view {
+		if !leads(mgr) {
+			return nil
+		}
+		return of()
+	}
+}
+
+// unlessLeading returns nil on the leader, which needs no summary of itself.
+func unlessLeading(mgr manager.Manager, of func() *summary) func() *summary {
+	return func() *summary {
+		if leads(mgr) {
+			return nil
+		}
+		return of()
+	}
+}
+
+// isReady reports whether the objects of a source, in the shards of this replica, were evaluated as
+// far as possible. A source
 // that has no policies any longer is ready.
 func (a *auditor) isReady(source string) bool {
 	state := a.state()

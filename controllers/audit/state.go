@@ -1,13 +1,8 @@
 package audit
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/lintel-policy/lintel/policies/audit"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -30,7 +25,6 @@ type state struct {
 	// incomplete has the policies for which some objects were not evaluated: they never count as
 	// compliant.
 	incomplete map[audit.PolicyKey]bool
-	took       map[string]time.Duration // of the last list, by kind
 }
 
 // The reasons of the condition Audited.
@@ -48,68 +42,86 @@ const (
 	ReasonNotEvaluated = "ObjectNotEvaluated"
 )
 
-// state returns nil before audit has started on this replica.
+// state is the progress of this replica: nil before audit has started on it.
 func (a *auditor) state() *state {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.current == nil {
+	p := a.progress()
+	if p == nil {
 		return nil
 	}
-	s := &state{policies: a.current.Policies(), sources: map[string]pass{}, incomplete: map[audit.PolicyKey]bool{}, took: map[string]time.Duration{}}
-	for _, info := range s.policies {
-		s.sources[info.Source] = pass{last: a.started}
-	}
-	kinds := make([]*kind, 0, len(a.kinds))
-	for _, running := range a.kinds {
-		kinds = append(kinds, running)
-	}
-	slices.SortFunc(kinds, func(x, y *kind) int { return cmp.Compare(x.target.Kind().String(), y.target.Kind().String()) })
-	sources := map[string]bool{}
-	for _, running := range kinds {
-		clear(sources)
-		incomplete := pass{}.with(running).reason != ""
-		for _, info := range running.target.Policies {
-			sources[info.Source] = true
-			if incomplete {
-				s.incomplete[audit.PolicyKey{Source: info.Source, Policy: info.Package}] = true
-			}
-		}
-		for source := range sources {
-			s.sources[source] = s.sources[source].with(running)
-		}
-		if running.took > 0 {
-			s.took[running.target.Kind().String()] = running.took
-		}
+	s := newState(p)
+	s.add(p, p.membership.shards.Self(), p.kinds)
+	return s
+}
+
+// newState is the state before any replica has evaluated anything.
+func newState(p *progress) *state {
+	s := &state{policies: p.policies, sources: map[string]pass{}, incomplete: map[audit.PolicyKey]bool{}}
+	for _, info := range p.policies {
+		s.sources[info.Source] = pass{last: p.started}
 	}
 	return s
 }
 
-// with adds the state of a kind.
-func (p pass) with(k *kind) pass {
-	if notListable(k.failure) { // nothing of it is stored
-		return p
-	}
-	reason, message := "", ""
-	name := k.target.Kind().String()
-	switch _, evaluation := errors.AsType[*evaluationError](k.failure); {
-	case apierrors.IsForbidden(k.failure):
-		reason, message = ReasonKindForbidden, fmt.Sprintf("the manager may not list %s: label a ClusterRole with lintel.dev/aggregate-to-audit", name)
-	case evaluation:
-		reason, message = ReasonNotEvaluated, k.failure.Error()
-	case k.failure != nil:
-		reason, message = ReasonKindNotListed, fmt.Sprintf("listing %s: %v", name, k.failure)
-	case k.listed.IsZero():
-		reason, message = ReasonAuditing, fmt.Sprintf("the objects of kind %s are being evaluated", name)
-	}
-	if reason == "" {
-		if p.reason == "" && k.listed.After(p.last) {
-			p.last = k.listed
+// add adds the progress of the kinds on a replica. A kind that the replica has not begun with
+// counts as not evaluated.
+func (s *state) add(p *progress, replica string, kinds map[string]kindProgress) {
+	clusterScoped := p.membership.shards.Owner("") == replica
+	for _, target := range p.targets {
+		if !target.Resource.Namespaced && !clusterScoped {
+			continue
 		}
-		return p
+		name := target.Kind().String()
+		found, begun := kinds[name]
+		if !begun {
+			found = kindProgress{Reason: ReasonAuditing, Message: fmt.Sprintf("the objects of kind %s are being evaluated", name)}
+		}
+		for _, source := range sourcesOf(target.Policies) {
+			s.sources[source] = s.sources[source].with(found)
+		}
+		if found.Reason == "" {
+			continue
+		}
+		for _, info := range target.Policies {
+			s.incomplete[audit.PolicyKey{Source: info.Source, Policy: info.Package}] = true
+		}
 	}
-	p.last = time.Time{}
-	if p.reason == "" || p.waiting && reason != ReasonAuditing {
-		p.reason, p.message, p.waiting = reason, message, reason == ReasonAuditing
+}
+
+// unknown marks a source as not evaluated completely, since the results of a replica are missing.
+func (s *state) unknown(source, message string) {
+	s.sources[source] = s.sources[source].with(kindProgress{Reason: ReasonAuditing, Message: message})
+	for _, info := range s.policies {
+		if info.Source == source {
+			s.incomplete[audit.PolicyKey{Source: source, Policy: info.Package}] = true
+		}
+	}
+}
+
+// sourcesOf lists the sources of policies once each.
+func sourcesOf(policies []engine.PolicyInfo) (names []string) {
+	known := map[string]bool{}
+	for _, info := range policies {
+		if !known[info.Source] {
+			known[info.Source] = true
+			names = append(names, info.Source)
+		}
+	}
+	return names
+}
+
+// with adds the progress of a kind.
+func (p pass) with(k kindProgress) pass {
+	switch {
+	case k.Nothing:
+	case k.Reason == "":
+		if p.reason == "" && k.Listed.After(p.last) {
+			p.last = k.Listed
+		}
+	default:
+		p.last = time.Time{}
+		if p.reason == "" || p.waiting && k.Reason != ReasonAuditing {
+			p.reason, p.message, p.waiting = k.Reason, k.Message, k.Reason == ReasonAuditing
+		}
 	}
 	return p
 }

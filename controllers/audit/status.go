@@ -31,9 +31,8 @@ const (
 // statuses writes the results into the status of PolicySources and constraints.
 type statuses struct {
 	client      client.Client
-	auditor     *auditor
-	problem     func() string // why reports are not complete
-	constraints *constraints  // nil where Gatekeeper's objects are not enforced
+	view        func() *view
+	constraints *constraints // nil where Gatekeeper's objects are not enforced
 	limiters    map[string]*rate.Limiter
 }
 
@@ -47,40 +46,35 @@ func (s *statuses) Start(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		state := s.auditor.state()
-		if state == nil {
+		view := s.view()
+		if view == nil {
 			continue
 		}
-		if err := s.write(ctx, state); err != nil && ctx.Err() == nil {
+		if err := s.write(ctx, view); err != nil && ctx.Err() == nil {
 			log.FromContext(ctx).Error(err, "writing the results of audit into the status")
 		}
 	}
 }
 
-func (s *statuses) write(ctx context.Context, state *state) error {
+func (s *statuses) write(ctx context.Context, view *view) error {
 	var list v1alpha1.PolicySourceList
 	if err := s.client.List(ctx, &list); err != nil {
 		return err
 	}
-	totals := s.auditor.ledger.Totals()
 	for i := range list.Items {
-		if err := s.writeSource(ctx, &list.Items[i], state, totals); err != nil {
+		if err := s.writeSource(ctx, &list.Items[i], view); err != nil {
 			return err
 		}
 	}
 	if s.constraints == nil {
 		return nil
 	}
-	return s.constraints.write(ctx, state, totals)
+	return s.constraints.write(ctx, view)
 }
 
-func (s *statuses) writeSource(ctx context.Context, source *v1alpha1.PolicySource, state *state, totals map[audit.PolicyKey]audit.Counts) error {
+func (s *statuses) writeSource(ctx context.Context, source *v1alpha1.PolicySource, view *view) error {
 	next := source.DeepCopy()
-	problem := ""
-	if s.problem != nil {
-		problem = s.problem()
-	}
-	setAudit(next, state, totals, problem)
+	setAudit(next, view.state, view.totals, view.problem)
 	if reflect.DeepEqual(next.Status, source.Status) {
 		return nil
 	}

@@ -222,13 +222,13 @@ func (r *reconciler) store(ctx context.Context, object *v1alpha1.PolicySource, f
 
 // reports returns the reports of the replicas, from their Leases.
 func (r *reconciler) reports(ctx context.Context) ([]replicaReport, error) {
-	var leases coordinationv1.LeaseList
-	if err := r.client.List(ctx, &leases, client.InNamespace(r.namespace), client.HasLabels{replicaLabel}); err != nil {
-		return nil, fmt.Errorf("listing the replicas' Leases: %w", err)
+	leases, err := leasesOf(ctx, r.client, r.namespace)
+	if err != nil {
+		return nil, err
 	}
 	var reports []replicaReport
-	for i := range leases.Items {
-		if one, ok := readReport(&leases.Items[i]); ok {
+	for i := range leases {
+		if one, ok := readReport(&leases[i]); ok {
 			reports = append(reports, one)
 		}
 	}

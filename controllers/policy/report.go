@@ -116,6 +116,8 @@ type reporter struct {
 	changed   chan struct{}
 	// notCalled is why the API server does not call the webhooks.
 	notCalled func() string
+	// annotations are added to the Lease.
+	annotations map[string]string
 
 	mu       sync.Mutex        // over notified
 	notified map[string]string // by source
@@ -168,6 +170,15 @@ func (r *reporter) Start(ctx context.Context) error {
 
 func (r *reporter) leaseName() string { return LeaseName(r.replica) }
 
+// leasesOf lists the Leases of all replicas, also of those that have ended without deleting it.
+func leasesOf(ctx context.Context, c client.Reader, namespace string) ([]coordinationv1.Lease, error) {
+	var leases coordinationv1.LeaseList
+	if err := c.List(ctx, &leases, client.InNamespace(namespace), client.HasLabels{replicaLabel}); err != nil {
+		return nil, fmt.Errorf("listing the replicas' Leases: %w", err)
+	}
+	return leases.Items, nil
+}
+
 // LeaseName is the name of the Lease in which a replica reports.
 func LeaseName(replica string) string { return "lintel-" + replica }
 
@@ -176,7 +187,10 @@ func (r *reporter) write(ctx context.Context) error {
 	for _, l := range r.live.Snapshot().ReachedLimits(time.Now().Add(-limitsMemory)) {
 		reached[l.Source] = append(reached[l.Source], l.Package+": "+l.Limit)
 	}
-	annotations := map[string]string{}
+	annotations := maps.Clone(r.annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
 	for name, value := range map[string]any{
 		servingAnnotation: r.live.Digests(), settingsAnnotation: r.live.Settings(), limitsAnnotation: reached, notifiedAnnotation: r.notifications(),
 	} {

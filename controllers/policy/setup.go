@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -51,6 +52,8 @@ type Options struct {
 	Directory string
 	// Replica is the name of this process, and PodUID the uid of its Pod, if any.
 	Replica, PodUID string
+	// LeaseAnnotations are added to the Lease in which this replica reports.
+	LeaseAnnotations map[string]string
 	// Registrable is the part of the gate that depends on all policies together.
 	Registrable func([]engine.PolicyInfo, *admission.Resources) error
 	// Metrics registers the metrics of sources.
@@ -129,6 +132,7 @@ func (p *Policies) newCompiler(program string) (*source.CachingCompiler, error) 
 
 func (p *Policies) addRunnables(table *resourceTable) error {
 	reporter := newReporter(p.manager.GetClient(), p.Live, p.options.Namespace, p.options.Replica, p.options.PodUID)
+	reporter.annotations = p.options.LeaseAnnotations
 	p.reporter = reporter
 	runnables := []manager.Runnable{object.Everywhere(table.Start), object.Everywhere(p.objects.Start), p.origins, object.Everywhere(reporter.Start)}
 	if p.options.ReceiverAddress != "" {
@@ -180,6 +184,11 @@ func (p *Policies) AddControllers(unregistered func(digest string) (why string, 
 func (p *Policies) ReportNotCalled(notCalled func() string) (changed func()) {
 	p.reporter.notCalled = notCalled
 	return p.reporter.hurry
+}
+
+// Leases lists the Leases of all replicas, from the cache.
+func (p *Policies) Leases(ctx context.Context) ([]coordinationv1.Lease, error) {
+	return leasesOf(ctx, p.manager.GetClient(), p.options.Namespace)
 }
 
 // Cluster is the newest snapshot of the cluster objects that policies require.

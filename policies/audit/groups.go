@@ -53,23 +53,33 @@ func (l *Ledger) Group(at GroupKey) Group {
 
 // Details returns the results of one policy with one of the outcomes, sorted by object, up to
 // limit.
-func (l *Ledger) Details(policy PolicyKey, limit int, outcomes ...Outcome) (found []Detail) {
+func (l *Ledger) Details(policy PolicyKey, limit int, outcomes ...Outcome) []Detail {
+	return l.DetailsOf(policy.Source, limit, outcomes...)[policy]
+}
+
+// DetailsOf returns the results of the policies of a source with one of the outcomes, sorted by
+// object, up to limit of each policy.
+func (l *Ledger) DetailsOf(source string, limit int, outcomes ...Outcome) map[PolicyKey][]Detail {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	found := map[PolicyKey][]Detail{}
 	for at, g := range l.groups {
-		if at.Source != policy.Source {
+		if at.Source != source {
 			continue
 		}
 		for _, details := range g.details {
 			for _, detail := range details {
-				if detail.Result.Key() == policy && slices.Contains(outcomes, detail.Result.Outcome) {
-					found = append(found, detail)
+				if slices.Contains(outcomes, detail.Result.Outcome) {
+					found[detail.Result.Key()] = append(found[detail.Result.Key()], detail)
 				}
 			}
 		}
 	}
-	slices.SortFunc(found, compareDetails)
-	return found[:min(len(found), limit)]
+	for policy, details := range found {
+		slices.SortFunc(details, compareDetails)
+		found[policy] = details[:min(len(details), limit)]
+	}
+	return found
 }
 
 func compareDetails(a, b Detail) int {

@@ -90,9 +90,8 @@ type tally struct {
 // Ledger keeps the results of all objects. Its memory depends on the number of objects and on the
 // limit of results per policy, and not on the size of objects. It is safe for concurrent use.
 type Ledger struct {
-	limit int
-
 	mu       sync.Mutex // over the fields below
+	limit    int
 	objects  map[objectKey]*record
 	groups   map[GroupKey]*group
 	policies map[PolicyKey]*tally

@@ -2,16 +2,19 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/audit"
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
@@ -149,26 +152,80 @@ spec:
 	}, "the status of the constraint")
 }
 
-// TestAuditSurvivesAKill kills the replica that audits. The next one takes over, and nothing is
-// reported twice or missed.
+// TestAuditSurvivesAKill kills the leader of three replicas while they evaluate a new revision. The
+// others take over its shard, and nothing is reported twice or missed.
 func TestAuditSurvivesAKill(t *testing.T) {
-	namespace := newNamespace(t)
+	prefix := newNamespace(t)
 	installReports(t)
 	applyForTest(t, auditConfigMaps)
-	for _, name := range []string{"a", "b"} {
-		mustKubectl(t, configMap(namespace, name), "apply", "-f", "-")
+	names := []string{"audit-a", "audit-b", "audit-c"}
+	var namespaces []string // of the shards of these replicas
+	for _, name := range names {
+		namespace := prefix + shardOf(prefix, name, names)
+		namespaces = append(namespaces, namespace)
+		makeNamespace(t, namespace)
+		for _, object := range []string{"a", "b"} {
+			mustKubectl(t, configMap(namespace, object), "apply", "-f", "-")
+		}
 	}
 	withoutManager(t)
 	r := &replicas{t: t, relay: startRelay(t)}
-	r.start(t, "audit-a")
-	r.start(t, "audit-b")
-	applySource(t, "audit-kill", teamLabel(namespace), nil)
-	failuresIn(t, namespace, "audit-kill", "2")
-	r.kill(t, r.leader(t))
-	mustKubectl(t, "", "delete", "configmap", "a", "-n", namespace)
+	for _, name := range names {
+		r.start(t, name)
+	}
+	policy := strings.Replace(teamLabel(prefix+"-*"), "#   match:", "#   enforcement: audit\n#   match:", 1)
+	applySource(t, "audit-kill", policy, nil)
+	for _, namespace := range namespaces {
+		failuresIn(t, namespace, "audit-kill", "2")
+	}
+	auditedViolations(t, "audit-kill", 6)
+	for i, m := range r.all {
+		value, _ := metricOf(t, m, "lintel_audit_objects")
+		require.NotContains(t, []string{"", "0"}, value, "%s has a share", names[i])
+	}
+
+	killed := r.leader(t)
+	next := strings.ReplaceAll(policy, "no team", "no owner")
+	mustKubectl(t, installation.PolicySource("audit-kill", map[string]string{"policy.rego": next}, nil), "apply", "--server-side", "-f", "-")
+	r.kill(t, killed)
+	mustKubectl(t, "", "delete", "configmap", "a", "-n", namespaces[killed])
+	mustKubectl(t, configMap(namespaces[killed], "c"), "apply", "-f", "-")
+	mustKubectl(t, configMap(namespaces[killed], "d"), "apply", "-f", "-")
+	started := time.Now()
 	r.leader(t)
-	failuresIn(t, namespace, "audit-kill", "1")
-	names, _ := get(t, "reports.openreports.io", "-n", namespace, "-o", "jsonpath={range .items[*]}{.metadata.name} {end}")
-	require.Equal(t, "lintel-audit-kill", strings.TrimSpace(names))
-	require.Equal(t, metav1.ConditionTrue, meta.FindStatusCondition(audited(t, "audit-kill", "True Audited").Status.Conditions, v1alpha1.ConditionAudited).Status)
+	for i, namespace := range namespaces {
+		want := "a b"
+		if i == killed {
+			want = "b c d"
+		}
+		eventually(t, func() bool {
+			found, _ := get(t, "reports.openreports.io", "-n", namespace, "-o", `jsonpath={range .items[*].results[?(@.description=="no owner")]}{.subjects[0].name} {end}`)
+			reported := strings.Fields(found)
+			slices.Sort(reported)
+			return strings.Join(reported, " ") == want
+		}, "the results of "+namespace+" to be of "+want)
+		failuresIn(t, namespace, "audit-kill", strconv.Itoa(len(strings.Fields(want))))
+		found, _ := get(t, "reports.openreports.io", "-n", namespace, "-o", "jsonpath={range .items[*]}{.metadata.name} {end}")
+		require.Equal(t, "lintel-audit-kill", strings.TrimSpace(found))
+	}
+	auditedViolations(t, "audit-kill", 7)
+	t.Logf("the shard of the killed replica was reported after %s", time.Since(started))
+}
+
+// shardOf returns a suffix that makes a prefix a namespace of the shard of a replica.
+func shardOf(prefix, replica string, names []string) string {
+	for i := 0; ; i++ {
+		suffix := "-" + strconv.Itoa(i)
+		if audit.NewShards(replica, names).Owns(prefix + suffix) {
+			return suffix
+		}
+	}
+}
+
+// auditedViolations waits until all objects of a source are evaluated, with a number of violations.
+func auditedViolations(t *testing.T, source string, want int64) {
+	t.Helper()
+	waitFor(t, "", "policysource/"+source, fmt.Sprintf("Audited to be True with %d violations", want), func(source *v1alpha1.PolicySource) bool {
+		return says(source.Status.Conditions, v1alpha1.ConditionAudited) == "True Audited" && source.Status.Audit.Violations == want
+	})
 }
