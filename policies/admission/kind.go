@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -35,6 +36,15 @@ func (k GroupVersionKind) String() string {
 		return k.Kind
 	}
 	return k.Kind + "." + k.Group
+}
+
+// ParseKind reads what String prints.
+func ParseKind(text string) (GroupVersionKind, error) {
+	kind, group, _ := strings.Cut(text, ".")
+	if kind == "" {
+		return GroupVersionKind{}, fmt.Errorf("%q is not a kind, such as Pod or Ingress.networking.k8s.io", text)
+	}
+	return GroupVersionKind{Group: group, Kind: kind}, nil
 }
 
 // GroupVersionResource names a resource.

@@ -56,6 +56,9 @@ type inventoryView struct {
 
 // Get implements eval.Document.
 func (v *inventoryView) Get(key string) (ast.Value, eval.Document, error) {
+	if err := v.partial(); err != nil {
+		return nil, nil, err
+	}
 	switch key {
 	case inventoryCluster:
 		return v.in(""), nil, nil
@@ -68,6 +71,9 @@ func (v *inventoryView) Get(key string) (ast.Value, eval.Document, error) {
 // Value implements eval.Document. The value of all objects is built on first use and stored with
 // the snapshot of the objects.
 func (v *inventoryView) Value() (ast.Value, error) {
+	if err := v.partial(); err != nil {
+		return nil, err
+	}
 	items := func() [][2]*ast.Term {
 		return [][2]*ast.Term{
 			ast.Item(ast.StringTerm(inventoryCluster), ast.NewTerm(v.in(""))),
@@ -83,6 +89,16 @@ func (v *inventoryView) Value() (ast.Value, error) {
 	}
 	kept, _ := v.objects.inventories.LoadOrStore(key.String(), &lazyObject{})
 	return kept.(*lazyObject).get(items).Value, nil
+}
+
+// partial is the error for a kind of which not all objects are known.
+func (v *inventoryView) partial() error {
+	for _, kind := range v.kinds {
+		if v.ofKind(kind).isPartial() {
+			return unknownObjects(kind)
+		}
+	}
+	return nil
 }
 
 // namespacesView is data.inventory.namespace; each namespace is built separately.

@@ -36,7 +36,10 @@ type kindObjects struct {
 	namespaces     *immutable.SortedMap[string, *namespaceObjects]
 	objects, bytes int
 	fields         *Fields // that are stored of each object
-	all            lazyObject
+	// absent are the objects that are known not to exist, if only some objects are known; nil if
+	// all are.
+	absent map[Key]bool
+	all    lazyObject
 }
 
 // namespaceObjects holds the objects of one kind and namespace by name.

@@ -104,6 +104,9 @@ func (v kindView) Get(namespace string) (ast.Value, eval.Document, error) {
 	if v.objects == nil || !v.visible.has(v.kind, namespace) {
 		return nil, nil, nil
 	}
+	if v.objects.isPartial() {
+		return nil, partialNamespace{v.kind, v.objects, namespace}, nil
+	}
 	if objects, ok := v.objects.namespaces.Get(namespace); ok {
 		return nil, objects, nil
 	}
@@ -115,6 +118,8 @@ func (v kindView) Value() (ast.Value, error) {
 	switch {
 	case v.objects == nil:
 		return ast.NewObject(), nil
+	case v.objects.isPartial():
+		return nil, unknownObjects(v.kind)
 	case v.visible == nil:
 		return v.objects.value().Value, nil
 	default:

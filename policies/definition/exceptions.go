@@ -84,7 +84,7 @@ func (a *Allowance) set(key string, value any) error {
 		if err := decodeStrict(value, &text); err != nil {
 			return err
 		}
-		duration, err := parseDays(text)
+		duration, err := ParseDays(text)
 		if err != nil {
 			return err
 		}
@@ -97,8 +97,8 @@ func (a *Allowance) set(key string, value any) error {
 	return errors.New(unknown(key, exceptionKeys))
 }
 
-// parseDays reads a duration such as 30d, 12h or 1d12h.
-func parseDays(text string) (time.Duration, error) {
+// ParseDays reads a duration such as 30d, 12h or 1d12h.
+func ParseDays(text string) (time.Duration, error) {
 	invalid := fmt.Errorf("%q is not a duration such as 30d or 12h", text)
 	days, rest, hasDays := strings.Cut(text, "d")
 	if !hasDays {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
@@ -63,6 +64,19 @@ type Mutation struct {
 	Patch []jsonpatch.Operation
 	// Review is the review with the final object in it.
 	Review *admission.Review
+}
+
+// recoverUnknown makes the request undecided after a panic about an unknown value.
+func (d *Decision) recoverUnknown() {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	unknown, ok := cause.(*eval.UnknownError)
+	if !ok {
+		panic(cause)
+	}
+	d.Undecided = append(d.Undecided, Undecided{Reason: unknownError(unknown).message})
 }
 
 // add takes over the findings of another decision.

@@ -165,8 +165,12 @@ func (s *Snapshot) exceptionsFor(p *policy, e *evaluation) (found []*exception.E
 	if len(s.exceptions) == 0 {
 		return nil
 	}
+	at := e.now
+	if !e.options.ExceptionsAt.IsZero() {
+		at = e.options.ExceptionsAt
+	}
 	for _, one := range s.exceptions[policyName{p.source.Name, p.Name}] {
-		if one.inForce(e.now) && one.Selects(e.original, s.resources.KindOf(e.original)) {
+		if one.inForce(at) && one.Selects(e.original, s.resources.KindOf(e.original)) {
 			found = append(found, one.Exception)
 		}
 	}

@@ -9,6 +9,12 @@ import (
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
+// addFixpoint adds the findings of verifyFixpoint.
+func (s *Snapshot) addFixpoint(ctx context.Context, e *evaluation, decision *Decision) {
+	defer decision.recoverUnknown()
+	decision.add(s.verifyFixpoint(ctx, e))
+}
+
 // verifyFixpoint denies an object that a policy with scopes below it would still change: its patch
 // was undone or evaded.
 func (s *Snapshot) verifyFixpoint(ctx context.Context, e *evaluation) *Decision {

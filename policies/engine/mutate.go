@@ -15,13 +15,14 @@ const maxRounds = 10
 // Mutate applies patch and defaults until nothing changes. A patch that does not
 // apply, conflicts with another policy's or never settles is an error of its policy:
 // a denial under Fail; under Ignore a warning, and the policy is excluded.
-func (s *Snapshot) Mutate(ctx context.Context, review *admission.Review, options Options) *Mutation {
-	mutation := &Mutation{Review: review}
+func (s *Snapshot) Mutate(ctx context.Context, review *admission.Review, options Options) (mutation *Mutation) {
+	mutation = &Mutation{Review: review}
 	if review.New == nil || !s.Concerns(review) || review.SubResource != "" || review.OnlyRemovesFinalizers() {
 		return mutation
 	}
 	e := newEvaluation(review, options)
 	m := newMutator(ctx, s, e, mutation)
+	defer mutation.recoverUnknown()
 	for {
 		before := len(m.excluded)
 		m.converge(e)

@@ -62,7 +62,7 @@ func (m *mutator) evaluate(policies []*policy, e *evaluation, root func() any) [
 		return result
 	}, func(i invocation, err evalError) mutationResult {
 		result := mutationResult{policy: i.policy, failed: true}
-		i.policy.report(e, &result.decision, i.policy.errorFinding(definition.EntryPatch, err))
+		i.policy.reportError(e, &result.decision, definition.EntryPatch, err)
 		return result
 	})
 }
@@ -81,11 +81,7 @@ func (m *mutator) round(review *admission.Review, members []member) (ast.Object,
 		return strings.Compare(jsonpatch.Pointer(a.ops[0].Path), jsonpatch.Pointer(b.ops[0].Path))
 	})
 	for {
-		root, err := ast.JSON(review.New.Value())
-		if err != nil {
-			return nil, nil
-		}
-		doc := &jsonpatch.Document{Root: root}
+		doc := &jsonpatch.Document{Root: toJSON(review.New.Value())}
 		failed := m.applyAll(doc, members)
 		if failed == nil {
 			object, ok := fromJSON(doc.Root)

@@ -46,9 +46,14 @@ type Options struct {
 	// Stored reports that the review is about a stored object. Constraints can have another
 	// enforcement and other excluded namespaces for these.
 	Stored bool
-	// Offline makes a policy that cannot be evaluated, because the caller lacks
-	// cluster objects, undecided instead of an error.
+	// Offline makes a policy that cannot be evaluated, because the caller lacks cluster objects
+	// or values of the request, undecided instead of an error.
 	Offline bool
+	// ExceptionsAt is when PolicyExceptions must be in force; zero is the time of the Clock.
+	ExceptionsAt time.Time
+	// Steps receives the number of statements that policies took, as StepBudget counts them; nil
+	// is for none.
+	Steps *int64
 	// Coverage records the locations that evaluations reach, which takes time, and Print
 	// receives printed values if the source was compiled for that. Both are for tests; nil
 	// disables them.

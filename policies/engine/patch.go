@@ -9,6 +9,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
@@ -66,8 +67,12 @@ func changedPaths(ops []jsonpatch.Operation) string {
 	return strings.Join(paths, ", ")
 }
 
-// toJSON converts an object that was decoded from JSON.
+// toJSON converts an object that was decoded from JSON. It panics with a *eval.UnknownError if a
+// value in it is unknown: an object with such a value cannot be patched.
 func toJSON(object ast.Object) any {
+	if unknown := eval.UnknownIn(object); unknown != nil {
+		panic(unknown)
+	}
 	value, err := ast.JSON(object)
 	if err != nil {
 		panic("an object that came as JSON always has JSON: " + err.Error())
@@ -123,7 +128,7 @@ func (p *policy) mutateOne(ctx context.Context, resources *admission.Resources, 
 	}
 	results, errs := e.evaluate(ctx, p, p.Mutate, definition.EntryPatch, e.input(p.source), e.data(p.source))
 	for _, err := range errs {
-		p.report(e, decision, p.errorFinding(definition.EntryPatch, err))
+		p.reportError(e, decision, definition.EntryPatch, err)
 	}
 	if results == nil || len(errs) > 0 {
 		return nil, true

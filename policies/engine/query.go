@@ -28,13 +28,21 @@ type evalError struct {
 	message  string
 	location definition.Location // zero where unknown
 	limit    string              // steps, bytes, timeout or function where a limit was reached
+	unknown  bool                // the input lacks what the policy reads
 }
 
 // runQuery evaluates the query. results are the values for each rule of the query, or nil after an
 // error that ended the evaluation. Errors that did not end it (a function that failed in one
-// rule) are returned together with the values of the other rules.
-func runQuery(ctx context.Context, q *policyset.Query, options eval.Options) (results [][]eval.Given, errs []evalError) {
+// rule) are returned together with the values of the other rules. The steps of the evaluation are
+// added to steps, unless that is nil.
+func runQuery(ctx context.Context, q *policyset.Query, options eval.Options, steps *int64) (results [][]eval.Given, errs []evalError) {
 	_, report, err := q.Program.Run(ctx, q.Rules, options)
+	if steps != nil {
+		*steps += report.Steps
+	}
+	if unknown, ok := errors.AsType[*eval.UnknownError](err); ok {
+		return nil, []evalError{unknownError(unknown)}
+	}
 	var limit *eval.LimitError
 	if errors.As(err, &limit) {
 		return nil, []evalError{{message: limit.Message, limit: limit.Limit}}
@@ -52,6 +60,11 @@ func runQuery(ctx context.Context, q *policyset.Query, options eval.Options) (re
 		}
 	}
 	return results, errs
+}
+
+// unknownError is the error of an evaluation that depends on an unknown value.
+func unknownError(err *eval.UnknownError) evalError {
+	return evalError{message: "it reads " + err.Reference + ", which is masked or not recorded", unknown: true}
 }
 
 // noResults is the result of most policies: none at either entry point.

@@ -45,6 +45,16 @@ func (p *policy) reportUnevaluable(e *evaluation, decision *Decision, reason str
 	p.report(e, decision, p.errorFinding(definition.EntryDeny, evalError{message: reason}))
 }
 
+// reportError reports the error of an evaluation. If the input lacks what the policy reads, the
+// policy is undecided.
+func (p *policy) reportError(e *evaluation, decision *Decision, entry string, err evalError) {
+	if err.unknown {
+		p.reportUnevaluable(e, decision, err.message)
+		return
+	}
+	p.report(e, decision, p.errorFinding(entry, err))
+}
+
 // finding is one without words.
 func (p *policy) finding(rule string, location definition.Location) Finding {
 	return Finding{

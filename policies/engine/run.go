@@ -51,7 +51,10 @@ func runInOrder[T any](invocations []invocation, run func(invocation) T, failed 
 // runGuarded runs an invocation within the time of its source, and recovers from a panic.
 func runGuarded[T any](i invocation, run func(invocation) T, failed func(invocation, evalError) T) (result T) {
 	defer func() {
-		if cause := recover(); cause != nil {
+		cause := recover()
+		if unknown, ok := cause.(*eval.UnknownError); ok {
+			result = failed(i, unknownError(unknown))
+		} else if cause != nil {
 			result = failed(i, evalError{message: fmt.Sprintf("internal error: %v\n%s", cause, debug.Stack())})
 		}
 	}()
@@ -93,7 +96,7 @@ func (e *evaluation) evaluate(ctx context.Context, p *policy, q *policyset.Query
 	results, errs = runQuery(ctx, q, eval.Options{
 		Input: input, Data: data, Now: e.now, Print: e.options.Print, Cover: e.coverageOf(p), Gather: true,
 		Limits: e.evalLimits(p),
-	})
+	}, e.options.Steps)
 	end(errs)
 	return results, errs
 }

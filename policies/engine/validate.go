@@ -25,7 +25,7 @@ func (s *Snapshot) Evaluate(ctx context.Context, review *admission.Review, optio
 	for _, one := range validateAll(ctx, s.selectPolicies(e, false)) {
 		decision.add(one)
 	}
-	decision.add(s.verifyFixpoint(ctx, e))
+	s.addFixpoint(ctx, e, decision)
 	return decision
 }
 
@@ -65,7 +65,7 @@ func validateAll(ctx context.Context, invocations []invocation) []*Decision {
 		return i.exempt(i.attributed(decision))
 	}, func(i invocation, err evalError) *Decision {
 		decision := &Decision{}
-		i.policy.report(i.evaluation, decision, i.policy.errorFinding(definition.EntryDeny, err))
+		i.policy.reportError(i.evaluation, decision, definition.EntryDeny, err)
 		return i.attributed(decision)
 	})
 }
@@ -84,7 +84,7 @@ func (p *policy) validateOne(ctx context.Context, i invocation, decision *Decisi
 	input, data := p.dialect.documents(p, e)
 	results, errs := e.evaluate(ctx, p, p.Validate, definition.EntryDeny, input, data)
 	for _, err := range errs {
-		p.report(e, decision, p.errorFinding(definition.EntryDeny, err))
+		p.reportError(e, decision, definition.EntryDeny, err)
 	}
 	if results == nil {
 		return

@@ -70,7 +70,7 @@ func (m *machine) callFunction(f *called, operands []operand, r []*ast.Term, tar
 		values = append(values, value)
 	}
 	m.operands = values[:0]
-	if !m.mayGoOn() {
+	if !m.mayGoOn() || m.partial && !m.knowsOperands(f, values) {
 		return failed
 	}
 	if !m.admit(f, values...) {
@@ -177,6 +177,9 @@ func (c *compiler) callDynamic(s *ir.CallDynamicStmt) (op, error) {
 			}
 			text, ok := value.Value.(ast.String)
 			if !ok {
+				if !m.knowsItself(value) {
+					return failed
+				}
 				return undef
 			}
 			if i > 0 {
@@ -216,7 +219,7 @@ func (c *compiler) native(f *called, operands []operand, target int, general op)
 	}
 	order := func(test func(sign int) bool) op {
 		return compare(func(m *machine, x, y *ast.Term) bool {
-			return m.mayCompare(x, y) && test(ast.Compare(x.Value, y.Value))
+			return m.knows(x) && m.knows(y) && m.mayCompare(x, y) && test(ast.Compare(x.Value, y.Value))
 		})
 	}
 	switch f.name {
@@ -292,6 +295,9 @@ func (m *machine) part(t, key *ast.Term) *ast.Term {
 		return value.part(m, key)
 	case *conflicted:
 		return m.partOfConflicted(value, key)
+	}
+	if m.partial && !m.mayLookUp(t, key) {
+		return nil
 	}
 	if _, isName := key.Value.(ast.String); !isName && !m.mayFind(key, keysOf(t)) {
 		return nil

@@ -45,6 +45,9 @@ func (c *compiler) insertion(s ir.Stmt) op {
 			if _, isSet := r[set].Value.(ast.Set); !isSet {
 				return m.conflictAt(r, set, conflict, place)
 			}
+			if m.partial && !m.mayDiffer(r[set].Value.(ast.Set), v) {
+				return failed
+			}
 			m.writable(r, set, shared).(ast.Set).Add(v)
 			return next
 		}
@@ -84,6 +87,9 @@ func (c *compiler) insert(s ir.Stmt, into ir.Local, at, what ir.Operand, once bo
 		}
 		if !m.mayFind(k, have.Len()) {
 			return undef
+		}
+		if !m.knows(k) {
+			return failed
 		}
 		if once {
 			if old := have.Get(k); old != nil {
@@ -220,6 +226,9 @@ func (c *compiler) merge(s *ir.ObjectMergeStmt) op {
 		rules := m.whole(r[b])
 		if rules == nil {
 			return undef
+		}
+		if !m.knows(rules) {
+			return failed
 		}
 		virtual, alsoObject := rules.Value.(ast.Object)
 		if !isObject || !alsoObject {

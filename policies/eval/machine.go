@@ -56,6 +56,7 @@ type machine struct {
 	err     error   // that ended it
 	errs    []error // of functions, which made a statement undefined
 	strict  bool    // an error of a function ends it
+	partial bool    // input has unknown values
 	results []*ast.Term
 	cover   *Coverage
 	gather  bool
@@ -92,7 +93,7 @@ const maxDepth = 10_000
 // Options are the parameters of one evaluation. The zero value has no input, no data and no
 // limits.
 type Options struct {
-	// Input is nil where there is none.
+	// Input is nil where there is none. Values of NewUnknown may be parts of it.
 	Input *ast.Term
 	// Data is nil where there is none.
 	Data Document
@@ -130,7 +131,7 @@ type Report struct {
 
 // Run evaluates rules one after the other: a value each, nil where the rule is nil or
 // undefined.
-// The error is a *topdown.Error, a *LimitError, or one of Data.
+// The error is a *topdown.Error, a *LimitError, an *UnknownError, or one of Data.
 func (p *Program) Run(ctx context.Context, rules []*Rule, options Options) (values []*ast.Term, report Report, err error) {
 	m := p.machine(ctx, options)
 	defer m.release()
@@ -155,6 +156,9 @@ func (p *Program) Run(ctx context.Context, rules []*Rule, options Options) (valu
 			given[i] = m.given
 		}
 	}
+	if m.partial {
+		m.knowsResults(values, given)
+	}
 	values, report, err = m.end(values)
 	report.Given = given
 	return values, report, err
@@ -176,6 +180,9 @@ func (p *Program) RunQuery(ctx context.Context, options Options) (results []*ast
 				break
 			}
 		}
+	}
+	if m.partial {
+		m.knowsResults(m.results, nil)
 	}
 	return m.end(m.results)
 }
@@ -212,6 +219,7 @@ func (p *Program) machine(ctx context.Context, o Options) *machine {
 		m.walkBoth = func(key, value *ast.Term) bool { return m.walk(key) || m.walk(value) }
 	}
 	m.ctx, m.limits, m.strict, m.cover, m.gather, m.cancel.machine = ctx, o.Limits, o.Strict, o.Cover, o.Gather, m
+	m.partial = o.Input != nil && !o.Input.IsGround()
 	if m.limits.Steps == 0 {
 		m.limits.Steps = math.MaxInt64 / comparedPerStep
 	}
@@ -354,7 +362,7 @@ func (m *machine) call(f *function, operands []operand, r []*ast.Term, target in
 func (m *machine) isSkipped(guards []guard, input *ast.Term) bool {
 	for i := range guards {
 		m.steps++
-		if !guards[i].holds(input) {
+		if !guards[i].holds(input) && !(m.partial && guards[i].reachesUnknown(input)) {
 			if m.cover != nil {
 				m.cover.note(guards[i].place, undef, false)
 			}

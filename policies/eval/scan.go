@@ -10,10 +10,14 @@ import (
 func (c *compiler) scan(s *ir.ScanStmt) (op, error) {
 	source, key, value := c.operand(ir.Operand{Value: s.Source}), int(s.Key), int(s.Value)
 	block, err := c.block(s.Block)
+	inOrder := appendsInOrder(s.Block)
 	return func(m *machine, r []*ast.Term) ctl {
 		collection := source.value(m, r)
 		if collection == nil {
 			return next
+		}
+		if m.partial && (isUnknown(collection) || inOrder && isUnordered(collection)) {
+			return m.depends(collection)
 		}
 		switch elements := collection.Value.(type) {
 		case *ast.Array:
@@ -44,6 +48,32 @@ func (c *compiler) scan(s *ir.ScanStmt) (op, error) {
 		}
 		return next
 	}, err
+}
+
+// isUnordered reports whether the order of a collection depends on unknown values.
+func isUnordered(t *ast.Term) bool {
+	set, isSet := t.Value.(ast.Set)
+	return isSet && set.Len() > 1 && !set.IsGround()
+}
+
+// appendsInOrder reports whether the block of a loop appends to a list that the loop did not
+// create: the order of the list is that of the loop.
+func appendsInOrder(block *ir.Block) bool {
+	created, appended := map[ir.Local]bool{}, map[ir.Local]bool{}
+	walkStatements(block, func(s ir.Stmt) {
+		switch s := s.(type) {
+		case *ir.MakeArrayStmt:
+			created[s.Target] = true
+		case *ir.ArrayAppendStmt:
+			appended[s.Array] = true
+		}
+	})
+	for array := range appended {
+		if !created[array] {
+			return true
+		}
+	}
+	return false
 }
 
 // turn runs the block of a loop once. A loop is two blocks: to leave the first is to go
@@ -83,6 +113,9 @@ func (c *compiler) walkScan(s, following ir.Stmt) (op, error) {
 		collection := operand.value(m, r)
 		if collection == nil {
 			return undef
+		}
+		if !m.knows(collection) {
+			return failed
 		}
 		if !m.admit(walk, collection) {
 			return m.outcome()

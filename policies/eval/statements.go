@@ -73,7 +73,11 @@ func (c *compiler) statement(s ir.Stmt) (op, error) {
 	case *ir.LenStmt:
 		source, target := c.operand(s.Source), int(s.Target)
 		return func(m *machine, r []*ast.Term) ctl {
-			n := length(source.value(m, r))
+			t := source.value(m, r)
+			if !m.knowsItself(t) {
+				return failed
+			}
+			n := length(t)
 			if n < 0 {
 				return undef
 			}
@@ -307,7 +311,7 @@ func (c *compiler) assignOnce(s *ir.AssignVarOnceStmt) op {
 			return next
 		}
 		if old != value {
-			if m.mayCompare(old, value) && !old.Equal(value) {
+			if m.mayCompare(old, value) && !m.equalTerms(old, value) {
 				return m.fail(f.conflict(r[from].Location, at.Location))
 			}
 		}
@@ -321,6 +325,9 @@ func (c *compiler) condition(s ir.Stmt) op {
 		o := c.operand(source)
 		return func(m *machine, r []*ast.Term) ctl {
 			t := o.value(m, r)
+			if !m.knowsItself(t) {
+				return failed
+			}
 			return holds(t != nil && is(t.Value))
 		}
 	}
@@ -342,6 +349,8 @@ func (c *compiler) condition(s ir.Stmt) op {
 					return holds(bool(value))
 				case *conflicted:
 					return m.fail(value.err)
+				case ast.Var:
+					return m.depends(t)
 				}
 				return next
 			}
@@ -370,6 +379,9 @@ func (m *machine) equal(a, b *ast.Term) bool {
 	}
 	if a == nil || b == nil {
 		return false
+	}
+	if m.partial {
+		return m.mayCompare(a, b) && m.equalTerms(a, b)
 	}
 	switch x := a.Value.(type) {
 	case ast.String:

@@ -42,7 +42,10 @@ type Record struct {
 type ClusterData struct {
 	// Kind is Kind.group, as in data.cluster.
 	Kind string `json:"kind"`
-	// Objects are the objects that were read, with the fields that policies can read.
+	// Fields are the fields that Objects have, as clusterdata.Fields.Paths lists them. A policy that
+	// reads others is undecided; without Fields, any policy that reads the kind is.
+	Fields []string `json:"fields,omitempty"`
+	// Objects are the objects that were read, with the Fields.
 	Objects []json.RawMessage `json:"objects,omitempty"`
 	// Absent are the objects that were looked up and did not exist.
 	Absent []clusterdata.Key `json:"absent,omitempty"`

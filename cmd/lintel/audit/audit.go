@@ -176,7 +176,7 @@ func run(cmd *cobra.Command, o options) error {
 	for _, one := range exceptions {
 		rules.exceptions = append(rules.exceptions, one.Exception)
 	}
-	p := newProgress(cmd.ErrOrStderr())
+	p := report.NewProgress(cmd.ErrOrStderr())
 	audited, notes, err := o.audit(cmd, rules, p)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (p policies) snapshot(resources *admission.Resources) *engine.Snapshot {
 }
 
 // audit evaluates the policies for the objects.
-func (o *options) audit(cmd *cobra.Command, rules policies, p *progress) (found *pass, notes []string, err error) {
+func (o *options) audit(cmd *cobra.Command, rules policies, p *report.Progress) (found *pass, notes []string, err error) {
 	excluded := append(slices.Clone(o.excluded), o.connection.SystemNamespace)
 	if len(o.files) > 0 {
 		files, err := dump.Open(o.files, cmd.InOrStdin())

@@ -11,13 +11,14 @@ import (
 
 	"github.com/lintel-policy/lintel/cmd/lintel/cluster"
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/policies/admission"
 	core "github.com/lintel-policy/lintel/policies/audit"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // auditCluster evaluates policies for the objects of a cluster.
-func auditCluster(ctx context.Context, live *cluster.Cluster, rules policies, excluded []string, p *progress) (*pass, []string, error) {
+func auditCluster(ctx context.Context, live *cluster.Cluster, rules policies, excluded []string, p *report.Progress) (*pass, []string, error) {
 	run := newPass(core.New(rules.snapshot(admission.NewResources(live.Resources)), excluded), p)
 	required, notes := live.Required(ctx, rules.sets)
 	run.cluster = required
@@ -33,7 +34,7 @@ func auditCluster(ctx context.Context, live *cluster.Cluster, rules policies, ex
 			return nil, nil, err
 		}
 	}
-	p.end()
+	p.End()
 	return run, notes, ctx.Err()
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lintel-policy/lintel/cmd/lintel/dump"
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/policies/admission"
 	core "github.com/lintel-policy/lintel/policies/audit"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
@@ -29,7 +30,7 @@ type dumpPass struct {
 
 // auditDump evaluates policies for the objects of files. Unless the dump is complete, it is not
 // known whether a kind without objects has none in the cluster.
-func auditDump(ctx context.Context, files *dump.Dump, rules policies, excluded []string, o options, p *progress) (*pass, error) {
+func auditDump(ctx context.Context, files *dump.Dump, rules policies, excluded []string, o options, p *report.Progress) (*pass, error) {
 	d := &dumpPass{files: files, namespace: o.namespace}
 	known, err := d.readDefinitions(ctx, p)
 	if err != nil {
@@ -51,21 +52,21 @@ func auditDump(ctx context.Context, files *dump.Dump, rules policies, excluded [
 		},
 	})
 	d.end()
-	p.end()
-	if err == nil && d.progress.objects == 0 && len(d.notAudited) == 0 {
+	p.End()
+	if err == nil && d.progress.Count() == 0 && len(d.notAudited) == 0 {
 		return nil, errors.New("there are no objects in the files")
 	}
 	return d.pass, err
 }
 
 // readDefinitions reads the CustomResourceDefinitions, and counts the objects of all kinds.
-func (d *dumpPass) readDefinitions(ctx context.Context, p *progress) (known map[schema.GroupKind]int, err error) {
+func (d *dumpPass) readDefinitions(ctx context.Context, p *report.Progress) (known map[schema.GroupKind]int, err error) {
 	var definitions []manifests.Object
 	known = map[schema.GroupKind]int{}
-	p.begin("definitions")
+	p.Begin("definitions")
 	err = d.files.Each(ctx, dump.Visitor{
 		Object: func(o manifests.Object) error {
-			p.add()
+			p.Add(1)
 			known[o.Kind.GroupKind()]++
 			if o.Kind.Kind == "CustomResourceDefinition" {
 				definitions = append(definitions, o)
@@ -93,10 +94,10 @@ func (d *dumpPass) readCluster(ctx context.Context, sets []*engine.PolicySet, kn
 			changes[kind] = clusterdata.Change{Kind: kind, Fields: fields, Objects: map[clusterdata.Key]*clusterdata.Object{}}
 		}
 	}
-	d.progress.begin("cluster objects")
+	d.progress.Begin("cluster objects")
 	err := d.files.Each(ctx, dump.Visitor{
 		Object: func(o manifests.Object) error {
-			d.progress.add()
+			d.progress.Add(1)
 			change, required := changes[admission.GroupVersionKind{Group: o.Kind.Group, Kind: o.Kind.Kind}]
 			if !required && !o.IsNamespace() {
 				return nil
@@ -147,13 +148,13 @@ func (d *dumpPass) auditObject(ctx context.Context, o manifests.Object) error {
 	target, isTarget := d.targets[o.Kind.GroupKind()]
 	_, known := d.table.ByKind(o.Kind.Group, o.Kind.Kind)
 	if !isTarget && (known || len(d.auditor.Snapshot().Audits(admission.GroupVersionKind(o.Kind))) == 0) {
-		d.progress.add()
+		d.progress.Add(1)
 		return nil
 	}
 	if isTarget && target.Version != o.Kind.Version {
 		converted, err := d.table.Kinds.Convert(text, o.Kind, target.Version)
 		if err != nil {
-			d.progress.add()
+			d.progress.Add(1)
 			d.cannotDecide(engine.Undecided{Reason: err.Error()}, objectOf(o, text))
 			return nil
 		}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/policies/admission"
 	core "github.com/lintel-policy/lintel/policies/audit"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
@@ -22,7 +23,7 @@ type pass struct {
 	auditor    *core.Auditor
 	cluster    *clusterdata.Objects
 	namespaces map[string]engine.Namespace
-	progress   *progress
+	progress   *report.Progress
 
 	part       *part
 	kinds      map[schema.GroupKind]bool
@@ -41,7 +42,7 @@ type part struct {
 	undecided map[engine.Undecided]*Undecided
 }
 
-func newPass(auditor *core.Auditor, p *progress) *pass {
+func newPass(auditor *core.Auditor, p *report.Progress) *pass {
 	return &pass{
 		auditor: auditor, cluster: clusterdata.Empty(), namespaces: map[string]engine.Namespace{}, progress: p,
 		kinds: map[schema.GroupKind]bool{}, undecided: map[engine.Undecided]*Undecided{},
@@ -50,7 +51,7 @@ func newPass(auditor *core.Auditor, p *progress) *pass {
 
 // begin begins a part.
 func (p *pass) begin(what string) {
-	p.progress.begin(what)
+	p.progress.Begin(what)
 	p.part = &part{kinds: map[schema.GroupKind]bool{}, undecided: map[engine.Undecided]*Undecided{}}
 }
 
@@ -73,7 +74,7 @@ func (p *pass) end() {
 // evaluate evaluates an object in JSON, of a resource in the version of the object. The error is
 // that of the context.
 func (p *pass) evaluate(ctx context.Context, text []byte, resource admission.Resource, o manifests.Object) error {
-	p.progress.add()
+	p.progress.Add(1)
 	object := objectOf(o, text)
 	options := engine.Options{Namespace: p.namespaces[o.Namespace], Cluster: p.cluster, Offline: true}
 	found, err := p.auditor.Evaluate(ctx, text, resource, options)

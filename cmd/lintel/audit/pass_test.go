@@ -1,16 +1,15 @@
 package audit
 
 import (
-	"bytes"
 	"fmt"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/policies/admission"
 	core "github.com/lintel-policy/lintel/policies/audit"
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -24,7 +23,7 @@ func passOf(t *testing.T, rego string) *pass {
 	t.Helper()
 	set, err := policyset.Compile(definition.Source{Name: "s", Revision: "r", Files: map[string]string{"p.rego": rego}})
 	require.NoError(t, err)
-	return newPass(core.New(engine.NewSnapshot(admission.BuiltinResources(), set), nil), newProgress(nil))
+	return newPass(core.New(engine.NewSnapshot(admission.BuiltinResources(), set), nil), report.NewProgress(nil))
 }
 
 // TestMemoryOfAPass: evaluated objects are dropped.
@@ -53,27 +52,4 @@ func heap() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
-}
-
-// TestProgress shows the kind, the number of objects and the rate, at most five times a second.
-func TestProgress(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	now := time.Unix(1000, 0)
-	p := &progress{to: &out, now: func() time.Time { return now }}
-	p.begin("pods")
-	for range 300 {
-		now = now.Add(10 * time.Millisecond)
-		p.add()
-	}
-	p.end()
-	require.Contains(t, out.String(), "\r\x1b[Kpods: 281 objects, 100/s")
-	require.Equal(t, 15+1, strings.Count(out.String(), "\r"))
-	require.True(t, strings.HasSuffix(out.String(), "\r\x1b[K"))
-	out.Reset()
-	quiet := newProgress(&out)
-	quiet.begin("pods")
-	quiet.add()
-	quiet.end()
-	require.Empty(t, out.String(), "no terminal")
 }
