@@ -29,6 +29,9 @@ type Objects struct {
 	complete bool
 	// inventories are lazyObjects by the kinds in them: see inventoryView.
 	inventories sync.Map
+	// reads collects what is read, and original has the inventories: see Observed.
+	reads    *Reads
+	original *Objects
 }
 
 // kindObjects holds the objects of one kind by namespace.
