@@ -62,7 +62,9 @@ type HandlerOptions struct {
 	Own       func(*admission.Review) bool
 	Metrics   *Metrics
 	Decisions DecisionLog
-	Logger    *slog.Logger
+	// Recorder stores decided reviews; nil stores none.
+	Recorder *Recorder
+	Logger   *slog.Logger
 	// Tracer makes a span for each review, below which the engine makes one for each
 	// policy; nil makes none.
 	Tracer trace.Tracer
@@ -208,6 +210,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	body, release, err := h.bodies.read(ctx, w, r)
 	defer release()
+	var recording *recording
+	if h.options.Recorder != nil && served.ofScope != nil {
+		recording = newRecording(served.name, start)
+		ctx = withRecording(ctx, recording)
+	}
 	review, a := h.answer(ctx, served, body, err)
 	uid := uidOf(review, a)
 	took := h.now().Sub(start)
@@ -219,6 +226,23 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.write(w, served, uid, a)
+	if recording != nil {
+		h.record(served, recording, body, review, a)
+	}
+}
+
+// record stores a decided review. A panic must not abort the response.
+func (h *Handler) record(served *entry, recording *recording, body []byte, review *admission.Review, a *answer) {
+	if review == nil {
+		return
+	}
+	err := h.recovering(served, func() error {
+		h.options.Recorder.record(recording, body, review, a, h.tenant(served, review))
+		return nil
+	})
+	if err != nil {
+		h.options.Recorder.drop(droppedMask, 1)
+	}
 }
 
 // answer decodes and evaluates a review, which is nil if it cannot be read.
@@ -368,6 +392,10 @@ func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy 
 		return nil, options, errNotLoaded
 	}
 	options.Cluster, options.Scopes = cluster, h.scopesOf(decider, scope)
+	recording := recordingOf(ctx)
+	if recording != nil {
+		options.Cluster = cluster.Observed(&recording.reads)
+	}
 	if review.Namespace == "" || review.IsNamespace() || !decider.Concerns(review) {
 		return decider, options, nil
 	}
@@ -376,6 +404,9 @@ func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy 
 		return nil, options, err
 	}
 	options.Namespace, err = engine.ReadNamespace(text)
+	if recording != nil {
+		recording.namespace = text
+	}
 	return decider, options, err
 }
 

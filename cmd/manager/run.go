@@ -229,6 +229,10 @@ func newServer(
 	if err := mgr.Add(object.Everywhere(entries.Start)); err != nil {
 		return nil, err
 	}
+	recorder, err := addRecorder(mgr, &o.record, decisions.Mask, logger)
+	if err != nil {
+		return nil, err
+	}
 	handler, err := webhooks.NewHandler(webhooks.HandlerOptions{
 		Snapshot:       policies.Live.Snapshot,
 		Namespaces:     webhooks.NewNamespaces(mgr.GetClient(), mgr.GetAPIReader()),
@@ -238,6 +242,7 @@ func newServer(
 		Own:            own,
 		Metrics:        counted,
 		Decisions:      decisions,
+		Recorder:       recorder,
 		Logger:         logger,
 		Tracer:         tracer,
 		MaxReviewBytes: o.maxReviewBytes,
