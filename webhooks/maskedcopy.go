@@ -173,8 +173,8 @@ func newDecoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 }
 
-// requestIn returns the request of an AdmissionReview.
-func requestIn(body []byte) (jsontext.Value, error) {
+// requestIn returns a decoder at the request of an AdmissionReview.
+func requestIn(body []byte) (*jsontext.Decoder, error) {
 	decoder := newDecoder(body)
 	if token, err := decoder.ReadToken(); err != nil || token.Kind() != '{' {
 		return nil, fmt.Errorf("the body is not a JSON object")
@@ -185,7 +185,7 @@ func requestIn(body []byte) (jsontext.Value, error) {
 			return nil, err
 		}
 		if name.String() == "request" {
-			return decoder.ReadValue()
+			return decoder, nil
 		}
 		if err := decoder.SkipValue(); err != nil {
 			return nil, err

@@ -62,7 +62,7 @@ func benchRecorder(b *testing.B, share string) (*record.Store, *Recorder, func()
 	require.NoError(b, err)
 	sampling, err := ParseRecordSampling([]string{share})
 	require.NoError(b, err)
-	mask, err := ParseMask(DefaultRecordMask())
+	mask, err := ParseRecordMask([]string{MaskEnv})
 	require.NoError(b, err)
 	recorder := NewRecorder(RecorderOptions{
 		Store: store, Sampling: sampling, Mask: mask, MaxRate: 1 << 30, Registerer: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),

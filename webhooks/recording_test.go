@@ -40,7 +40,7 @@ func newRecorded(t *testing.T, decider Decider, sampling []string, change func(*
 	}
 	options.Sampling, err = ParseRecordSampling(sampling)
 	require.NoError(t, err)
-	options.Mask, err = ParseMask(DefaultRecordMask())
+	options.Mask, err = ParseRecordMask([]string{MaskEnv})
 	require.NoError(t, err)
 	r.fixture = newFixture(t, decider, func(o *HandlerOptions) {
 		o.MaxReviewBytes = 1 << 20

@@ -10,15 +10,25 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-// DefaultRecordMask lists the locations that records mask unless the administrator states others:
-// the values of environment variables, which often are passwords.
-func DefaultRecordMask() (pointers []string) {
-	for _, spec := range []string{"/spec", "/spec/template/spec", "/template/spec", "/spec/jobTemplate/spec/template/spec"} {
-		for _, containers := range []string{"containers", "initContainers", "ephemeralContainers"} {
-			pointers = append(pointers, spec+"/"+containers+"/*/env/*/value")
+// MaskEnv is the name of a mask of records: the values of environment variables in Pods and
+// workloads, which often are passwords.
+const MaskEnv = "env"
+
+// ParseRecordMask is ParseMask for a list that may contain MaskEnv.
+func ParseRecordMask(locations []string) (Mask, error) {
+	var pointers []string
+	for _, location := range locations {
+		if location != MaskEnv {
+			pointers = append(pointers, location)
+			continue
+		}
+		for _, spec := range []string{"/spec", "/spec/template/spec", "/template/spec", "/spec/jobTemplate/spec/template/spec"} {
+			for _, containers := range []string{"containers", "initContainers", "ephemeralContainers"} {
+				pointers = append(pointers, spec+"/"+containers+"/*/env/*/value")
+			}
 		}
 	}
-	return pointers
+	return ParseMask(pointers)
 }
 
 // recordMasks are the masks of records, by kind.
@@ -64,7 +74,11 @@ func (m *recordMasks) request(body []byte, kind admission.GroupVersionKind, hidd
 		return nil, nil, err
 	}
 	object := m.of(kind)
-	return copyMasked(request, &maskTree{children: map[string]*maskTree{"object": object, "oldObject": object}}, "", m.removed(kind, hidden))
+	c := maskedCopy{out: make([]byte, 0, len(body)), removed: m.removed(kind, hidden)}
+	if err := c.value(request, []*maskTree{{children: map[string]*maskTree{"object": object, "oldObject": object}}}, ""); err != nil {
+		return nil, nil, err
+	}
+	return c.out, c.pointers, nil
 }
 
 // object returns an object without masked values.

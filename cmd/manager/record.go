@@ -28,7 +28,7 @@ type recordOptions struct {
 func (o *recordOptions) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.location, "record", "", "`URL` of a store, such as file:///var/lib/lintel/records, in which to record decided requests for lintel replay; without it, none are recorded")
 	flags.StringSliceVar(&o.sample, "record-sample", webhooks.DefaultRecordSampling(), "`shares` of requests to record, from 0 to 1, by outcome (denied, error, warned, audited, exempted, mutated, allowed, other) or by policy and outcome, such as teams/images:denied=0.5")
-	flags.StringSliceVar(&o.mask, "record-mask", webhooks.DefaultRecordMask(), "`locations` in recorded objects to mask, in addition to --decision-log-mask and the data of Secrets; without the flag, the values of environment variables")
+	flags.StringSliceVar(&o.mask, "record-mask", []string{webhooks.MaskEnv}, "`locations` in recorded objects to mask, in addition to --decision-log-mask and the data of Secrets; env stands for the values of environment variables in Pods and workloads")
 	flags.DurationVar(&o.maxAge, "record-max-age", 7*24*time.Hour, "`duration` after which records are deleted; 0 keeps them")
 	flags.Int64Var(&o.maxBytes, "record-max-bytes", 1<<30, "`bytes` of compressed records in the store above which the oldest are deleted; 0 is no limit")
 	flags.Int64Var(&o.maxRate, "record-max-rate", webhooks.DefaultRecordRate, "`bytes` of requests per second that are recorded; others are dropped")
@@ -55,7 +55,7 @@ func addRecorder(mgr manager.Manager, o *recordOptions, decisionLogMask webhooks
 	if err != nil {
 		return nil, fmt.Errorf("--record-sample: %w", err)
 	}
-	mask, err := webhooks.ParseMask(o.mask)
+	mask, err := webhooks.ParseRecordMask(o.mask)
 	if err != nil {
 		return nil, fmt.Errorf("--record-mask: %w", err)
 	}
