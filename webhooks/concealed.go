@@ -48,7 +48,7 @@ func (c *concealed) addNode(node any) {
 	}
 }
 
-// addText conceals a text, what it encodes, and its lines.
+// addText conceals a text, the text that it encodes, and its lines.
 func (c *concealed) addText(text string) {
 	c.addForms(text)
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {

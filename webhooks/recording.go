@@ -165,7 +165,7 @@ func recordedFindings(findings []engine.Finding, hidden *concealed) []record.Fin
 }
 
 // cluster returns the cluster data that was read, masked and bounded. Objects that are left out are
-// in no list of what is complete or absent.
+// in no list of complete or absent objects.
 func (r *Recorder) cluster(reads *clusterdata.Reads, hidden *concealed) (out []record.ClusterData, err error) {
 	room := maxClusterBytes
 	reads.Kinds(func(kind admission.GroupVersionKind, read *clusterdata.KindReads) {

@@ -80,7 +80,7 @@ deny contains "other" if data.cluster.Service.shop.missing
 deny contains "bank" if data.cluster.Service.bank.web
 `
 
-// TestARecordHasTheReferencedClusterData and states what it lacks.
+// TestARecordHasTheReferencedClusterData and states which data are missing.
 func TestARecordHasTheReferencedClusterData(t *testing.T) {
 	t.Parallel()
 	service := func(namespace, name string) json.RawMessage {

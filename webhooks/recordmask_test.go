@@ -43,7 +43,7 @@ func written(t *testing.T, path string) string {
 	return all.String()
 }
 
-// quotingPolicy quotes whatever it reads: in messages, fields, details, defaults and patches.
+// quotingPolicy quotes all values that it reads: in messages, fields, details, defaults and patches.
 const quotingPolicy = `# METADATA
 # custom:
 #   match:

@@ -105,7 +105,7 @@ func (q *recordQueue) reserve(tenant string, bytes int64) (dropped string) {
 	return ""
 }
 
-// cancel returns what was reserved.
+// cancel returns reserved bytes.
 func (q *recordQueue) cancel(tenant string, bytes int64) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()

@@ -30,7 +30,7 @@ func (o *recordOptions) flags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.sample, "record-sample", webhooks.DefaultRecordSampling(), "`shares` of requests to record, from 0 to 1, by outcome (denied, error, warned, audited, exempted, mutated, allowed, other) or by policy and outcome, such as teams/images:denied=0.5")
 	flags.StringSliceVar(&o.mask, "record-mask", []string{webhooks.MaskEnv}, "`locations` in recorded objects to mask, in addition to --decision-log-mask and the data of Secrets; env stands for the values of environment variables in Pods and workloads")
 	flags.DurationVar(&o.maxAge, "record-max-age", 7*24*time.Hour, "`duration` after which records are deleted; 0 keeps them")
-	flags.Int64Var(&o.maxBytes, "record-max-bytes", 1<<30, "`bytes` of compressed records in the store above which the oldest are deleted; 0 is no limit")
+	flags.Int64Var(&o.maxBytes, "record-max-bytes", 1<<30, "`bytes` of compressed records in the store above which the oldest are deleted; 0 means unlimited")
 	flags.Int64Var(&o.maxRate, "record-max-rate", webhooks.DefaultRecordRate, "`bytes` of requests per second that are recorded; others are dropped")
 }
 

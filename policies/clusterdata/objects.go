@@ -29,7 +29,7 @@ type Objects struct {
 	complete bool
 	// inventories are lazyObjects by the kinds in them: see inventoryView.
 	inventories sync.Map
-	// reads collects what is read, and original has the inventories: see Observed.
+	// reads collects the objects that are read, and original has the inventories: see Observed.
 	reads    *Reads
 	original *Objects
 }

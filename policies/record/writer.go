@@ -24,7 +24,7 @@ type WriterOptions struct {
 	SegmentBytes int64
 	SegmentAge   time.Duration
 	// MaxAge is the age after which segments are deleted, and MaxBytes the size of the store above
-	// which the oldest are. 0 is no limit.
+	// which the oldest are. 0 means unlimited.
 	MaxAge   time.Duration
 	MaxBytes int64
 	// Now is the clock; time.Now if nil.

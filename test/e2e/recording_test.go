@@ -16,7 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/record"
 )
 
-// TestTheManagerRecords kills a manager that records requests. What it has stored is readable, and
+// TestTheManagerRecords kills a manager that records requests. The stored records are readable, and
 // no masked value is in any file.
 func TestTheManagerRecords(t *testing.T) {
 	const canary = "canary-5b1e0c9d"
