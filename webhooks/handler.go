@@ -65,7 +65,9 @@ type HandlerOptions struct {
 	Denied    func(review *admission.Review, texts []string)
 	Metrics   *Metrics
 	Decisions DecisionLog
-	Logger    *slog.Logger
+	// Recorder stores decided reviews; nil stores none.
+	Recorder *Recorder
+	Logger   *slog.Logger
 	// Tracer makes a span for each review, below which the engine makes one for each
 	// policy; nil makes none.
 	Tracer trace.Tracer
@@ -216,6 +218,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	body, release, err := h.bodies.read(ctx, w, r)
 	defer release()
+	var recording *recording
+	if h.options.Recorder != nil && served.ofScope != nil {
+		recording = newRecording(served.name, start)
+		ctx = withRecording(ctx, recording)
+	}
 	review, a := h.answer(ctx, served, body, err)
 	uid := uidOf(review, a)
 	took := h.now().Sub(start)
@@ -229,6 +236,23 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.write(w, served, uid, a)
 	if h.options.Denied != nil && review != nil && a.failure == nil && !a.allowed() {
 		h.options.Denied(review, a.denialTexts)
+	}
+	if recording != nil {
+		h.record(served, recording, body, review, a)
+	}
+}
+
+// record stores a decided review. A panic must not abort the response.
+func (h *Handler) record(served *entry, recording *recording, body []byte, review *admission.Review, a *answer) {
+	if review == nil {
+		return
+	}
+	err := h.recovering(served, func() error {
+		h.options.Recorder.record(recording, body, review, a, h.tenant(served, review))
+		return nil
+	})
+	if err != nil {
+		h.options.Recorder.drop(droppedMask, 1)
 	}
 }
 
@@ -350,6 +374,10 @@ func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy 
 		return nil, options, errNotLoaded
 	}
 	options.Cluster, options.Scopes = cluster, h.scopesOf(decider, scope)
+	recording := recordingOf(ctx)
+	if recording != nil {
+		options.Cluster = cluster.Observed(&recording.reads)
+	}
 	if review.Namespace == "" || review.IsNamespace() || !decider.Concerns(review) {
 		return decider, options, nil
 	}
@@ -358,6 +386,9 @@ func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy 
 		return nil, options, err
 	}
 	options.Namespace, err = engine.ReadNamespace(text)
+	if recording != nil {
+		recording.namespace = text
+	}
 	return decider, options, err
 }
 

@@ -37,6 +37,7 @@ type options struct {
 	decisionLogExclude []string
 	decisionLogObjects bool
 	decisionLogMask    []string
+	record             recordOptions
 	leaderElect        bool
 	metricsAddress     string
 	healthAddress      string
@@ -74,6 +75,9 @@ func parseOptions(args []string) (*options, error) {
 	if o.maxReviewBytes < 1 {
 		return nil, fmt.Errorf("--max-review-bytes: Invalid value %d: must be at least 1", o.maxReviewBytes)
 	}
+	if err := o.record.check(); err != nil {
+		return nil, err
+	}
 	if err := o.checkAudit(); err != nil {
 		return nil, err
 	}
@@ -110,6 +114,7 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringSliceVar(&o.decisionLogExclude, "decision-log-exclude-kinds", nil, "`kinds`, as Kind or Kind.group, whose admitted objects --decision-log=all omits")
 	flags.BoolVar(&o.decisionLogObjects, "decision-log-objects", false, "add the object to each line of the decision log; the data of Secrets is always masked")
 	flags.StringSliceVar(&o.decisionLogMask, "decision-log-mask", nil, "`locations` in logged objects to mask, such as /spec/containers/*/env/*/value")
+	o.record.flags(flags)
 	o.auditFlags(flags)
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`address` of Prometheus metrics; 0 switches them off")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz")

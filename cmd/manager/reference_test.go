@@ -39,7 +39,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 	b.WriteString("# Flags of the manager\n\n<!-- Written by make generate, from the flags. -->\n\n" +
 		"The file of `--config` has the same names without dashes, and a flag overrides the file. " +
 		"The flags of the command `lintel` are on [its pages](cli/lintel.md), " +
-		"and those of the programs of Puppet servers on [another page](programs.md).\n")
+		"those of the programs of Puppet servers on [another page](programs.md), and those of recording on [a third](record-flags.md).\n")
 	o := &options{parts: parts()}
 	sections := map[string][][]string{}
 	o.flags().VisitAll(func(f *pflag.Flag) {
@@ -47,6 +47,9 @@ func TestReferenceIsCurrent(t *testing.T) {
 		system, _, _ := strings.Cut(f.Name, "-")
 		if len(system) == len(f.Name) || !slices.Contains(o.systemNames(), system) {
 			system = ""
+		}
+		if f.Name == "record" || strings.HasPrefix(f.Name, "record-") {
+			system = "record"
 		}
 		kind, usage := pflag.UnquoteUsage(f)
 		sections[system] = append(sections[system], row(f.Name, kind, f.DefValue, usage))
@@ -56,6 +59,12 @@ func TestReferenceIsCurrent(t *testing.T) {
 		section(&b, "Flags of "+system, fmt.Sprintf("These flags have an effect with `--systems=%s`.\n\n", system), sections[system])
 	}
 	current(t, "flags.md", b.String())
+
+	b.Reset()
+	b.WriteString("# Flags of recording\n\n<!-- Written by make generate, from the flags. -->\n\n" +
+		"These flags of the manager are explained on the page [Record safely](../how-to/record-requests.md).\n")
+	section(&b, "Flags", "", sections["record"])
+	current(t, "record-flags.md", b.String())
 
 	b.Reset()
 	b.WriteString("# Programs of Puppet servers\n\n<!-- Written by make generate, from the flags. -->\n\n" +

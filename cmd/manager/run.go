@@ -233,6 +233,10 @@ func newServer(
 	if err != nil {
 		return nil, err
 	}
+	recorder, err := addRecorder(mgr, &o.record, decisions.Mask, logger)
+	if err != nil {
+		return nil, err
+	}
 	handler, err := webhooks.NewHandler(webhooks.HandlerOptions{
 		Snapshot:       policies.Live.Snapshot,
 		Namespaces:     webhooks.NewNamespaces(mgr.GetClient(), mgr.GetAPIReader()),
@@ -243,6 +247,7 @@ func newServer(
 		Denied:         denied,
 		Metrics:        counted,
 		Decisions:      decisions,
+		Recorder:       recorder,
 		Logger:         logger,
 		Tracer:         tracer,
 		MaxReviewBytes: o.maxReviewBytes,

@@ -193,6 +193,7 @@ func metrics(t *testing.T) map[string][]string {
 		"lintel_zopp_reloads_total":        {"kind"},
 	}
 	webhooks.NewMetrics(all)
+	webhooks.NewRecorder(webhooks.RecorderOptions{Registerer: all})
 	return all
 }
 

@@ -128,8 +128,11 @@ func replaceAt(t *ast.Term, path []string, with *ast.Term) (*ast.Term, error) {
 	switch value := t.Value.(type) {
 	case ast.Object:
 		inner := value.Get(ast.StringTerm(path[0]))
-		if inner == nil {
+		switch {
+		case inner == nil && len(path) > 1:
 			return nil, fmt.Errorf("there is no field %q", path[0])
+		case inner == nil: // left out, as managedFields
+			return ast.NewTerm(terms.With(value, path[0], with)), nil
 		}
 		inner, err := replaceAt(inner, path[1:], with)
 		if err != nil {

@@ -74,6 +74,11 @@ func (v *inventoryView) Value() (ast.Value, error) {
 	if err := v.partial(); err != nil {
 		return nil, err
 	}
+	if v.objects != nil && v.objects.reads != nil {
+		for _, kind := range v.kinds {
+			v.objects.reads.all(kind, v.ofKind(kind))
+		}
+	}
 	items := func() [][2]*ast.Term {
 		return [][2]*ast.Term{
 			ast.Item(ast.StringTerm(inventoryCluster), ast.NewTerm(v.in(""))),
@@ -87,7 +92,11 @@ func (v *inventoryView) Value() (ast.Value, error) {
 	for _, kind := range v.kinds {
 		key.WriteString(kind.String() + " ")
 	}
-	kept, _ := v.objects.inventories.LoadOrStore(key.String(), &lazyObject{})
+	stored := v.objects
+	if stored.original != nil {
+		stored = stored.original
+	}
+	kept, _ := stored.inventories.LoadOrStore(key.String(), &lazyObject{})
 	return kept.(*lazyObject).get(items).Value, nil
 }
 
@@ -133,8 +142,14 @@ func (v *inventoryView) ofKind(kind admission.GroupVersionKind) *kindObjects {
 // objectsIn are those in a namespace that the source may read, for each kind that has any.
 func (v *inventoryView) objectsIn(namespace string) (found []*namespaceObjects) {
 	for _, kind := range v.kinds {
+		if !v.visible.has(kind, namespace) {
+			continue
+		}
 		all := v.ofKind(kind)
-		if all == nil || !v.visible.has(kind, namespace) {
+		if v.objects != nil {
+			v.objects.reads.namespace(kind, all, namespace)
+		}
+		if all == nil {
 			continue
 		}
 		if objects, ok := all.namespaces.Get(namespace); ok {

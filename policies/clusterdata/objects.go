@@ -29,6 +29,9 @@ type Objects struct {
 	complete bool
 	// inventories are lazyObjects by the kinds in them: see inventoryView.
 	inventories sync.Map
+	// reads collects the objects that are read, and original has the inventories: see Observed.
+	reads    *Reads
+	original *Objects
 }
 
 // kindObjects holds the objects of one kind by namespace.
@@ -39,7 +42,9 @@ type kindObjects struct {
 	// absent are the objects that are known not to exist, if only some objects are known; nil if
 	// all are.
 	absent map[Key]bool
-	all    lazyObject
+	// known are the namespaces of which all objects are known, if only some objects are.
+	known []string
+	all   lazyObject
 }
 
 // namespaceObjects holds the objects of one kind and namespace by name.

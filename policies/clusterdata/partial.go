@@ -3,6 +3,7 @@ package clusterdata
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,8 @@ type Part struct {
 	Absent []Key
 	// Complete reports that there are no other objects of the kind.
 	Complete bool
+	// CompleteNamespaces are namespaces in which there are no other objects of the kind.
+	CompleteNamespaces []string
 }
 
 // NewPartial arranges objects of which only parts are known. A policy that reads an object that is
@@ -50,12 +53,18 @@ func NewPartial(parts []Part) (*Objects, error) {
 		for _, key := range part.Absent {
 			kind.absent[key] = true
 		}
+		kind.known = part.CompleteNamespaces
 	}
 	return data, nil
 }
 
 // isPartial reports whether there may be other objects of the kind.
 func (k *kindObjects) isPartial() bool { return k != nil && k.absent != nil }
+
+// isPartialIn reports whether there may be other objects of the kind in a namespace.
+func (k *kindObjects) isPartialIn(namespace string) bool {
+	return k.isPartial() && !slices.Contains(k.known, namespace)
+}
 
 // unknownObjects is the error of a policy that iterates over objects that are not all known.
 func unknownObjects(kind admission.GroupVersionKind, names ...string) error {

@@ -11,19 +11,6 @@ import (
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
-func TestPathsOfFields(t *testing.T) {
-	t.Parallel()
-	for _, paths := range [][]string{
-		nil, {""}, {"/spec"}, {"/metadata/labels/a~1b", "/spec/ports/*/port"}, {"/a/~2", "/a/*/b"}, {"/a~0b"},
-	} {
-		fields := ParseFields(paths)
-		require.Equal(t, paths, fields.Paths())
-		require.True(t, fields.Covers(ParseFields(fields.Paths())))
-	}
-	require.False(t, ParseFields(nil).Covers(ParseFields([]string{"/spec"})), "without paths, no field is known")
-	require.False(t, ParseFields([]string{"/spec/a"}).Covers(nil))
-}
-
 // TestPartialObjects: an object that is not known is not taken for absent.
 func TestPartialObjects(t *testing.T) {
 	t.Parallel()

@@ -72,7 +72,7 @@ func (v clusterView) Get(key string) (ast.Value, eval.Document, error) {
 	case !v.objects.Has(kind):
 		return nil, nil, fmt.Errorf("the cluster's objects of kind %s are not at hand", kind)
 	}
-	return nil, kindView{v.objects.kinds[kind], kind, v.visible}, nil
+	return nil, kindView{v.objects.kinds[kind], kind, v.visible, v.objects.reads}, nil
 }
 
 // Value implements eval.Document.
@@ -97,24 +97,32 @@ type kindView struct {
 	objects *kindObjects // nil where there are none
 	kind    admission.GroupVersionKind
 	visible Visible
+	reads   *Reads // nil if nothing is collected
 }
 
 // Get implements eval.Document.
 func (v kindView) Get(namespace string) (ast.Value, eval.Document, error) {
-	if v.objects == nil || !v.visible.has(v.kind, namespace) {
+	if !v.visible.has(v.kind, namespace) {
 		return nil, nil, nil
 	}
-	if v.objects.isPartial() {
+	if v.objects.isPartialIn(namespace) {
 		return nil, partialNamespace{v.kind, v.objects, namespace}, nil
 	}
-	if objects, ok := v.objects.namespaces.Get(namespace); ok {
-		return nil, objects, nil
+	if v.objects != nil {
+		if objects, ok := v.objects.namespaces.Get(namespace); ok {
+			if v.reads != nil {
+				return nil, observedNamespace{objects, v, namespace}, nil
+			}
+			return nil, objects, nil
+		}
 	}
+	v.reads.namespace(v.kind, v.objects, namespace) // all of none
 	return nil, nil, nil
 }
 
 // Value implements eval.Document.
 func (v kindView) Value() (ast.Value, error) {
+	v.reads.all(v.kind, v.objects)
 	switch {
 	case v.objects == nil:
 		return ast.NewObject(), nil

@@ -86,7 +86,7 @@ var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 // frame reads the lines of the frame after a header. plain is a buffer that is reused.
 func (h frameHeader) frame(from io.Reader, compressed *bytes.Buffer, plain []byte) ([]byte, error) {
 	compressed.Reset()
-	// CopyN allocates only for bytes that exist, whatever the header states.
+	// CopyN allocates only for bytes that exist, not for the size in the header.
 	if _, err := io.CopyN(compressed, from, int64(h.Compressed)); errors.Is(err, io.EOF) {
 		return nil, errTruncated
 	} else if err != nil {

@@ -72,7 +72,7 @@ func parseName(name string) (s Segment, ok bool) {
 }
 
 // overlaps reports whether the segment may have records from since (inclusive) to until
-// (exclusive). A zero time is no limit.
+// (exclusive). A zero time sets no limit.
 func (s Segment) overlaps(since, until time.Time) bool {
 	if !until.IsZero() && !s.First.Before(until) {
 		return false

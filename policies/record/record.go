@@ -33,6 +33,8 @@ type Record struct {
 	// Namespace is the Namespace of the object; null if the object is cluster-scoped or no policy
 	// required it.
 	Namespace json.RawMessage `json:"namespace,omitempty"`
+	// NamespaceMasked lists the masked values as JSON pointers into Namespace.
+	NamespaceMasked []string `json:"namespaceMasked,omitempty"`
 	// Cluster is the cluster data that the policies read.
 	Cluster  []ClusterData `json:"cluster,omitempty"`
 	Decision Decision      `json:"decision"`
@@ -42,16 +44,22 @@ type Record struct {
 type ClusterData struct {
 	// Kind is Kind.group, as in data.cluster.
 	Kind string `json:"kind"`
-	// Fields are the fields that Objects have, as clusterdata.Fields.Paths lists them. A policy that
-	// reads others is undecided; without Fields, any policy that reads the kind is.
-	Fields []string `json:"fields,omitempty"`
-	// Objects are the objects that were read, with the Fields.
+	// Objects are the objects that were read, with the fields that policies can read, kind and
+	// metadata.namespace and name.
 	Objects []json.RawMessage `json:"objects,omitempty"`
+	// Fields are the fields that policies can read; null means all. Other fields are not in
+	// Objects.
+	Fields *clusterdata.Fields `json:"fields,omitempty"`
+	// Masked lists the masked values as JSON pointers into Objects.
+	Masked []string `json:"masked,omitempty"`
 	// Absent are the objects that were looked up and did not exist.
 	Absent []clusterdata.Key `json:"absent,omitempty"`
 	// Complete states that Objects are all objects of the kind, as for a policy that iterates
 	// over them.
 	Complete bool `json:"complete,omitempty"`
+	// CompleteNamespaces are the namespaces of which Objects are all objects of the kind; "" for
+	// cluster-scoped objects.
+	CompleteNamespaces []string `json:"completeNamespaces,omitempty"`
 }
 
 // Decision is the response of an entry.
@@ -65,6 +73,8 @@ type Decision struct {
 	Warnings []Finding `json:"warnings,omitempty"`
 	Audits   []Finding `json:"audits,omitempty"`
 	Exempted []Finding `json:"exempted,omitempty"`
+	// MoreFindings is the number of findings that are left out.
+	MoreFindings int `json:"moreFindings,omitempty"`
 	// Patch is the JSON Patch of a mutate entry, without masked values.
 	Patch json.RawMessage `json:"patch,omitempty"`
 	// Error is the reason why the request could not be evaluated.

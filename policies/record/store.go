@@ -68,7 +68,7 @@ func (e *SkippedError) Unwrap() error { return e.Err }
 func (s *Store) Close() error { return s.objects.close() }
 
 // Segments returns the segments that may have records from since (inclusive) to until
-// (exclusive), in the order of their first records. A zero time is no limit.
+// (exclusive), in the order of their first records. A zero time sets no limit.
 func (s *Store) Segments(ctx context.Context, since, until time.Time) ([]Segment, error) {
 	var found []Segment
 	for entry, err := range s.objects.list(ctx, func(day string) bool { return dayOverlaps(day, since, until) }) {
@@ -88,8 +88,8 @@ func (s *Store) Segments(ctx context.Context, since, until time.Time) ([]Segment
 	return found, nil
 }
 
-// Records returns the records from since (inclusive) to until (exclusive). A zero time is no
-// limit. Records of several writers are in the order of their segments, and may overlap in time.
+// Records returns the records from since (inclusive) to until (exclusive). A zero time sets
+// no limit. Records of several writers are in the order of their segments, and may overlap in time.
 // An error of type *SkippedError is about records that could not be read, and the iteration
 // continues after it; any other error is the last one.
 func (s *Store) Records(ctx context.Context, since, until time.Time) iter.Seq2[*Record, error] {

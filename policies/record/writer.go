@@ -24,7 +24,7 @@ type WriterOptions struct {
 	SegmentBytes int64
 	SegmentAge   time.Duration
 	// MaxAge is the age after which segments are deleted, and MaxBytes the size of the store above
-	// which the oldest are. 0 is no limit.
+	// which the oldest are. 0 means unlimited.
 	MaxAge   time.Duration
 	MaxBytes int64
 	// Now is the clock; time.Now if nil.
@@ -52,6 +52,7 @@ type Writer struct {
 	segmentSince time.Time
 
 	retained time.Time // of the last deletion of old segments
+	stored   int64
 	out      []byte
 }
 
@@ -123,6 +124,9 @@ func (w *Writer) Append(ctx context.Context, at time.Time, line []byte) error {
 	return lost
 }
 
+// Stored is the number of records that the writer has added to the store.
+func (w *Writer) Stored() int64 { return w.stored }
+
 // Buffered is the size of the records that are not yet in the store.
 func (w *Writer) Buffered() int { return len(w.frame) }
 
@@ -190,6 +194,9 @@ func (w *Writer) flush(ctx context.Context) error {
 	}
 	w.segment.Bytes += int64(len(w.out))
 	w.segment.Records += int64(w.header.Records)
+	if w.store.objects.durable() {
+		w.stored += int64(w.header.Records)
+	}
 	w.first, w.last = min(w.first, w.header.First), max(w.last, w.header.Last)
 	return nil
 }
@@ -201,6 +208,9 @@ func (w *Writer) complete(ctx context.Context) error {
 	w.sink = nil
 	err := sink.commit(ctx, completeName(segment, time.Unix(0, w.first), time.Unix(0, w.last), segment.Records))
 	switch {
+	case err == nil && !w.store.objects.durable():
+		w.stored += segment.Records
+		return nil
 	case err == nil, segment.Records == 0:
 		return nil
 	case w.store.objects.durable():

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/lintel-policy/lintel/policies/admission"
@@ -77,8 +78,8 @@ func newInput(request *Request) (*input, error) {
 	}
 	in.subject = subjectOf(review, request.Time())
 	for _, one := range request.Records {
-		if len(one.Namespace) == 0 || string(one.Namespace) == "null" || !in.namespace.IsZero() {
-			continue
+		if len(one.Namespace) == 0 || string(one.Namespace) == "null" || !in.namespace.IsZero() || len(one.NamespaceMasked) > 0 {
+			continue // policies that read a Namespace with masked values are undecided
 		}
 		if in.namespace, err = engine.ReadNamespace(one.Namespace); err != nil {
 			return nil, err
@@ -99,7 +100,10 @@ func clusterOf(records []*record.Record) (*clusterdata.Objects, error) {
 			if err != nil {
 				return nil, fmt.Errorf("reading the cluster data: %w", err)
 			}
-			part := clusterdata.Part{Kind: kind, Fields: clusterdata.ParseFields(data.Fields), Objects: data.Objects, Absent: data.Absent, Complete: data.Complete}
+			part, err := partOf(kind, data)
+			if err != nil {
+				return nil, err
+			}
 			at, ok := known[data.Kind]
 			switch {
 			case !ok:
@@ -111,6 +115,29 @@ func clusterOf(records []*record.Record) (*clusterdata.Objects, error) {
 		}
 	}
 	return clusterdata.NewPartial(parts)
+}
+
+// partOf is the cluster data of a kind without objects that have masked values: policies that read
+// these are undecided.
+func partOf(kind admission.GroupVersionKind, data record.ClusterData) (clusterdata.Part, error) {
+	part := clusterdata.Part{Kind: kind, Fields: data.Fields, Absent: data.Absent, Complete: data.Complete, CompleteNamespaces: data.CompleteNamespaces}
+	masked := map[int]bool{}
+	for _, pointer := range data.Masked {
+		index, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
+		n, err := strconv.Atoi(index)
+		if err != nil || n < 0 || n >= len(data.Objects) {
+			return part, fmt.Errorf("reading the cluster data of kind %s: masked value %q is not in an object", kind, pointer)
+		}
+		masked[n] = true
+	}
+	for i, object := range data.Objects {
+		if masked[i] {
+			part.Complete, part.CompleteNamespaces = false, nil
+			continue
+		}
+		part.Objects = append(part.Objects, object)
+	}
+	return part, nil
 }
 
 // recorded are the recorded findings of some sources. A denial by an entry that is not about

@@ -180,7 +180,11 @@ func TestMaskedAndMissingData(t *testing.T) {
 	lookup := reads + `deny contains "s" if data.cluster.Service.shop.web.spec.type == "LoadBalancer"` + "\n"
 	iterate := reads + `deny contains "s" if { some s in data.cluster.Service.shop; s.spec.type == "LoadBalancer" }` + "\n"
 	service := json.RawMessage(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"web","namespace":"shop"},"spec":{"type":"LoadBalancer"}}`)
-	whole := []string{""}
+	fields := func(field string) *clusterdata.Fields {
+		f := &clusterdata.Fields{}
+		require.NoError(t, json.Unmarshal([]byte(`{"fields":{"spec":{"fields":{"`+field+`":{"whole":true}}}}}`), f))
+		return f
+	}
 	for name, test := range map[string]struct {
 		files   map[string]string
 		masked  []string
@@ -193,14 +197,15 @@ func TestMaskedAndMissingData(t *testing.T) {
 		"masked, and denied":       {map[string]string{"p.rego": policy(value)["p.rego"], "q.rego": strings.Replace(policy(image)["p.rego"], "package p", "package q", 1)}, []string{"/object/spec/containers/0/env/0/value"}, nil, NewlyDenied, "it reads input.request.object.spec.containers[0].env[0].value, which is masked or not recorded"},
 		"masked label":             {policy(image), []string{"/object/metadata/labels"}, nil, Undecided, "it is unknown which policies match: input.request.object.metadata.labels is masked"},
 		"no cluster data":          {map[string]string{"p.rego": lookup}, nil, nil, Undecided, "it requires cluster objects (Service)"},
-		"recorded object":          {map[string]string{"p.rego": lookup}, nil, []record.ClusterData{{Kind: "Service", Fields: whole, Objects: []json.RawMessage{service}}}, NewlyDenied, ""},
-		"recorded fields":          {map[string]string{"p.rego": lookup}, nil, []record.ClusterData{{Kind: "Service", Fields: []string{"/spec/type"}, Objects: []json.RawMessage{service}}}, NewlyDenied, ""},
-		"other fields":             {map[string]string{"p.rego": lookup}, nil, []record.ClusterData{{Kind: "Service", Fields: []string{"/spec/ports"}, Objects: []json.RawMessage{service}}}, Undecided, "it requires cluster objects (Service)"},
-		"unknown fields":           {map[string]string{"p.rego": lookup}, nil, []record.ClusterData{{Kind: "Service", Objects: []json.RawMessage{service}}}, Undecided, "it requires cluster objects (Service)"},
-		"absent object":            {map[string]string{"p.rego": lookup}, nil, []record.ClusterData{{Kind: "Service", Fields: whole, Absent: []clusterdata.Key{{Namespace: "shop", Name: "web"}}}}, Same, ""},
-		"unknown object":           {map[string]string{"p.rego": lookup}, nil, []record.ClusterData{{Kind: "Service", Fields: whole}}, Undecided, `it reads data.cluster["Service"]["shop"]["web"], which is masked or not recorded`},
-		"iteration":                {map[string]string{"p.rego": iterate}, nil, []record.ClusterData{{Kind: "Service", Fields: whole, Objects: []json.RawMessage{service}}}, Undecided, `it reads data.cluster["Service"]["shop"], which is masked or not recorded`},
-		"iteration over all":       {map[string]string{"p.rego": iterate}, nil, []record.ClusterData{{Kind: "Service", Fields: whole, Objects: []json.RawMessage{service}, Complete: true}}, NewlyDenied, ""},
+		"recorded object":          {map[string]string{"p.rego": lookup}, nil, []record.ClusterData{{Kind: "Service", Objects: []json.RawMessage{service}}}, NewlyDenied, ""},
+		"recorded fields":          {map[string]string{"p.rego": lookup}, nil, []record.ClusterData{{Kind: "Service", Fields: fields("type"), Objects: []json.RawMessage{service}}}, NewlyDenied, ""},
+		"other fields":             {map[string]string{"p.rego": lookup}, nil, []record.ClusterData{{Kind: "Service", Fields: fields("ports"), Objects: []json.RawMessage{service}}}, Undecided, "it requires cluster objects (Service)"},
+		"masked object":            {map[string]string{"p.rego": lookup}, nil, []record.ClusterData{{Kind: "Service", Objects: []json.RawMessage{service}, Masked: []string{"/0/spec/type"}, Complete: true}}, Undecided, `it reads data.cluster["Service"]["shop"]["web"], which is masked or not recorded`},
+		"all of the namespace":     {map[string]string{"p.rego": iterate}, nil, []record.ClusterData{{Kind: "Service", Objects: []json.RawMessage{service}, CompleteNamespaces: []string{"shop"}}}, NewlyDenied, ""},
+		"absent object":            {map[string]string{"p.rego": lookup}, nil, []record.ClusterData{{Kind: "Service", Absent: []clusterdata.Key{{Namespace: "shop", Name: "web"}}}}, Same, ""},
+		"unknown object":           {map[string]string{"p.rego": lookup}, nil, []record.ClusterData{{Kind: "Service"}}, Undecided, `it reads data.cluster["Service"]["shop"]["web"], which is masked or not recorded`},
+		"iteration":                {map[string]string{"p.rego": iterate}, nil, []record.ClusterData{{Kind: "Service", Objects: []json.RawMessage{service}}}, Undecided, `it reads data.cluster["Service"]["shop"], which is masked or not recorded`},
+		"iteration over all":       {map[string]string{"p.rego": iterate}, nil, []record.ClusterData{{Kind: "Service", Objects: []json.RawMessage{service}, Complete: true}}, NewlyDenied, ""},
 		"Namespace":                {policy(`deny contains "n" if input.namespace.metadata.labels.a == "b"`), nil, nil, Undecided, `it reads input.namespace, and namespace "shop" is not at hand`},
 		"masked, policy unmatched": {map[string]string{"p.rego": strings.Replace(policy(value)["p.rego"], `[{group: "", kind: Pod}, {group: "", kind: Secret}]`, `[{group: "", kind: Service}]`, 1)}, []string{"/object/spec/containers/0/env/0/value"}, nil, Same, ""},
 	} {

@@ -359,6 +359,14 @@ priorityClassName: system-cluster-critical
 			},
 		},
 		{
+			name: "records", values: `{record: {claimName: records, sample: ["other=0.01", "teams/images:denied=0.5"], maxAge: 24h, maxBytes: 20000000000}}`,
+			present: []string{"Deployment/lintel-manager"},
+			text: []string{
+				"--record=file:///var/lib/lintel/records", "--record-sample=other=0.01,teams/images:denied=0.5", "--record-max-age=24h", "--record-max-bytes=20000000000",
+				"claimName: records", "mountPath: /var/lib/lintel/records",
+			},
+		},
+		{
 			name: "network", values: `{networkPolicy: {enabled: true, metricsFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]}}`,
 			present: []string{"NetworkPolicy/lintel-manager"}, text: []string{"name: monitoring", "port: webhook", "namespace: elsewhere", "policyTypes:\n  - Ingress\n"},
 		},
@@ -411,7 +419,7 @@ func TestOpenShiftChoosesTheUser(t *testing.T) {
 
 // TestValuesOfAnEarlierVersion: helm upgrade --reuse-values gives none of the new values.
 func TestValuesOfAnEarlierVersion(t *testing.T) {
-	objects, err := render(t, namespace, `{systems: {openclaw: {enabled: true, maxReplicas: null, policyDeadline: null}}, userRoles: null}`)
+	objects, err := render(t, namespace, `{systems: {openclaw: {enabled: true, maxReplicas: null, policyDeadline: null}}, userRoles: null, record: null}`)
 	require.NoError(t, err)
 	args, _, err := unstructured.NestedSlice(objects.find("Deployment", "lintel-manager").Object, "spec", "template", "spec", "containers")
 	require.NoError(t, err)
@@ -499,6 +507,7 @@ systems:
   orloj: {enabled: true, namespaces: [a, b]}
   zopp: {enabled: true, namespaces: [a, b], secretSyncs: true, reload: true, caSecretName: ca}
 gatekeeper: {enabled: true}
+record: {claimName: records, sample: ["other=0.01"], maxAge: 0s, maxBytes: 0}
 flags: {decision-log: all, drain: 7s}
 `)
 	require.NoError(t, err)
