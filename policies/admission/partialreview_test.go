@@ -51,7 +51,7 @@ func TestPartialReviewsThatDecideNothing(t *testing.T) {
 		var unknown *eval.UnknownError
 		require.ErrorAs(t, err, &unknown, pointer)
 	}
-	for _, pointer := range []string{"", "object", "/object/data/c", "/object/data/list/2", "/object/data/list/x", "/object/data/a~0b/c"} {
+	for _, pointer := range []string{"", "object", "/object/data/c/d", "/object/data/list/2", "/object/data/list/x", "/object/data/a~0b/c"} {
 		_, err := NewPartialReview([]byte(maskedRequest), []string{pointer})
 		require.ErrorContains(t, err, "masked values", pointer)
 	}
