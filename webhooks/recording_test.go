@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,11 +50,14 @@ func newRecorded(t *testing.T, decider Decider, sampling []string, change func(*
 		}
 		o.Recorder = NewRecorder(options)
 	})
-	r.end = func() {
-		ended, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.options.Recorder.Start(ctx) }()
+	r.end = sync.OnceFunc(func() {
 		cancel()
-		require.NoError(t, r.options.Recorder.Start(ended))
-	}
+		require.NoError(t, <-ended)
+	})
+	t.Cleanup(r.end)
 	return r
 }
 
