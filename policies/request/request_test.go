@@ -18,14 +18,14 @@ func TestImpersonated(t *testing.T) {
 		groups []string
 		want   []string
 	}{
-		"a user":                           {"alice", nil, []string{"system:authenticated"}},
-		"a user in groups":                 {"alice", []string{"dev"}, []string{"dev", "system:authenticated"}},
-		"the group is given":               {"alice", []string{"system:authenticated"}, []string{"system:authenticated"}},
-		"unauthenticated":                  {"alice", []string{"system:unauthenticated"}, []string{"system:unauthenticated"}},
-		"a ServiceAccount":                 {"system:serviceaccount:shop:web", nil, []string{"system:serviceaccounts", "system:serviceaccounts:shop", "system:authenticated"}},
-		"a ServiceAccount with groups":     {"system:serviceaccount:shop:web", []string{"dev"}, []string{"dev", "system:authenticated"}},
-		"a name that is no ServiceAccount": {"system:serviceaccount:shop", nil, []string{"system:authenticated"}},
-		"anonymous":                        {"system:anonymous", nil, []string{"system:unauthenticated"}},
+		"a user":                       {"alice", nil, []string{"system:authenticated"}},
+		"a user in groups":             {"alice", []string{"dev"}, []string{"dev", "system:authenticated"}},
+		"the group is given":           {"alice", []string{"system:authenticated"}, []string{"system:authenticated"}},
+		"unauthenticated":              {"alice", []string{"system:unauthenticated"}, []string{"system:unauthenticated"}},
+		"a ServiceAccount":             {"system:serviceaccount:shop:web", nil, []string{"system:serviceaccounts", "system:serviceaccounts:shop", "system:authenticated"}},
+		"a ServiceAccount with groups": {"system:serviceaccount:shop:web", []string{"dev"}, []string{"dev", "system:authenticated"}},
+		"a name of another form":       {"system:serviceaccount:shop", nil, []string{"system:authenticated"}},
+		"anonymous":                    {"system:anonymous", nil, []string{"system:unauthenticated"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,15 +109,15 @@ func TestAbout(t *testing.T) {
 		"scale":                   {"autoscaling/v1/Scale", Spec{Subresource: "deployments.apps/scale"}, "UPDATE v1 deployments scale", ""},
 		"scale of a unique name":  {"autoscaling/v1/Scale", Spec{Subresource: "statefulsets/scale"}, "UPDATE v1 statefulsets scale", ""},
 
-		"scale of what":           {"autoscaling/v1/Scale", Spec{Subresource: "scale"}, "", "name the resource, such as deployments.apps/scale"},
-		"scale of a Deployment":   {"apps/v1/Deployment", Spec{Subresource: "scale"}, "", "scale takes an object of kind Scale in autoscaling/v1, not Deployment in apps/v1"},
-		"exec of a Pod":           {"/v1/Pod", Spec{Subresource: "exec"}, "", "exec takes an object of kind PodExecOptions in v1, not Pod in v1"},
-		"exec of a Deployment":    {"/v1/PodExecOptions", Spec{Subresource: "deployments/exec"}, "", "deployments.apps has no subresource exec"},
-		"a misspelled one":        {"/v1/Pod", Spec{Subresource: "statu"}, "", `"statu" is not a subresource of Kubernetes: the subresources are approval, attach, binding`},
-		"resize of a Deployment":  {"apps/v1/Deployment", Spec{Subresource: "resize"}, "", "deployments.apps has no subresource resize: only pods has one"},
-		"status of another":       {"/v1/Pod", Spec{Subresource: "deployments/status"}, "", "deployments.apps/status takes an object of kind Deployment, not Pod"},
-		"a resource that is none": {"autoscaling/v1/Scale", Spec{Subresource: "deploy/scale"}, "", "there is no resource deploy at hand"},
-		"another group":           {"autoscaling/v1/Scale", Spec{Subresource: "deployments.app/scale"}, "", "there is no resource deployments.app at hand"},
+		"scale of what":          {"autoscaling/v1/Scale", Spec{Subresource: "scale"}, "", "name the resource, such as deployments.apps/scale"},
+		"scale of a Deployment":  {"apps/v1/Deployment", Spec{Subresource: "scale"}, "", "scale takes an object of kind Scale in autoscaling/v1, not Deployment in apps/v1"},
+		"exec of a Pod":          {"/v1/Pod", Spec{Subresource: "exec"}, "", "exec takes an object of kind PodExecOptions in v1, not Pod in v1"},
+		"exec of a Deployment":   {"/v1/PodExecOptions", Spec{Subresource: "deployments/exec"}, "", "deployments.apps has no subresource exec"},
+		"a misspelled one":       {"/v1/Pod", Spec{Subresource: "statu"}, "", `"statu" is not a subresource of Kubernetes: the subresources are approval, attach, binding`},
+		"resize of a Deployment": {"apps/v1/Deployment", Spec{Subresource: "resize"}, "", "deployments.apps has no subresource resize: only pods has one"},
+		"status of another":      {"/v1/Pod", Spec{Subresource: "deployments/status"}, "", "deployments.apps/status takes an object of kind Deployment, not Pod"},
+		"an unknown resource":    {"autoscaling/v1/Scale", Spec{Subresource: "deploy/scale"}, "", "there is no resource deploy at hand"},
+		"another group":          {"autoscaling/v1/Scale", Spec{Subresource: "deployments.app/scale"}, "", "there is no resource deployments.app at hand"},
 		"an operation that it has not": {"/v1/PodExecOptions", Spec{Subresource: "exec", Operation: "CREATE"}, "",
 			"requests for the subresource exec have the operation CONNECT, not CREATE"},
 		"CONNECT to the Pod":    {"/v1/Pod", Spec{Operation: "CONNECT"}, "", "operation CONNECT is about a subresource"},

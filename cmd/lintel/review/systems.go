@@ -88,7 +88,7 @@ const signingUndecided = "the rules for signing and the SigningPolicies of its C
 
 // reviewBySystem reviews an object by the rules of its system.
 func (c *checker) reviewBySystem(ctx context.Context, system systems.System, a arrival) (outcome, error) {
-	if c.options.operation == "DELETE" {
+	if a.question.Operation == "DELETE" {
 		return outcome{object: a.object, review: a.review}, nil
 	}
 	if c.systems == nil {
@@ -201,7 +201,7 @@ func atHand[T any, P interface {
 		}
 	}
 	for at, a := range c.arrivals {
-		if a.isDecided() {
+		if a.isDecided() || a.question.Subresource != "" {
 			continue
 		}
 		if err := add(at, a.object); err != nil {
@@ -435,7 +435,7 @@ func rowOf(o orloj.Object) string { return o.Kind + " " + o.Key() }
 func ownersOfRows(arrivals []arrival) (map[string]orloj.Reference, error) {
 	owners := map[string]orloj.Reference{}
 	for _, a := range arrivals {
-		if system, ok := systemOf(a.object); a.isDecided() || !ok || system.Name != "orloj" {
+		if system, ok := systemOf(a.object); a.isDecided() || a.question.Subresource != "" || !ok || system.Name != "orloj" {
 			continue
 		}
 		read, err := readOrloj(a.object)
