@@ -163,6 +163,18 @@ func TestRequestsThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// TestRulesAndSubresources: the rules that ship with Lintel are not about subresources, and without
+// policies there is nothing to evaluate.
+func TestRulesAndSubresources(t *testing.T) {
+	const status = `{"kind":{"group":"openzro.io","version":"v1","kind":"OZGroup"},"resource":{"group":"openzro.io","version":"v1","resource":"ozgroups"},"subResource":"status",` +
+		`"name":"g","namespace":"net","operation":"UPDATE","object":{"apiVersion":"openzro.io/v1","kind":"OZGroup","metadata":{"name":"g","namespace":"net"}}}`
+	for _, args := range [][]string{{status}, {"apiVersion: openzro.io/v1\nkind: OZGroup\nmetadata: {name: g, namespace: net}\n", "--subresource", "status"}} {
+		got := lintel(t, args[0], append([]string{"check", "-f", "-"}, args[1:]...)...)
+		require.Equal(t, exitError, got.code, got.stdout)
+		require.Contains(t, got.stderr, "no policies: give a folder")
+	}
+}
+
 // TestReviewsPatch: a review is mutated before it is validated.
 func TestReviewsPatch(t *testing.T) {
 	dir := folder(t, map[string]string{"p.rego": podMatch + "package p\n\ndefaults.metadata.labels.team := \"none\"\n\nwarn contains input.request.object.metadata.labels.team\n"})

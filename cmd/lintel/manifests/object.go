@@ -31,8 +31,9 @@ type Object struct {
 	Name, GenerateName, Namespace string
 
 	// Request is the AdmissionRequest in JSON that the object is the subject of; nil for an
-	// object by itself.
-	Request json.RawMessage
+	// object by itself. Subresource is the one of that request.
+	Request     json.RawMessage
+	Subresource string
 
 	fields map[string]any
 }

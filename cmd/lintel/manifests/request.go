@@ -231,7 +231,7 @@ func (r *reviewRequest) subject(review Object) (Object, error) {
 	kind, _ := r.fields["kind"].(map[string]any)
 	subject := Object{
 		Origin: review.Origin, File: review.File, Line: review.Line,
-		Kind: kindOf(kind), Name: r.text("name"), Namespace: r.text("namespace"), fields: r.main(),
+		Kind: kindOf(kind), Name: r.text("name"), Namespace: r.text("namespace"), Subresource: r.text("subResource"), fields: r.main(),
 	}
 	metadata, _ := subject.fields["metadata"].(map[string]any)
 	if subject.Name == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/cluster"
+	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
@@ -147,7 +148,10 @@ func check(cmd *cobra.Command, o options) error {
 	if err != nil {
 		return err
 	}
-	if len(o.policies) == 0 && !slices.ContainsFunc(objects, hasRules) && !slices.ContainsFunc(objects, isSigningRequest) {
+	ruled := func(object manifests.Object) bool {
+		return o.request.subresource == "" && (hasRules(object) || isSigningRequest(object))
+	}
+	if len(o.policies) == 0 && !slices.ContainsFunc(objects, ruled) {
 		return errors.New("no policies: give a folder, a .rego file or a PolicySource with -p")
 	}
 	c, err := newOfflineChecker(o, objects, cmd.InOrStdin(), sources.CompileAll)

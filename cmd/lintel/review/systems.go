@@ -42,6 +42,8 @@ var secretKind = schema.GroupKind{Kind: "Secret"}
 func systemOf(o manifests.Object) (systems.System, bool) {
 	group := o.Kind.Group
 	switch {
+	case o.Subresource != "": // which the rules are not about
+		return systems.System{}, false
 	case o.Kind.GroupKind() == secretKind && o.HasAnnotationOf(zoppv1alpha1.GroupName):
 		group = zoppv1alpha1.GroupName
 	case group == orlojv1.GroupName && orloj.ResourceOf(o.Kind.Kind) == "":
@@ -65,6 +67,9 @@ func hasRules(o manifests.Object) bool {
 // of OpenVox. The rules for it need SigningPolicies with the values of Secrets, which are not
 // available here.
 func isSigningRequest(o manifests.Object) bool {
+	if o.Subresource != "" {
+		return false
+	}
 	field := func(path ...string) string {
 		request, err := typed[unstructured.Unstructured](o)
 		if err != nil {
