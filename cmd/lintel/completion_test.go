@@ -101,7 +101,11 @@ func TestCompletion(t *testing.T) {
 		"ch":                                    "check",
 		"policy ":                               "lint status test",
 		"check -o ":                             "text json sarif junit",
-		"check --operation ":                    "CREATE UPDATE DELETE",
+		"check --operation ":                    "CREATE UPDATE DELETE DELETECOLLECTION CONNECT",
+		"check --subresource ":                  "approval attach binding ephemeralcontainers eviction exec finalize portforward proxy resize scale status token",
+		"why --old ":                            "yaml yml json",
+		"check --request-options ":              "yaml yml json",
+		"check --as ":                           "",
 		"check --orloj-namespace-mapping ":      "Restricted Open",
 		"check -p ":                             "rego yaml yml json", // the extensions of files
 		"check -f x.yaml ":                      "",

@@ -47,6 +47,8 @@ type suiteCase struct {
 	Inventory  []string    `json:"inventory"`
 	Assertions []assertion `json:"assertions"`
 	Skip       bool        `json:"skip"`
+	// Request is nil in the Suites of Gatekeeper.
+	Request *caseRequest `json:"request"`
 }
 
 // runSuites runs the Suites in the YAML files of the source.

@@ -51,7 +51,12 @@ func (r *runner) readCase(suite suiteFile, c suiteCase) (caseObjects, error) {
 	if len(found) != 1 {
 		return objects, fmt.Errorf("%s holds %d objects; a case has one", suite.path(c.Object), len(found))
 	}
-	if objects.review, err = reviewOf(found[0].JSON); err != nil {
+	if c.Request != nil {
+		objects.review, err = r.requestOf(suite, *c.Request, found[0].JSON)
+	} else {
+		objects.review, err = reviewOf(found[0].JSON)
+	}
+	if err != nil {
 		return objects, fmt.Errorf("%s: %w", found[0], err)
 	}
 	var inventory []json.RawMessage

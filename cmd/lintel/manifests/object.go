@@ -30,6 +30,11 @@ type Object struct {
 
 	Name, GenerateName, Namespace string
 
+	// Request is the AdmissionRequest in JSON that the object is the subject of; nil for an
+	// object by itself. Subresource is the one of that request.
+	Request     json.RawMessage
+	Subresource string
+
 	fields map[string]any
 }
 
@@ -98,6 +103,10 @@ func (o Object) addNameLabel() {
 		labels[corev1.LabelMetadataName] = o.Name
 	}
 }
+
+// RemoveMetadata removes the metadata from the object, for kinds that have none. Name and Namespace
+// keep their values.
+func (o Object) RemoveMetadata() { delete(o.fields, "metadata") }
 
 // metadata is the object's metadata, made where it has none.
 func (o Object) metadata() map[string]any {
@@ -177,6 +186,9 @@ func unpack(origin string, value any) ([]Object, error) {
 	fields, ok := value.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("%s is not a Kubernetes object: it has no fields", origin)
+	}
+	if isBareRequest(fields) {
+		fields = map[string]any{"apiVersion": reviewGroup + "/v1", "kind": reviewKind, "request": fields}
 	}
 	o, err := newObject(origin, fields)
 	if err != nil {

@@ -10,15 +10,18 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/request"
 )
 
 // arrival is the treatment of an object by the API server before it calls webhooks: its outcome
 // has the object, the review for the policies and, where no policy is evaluated, the verdict.
 type arrival struct {
 	outcome
-	// kind is that of the review's object, which may be of another version than the
-	// manifest.
-	kind schema.GroupVersionKind
+	// kind is that of the review's object, which may be of another version than the manifest,
+	// whose kind is then arrived.
+	kind, arrived schema.GroupVersionKind
+	// question is the request about the object: of an AdmissionReview, operation and subresource.
+	question request.Question
 	// at is where it stands among the objects.
 	at int
 }
@@ -42,7 +45,6 @@ func (c *checker) arriveAll() error {
 // webhookMessages are kinds that the API server sends and does not serve, with what to give
 // instead: policies are never evaluated for them.
 var webhookMessages = map[schema.GroupKind]string{
-	{Group: "admission.k8s.io", Kind: "AdmissionReview"}:      "give its request.object with -f, and its operation with --operation",
 	{Group: "apiextensions.k8s.io", Kind: "ConversionReview"}: "give its request.objects with -f",
 	{Group: "imagepolicy.k8s.io", Kind: "ImageReview"}:        "give the Pod with -f",
 }
@@ -54,31 +56,74 @@ func (c *checker) arrive(o manifests.Object) (arrival, error) {
 	if remedy, ok := webhookMessages[o.Kind.GroupKind()]; ok {
 		return a, fmt.Errorf("%s: %s is not a manifest, but a message to a webhook: %s", o.Origin, o.Kind.Kind, remedy)
 	}
-	resource, _ := c.resources.Lookup(o.Kind)
+	if o.Request != nil {
+		return c.arriveReview(o)
+	}
 	var err error
-	if a.review, err = newReview(o, resource, o.Kind, c.options.operation); err != nil {
+	if a.question, err = c.questionAbout(o); err != nil {
 		return a, err
 	}
-	if reason := c.resources.Unserved(o.Kind); reason != "" {
+	if a.question.Target.HasNoMetadata {
+		a.object.RemoveMetadata()
+	}
+	if err = c.setReview(&a, nil); err != nil {
+		return a, err
+	}
+	if reason := c.unserved(a); reason != "" {
 		a.cannotSay(reason)
 		return a, nil
 	}
 	if err := c.read(&a); err != nil || a.isDecided() {
 		return a, err
 	}
-	versions := c.asked.Versions(resource, c.options.operation)
+	versions := c.versions(a)
+	to := o.Kind.Version
 	switch {
 	case len(versions) > 1:
 		a.cannotSay(fmt.Sprintf("policies of several sources take %s in %s, and for each the API server converts it: ask the sources one by one", o.Kind.Kind, strings.Join(versions, " and ")))
-	case len(versions) == 1 && versions[0] != o.Kind.Version:
-		err = c.convert(&a, versions[0])
-	case len(a.object.Text) > 0:
-		a.review, err = newReview(a.object, resource, o.Kind, c.options.operation)
+	case len(versions) == 1 && !a.question.Target.HasOwnKind:
+		to = versions[0]
+	}
+	if !a.isDecided() {
+		err = c.convert(&a, to)
 	}
 	if err == nil && len(versions) > 0 && !a.isDecided() {
 		a.checkValues()
 	}
 	return a, err
+}
+
+// setReview sets the review of the object as it is now. old is the object before an update; nil if
+// it is the object itself.
+func (c *checker) setReview(a *arrival, old []byte) (err error) {
+	arrived := a.kind
+	if a.as != "" {
+		arrived = a.arrived
+	}
+	if a.review, err = newReview(a.object, a.question, arrived, old); err != nil {
+		return err
+	}
+	if a.review.Username != "" || a.review.SubResource != "" || a.review.DryRun {
+		a.request = describe(a.review)
+	}
+	return nil
+}
+
+// unserved returns why the API server does not serve the kind of the object; empty if it does.
+func (c *checker) unserved(a arrival) string {
+	if a.question.Target.HasOwnKind {
+		return ""
+	}
+	return c.resources.Unserved(a.object.Kind)
+}
+
+// versions are those in which policies are registered for the request.
+func (c *checker) versions(a arrival) []string {
+	resource := a.question.Target.Resource
+	if a.question.Subresource != "" {
+		resource.Name += "/" + a.question.Subresource
+	}
+	return c.asked.Versions(resource, a.question.Operation)
 }
 
 // checkValues denies objects that the webhook refuses to decode, independent of the policies.
@@ -91,43 +136,57 @@ func (a *arrival) checkValues() {
 // read reads the object as strictly as the API server does. An object that is deleted, or is in
 // the cluster already, was read before.
 func (c *checker) read(a *arrival) error {
-	if c.options.operation == "DELETE" || a.object.InVersion != nil {
+	if a.question.Operation == "DELETE" || a.object.InVersion != nil {
 		return nil
 	}
 	text, err := a.object.JSON()
 	if err != nil {
 		return err
 	}
-	a.object.Text, err = c.resources.Kinds.Arrive(text, a.object.Kind, c.options.operation == "CREATE")
+	a.object.Text, err = c.resources.Kinds.Arrive(text, a.object.Kind, a.question.Operation == "CREATE")
 	return a.take(err)
 }
 
-// convert gives the review the object in another version.
+// convert gives the review the object, and the one before the update, in a version.
 func (c *checker) convert(a *arrival, version string) error {
-	text, err := a.object.JSON()
-	if err != nil {
-		return err
-	}
-	if inVersion := a.object.InVersion; inVersion != nil {
-		text, err = inVersion(version)
-	} else {
-		text, err = c.resources.Kinds.Convert(text, a.object.Kind, version)
-	}
+	old, err := c.oldObject(a.object, version)
 	if err != nil {
 		return a.take(err)
 	}
-	converted := a.object
-	converted.Text, converted.Kind.Version = text, version
-	a.kind, a.as = converted.Kind, converted.Kind.GroupVersion().String()
-	resource, _ := c.resources.Lookup(a.kind)
-	a.review, err = newReview(converted, resource, a.object.Kind, c.options.operation)
+	if version == a.object.Kind.Version {
+		if old == nil && len(a.object.Text) == 0 {
+			return nil
+		}
+		return c.setReview(a, old)
+	}
+	text, err := c.inVersion(a.object, version)
+	if err != nil {
+		return a.take(err)
+	}
+	given := a.object
+	a.object.Text, a.object.Kind.Version = text, version
+	a.arrived, a.kind, a.as = given.Kind, a.object.Kind, a.object.Kind.GroupVersion().String()
+	err = c.setReview(a, old)
+	a.object = given
 	return err
+}
+
+// inVersion is an object in a version of its kind.
+func (c *checker) inVersion(o manifests.Object, version string) ([]byte, error) {
+	if o.InVersion != nil && version != o.Kind.Version {
+		return o.InVersion(version)
+	}
+	text, err := o.JSON()
+	if err != nil || version == o.Kind.Version {
+		return text, err
+	}
+	return c.resources.Kinds.Convert(text, o.Kind, version)
 }
 
 // validator finds what the API server has against a custom resource that is created, once
 // the policies have changed it: nil where it looks at nothing.
 func (c *checker) validator(ctx context.Context, a arrival) func(*admission.Review) error {
-	if c.options.operation != "CREATE" || a.object.InVersion != nil {
+	if a.question.Operation != "CREATE" || a.question.Subresource != "" || a.object.InVersion != nil || a.object.Request != nil {
 		return nil
 	}
 	return func(review *admission.Review) error {

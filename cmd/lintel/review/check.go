@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,12 +31,14 @@ type options struct {
 	policies  []string
 	names     []string // of the policies, in their order
 	manifests []string
-	operation string
+	request   requestFlags
 	namespace string
 	cluster   string
 	format    report.Format
 	mapping   orloj.Mapping
 	zopp      zopp.Mapping
+	// notes are about the objects of -f.
+	notes []string
 }
 
 // NewCheckCommand is `lintel check`.
@@ -50,6 +51,10 @@ func NewCheckCommand() *cobra.Command {
 		Long: `Show the verdict of admission for objects, and the reasons: for each object the
 denials, the warnings and the patch. No cluster is needed. The built-in rules for
 the kinds of Lintel's systems are always evaluated, and need no -p.
+
+Each object is created, unless the flags describe another request: its user, the
+object before an update, a subresource such as exec, options. The request of an
+AdmissionReview is evaluated as it is.
 
 Exit codes:
   0  nothing is denied
@@ -67,6 +72,12 @@ Exit codes:
 
   # Objects of a system, by the rules that ship with Lintel
   lintel check -f agents/ -f namespaces.yaml
+
+  # Would alice's update be admitted?
+  lintel check -p policies/ -f new.yaml --old old.yaml --as alice --as-group developers
+
+  # Would this request, which an API server sent, be admitted?
+  lintel check -p policies/ -f admissionreview.json
 
   # By policies that read other objects of the cluster
   kubectl get namespaces,ingresses -A -o yaml > cluster/objects.yaml
@@ -101,49 +112,49 @@ func (o *options) addFlags(cmd *cobra.Command, connection *cluster.Options, form
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
 	flags.StringArrayVar(&o.names, "name", nil, "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if not given. May be repeated, once for each -p, in their order")
-	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON, or - for standard input; may be repeated")
-	flags.StringVar(&o.operation, "operation", operations[0], "`operation` on the objects: "+strings.Join(operations, ", "))
+	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "`path` of a file or folder of objects or AdmissionReviews in YAML or JSON, or - for standard input; may be repeated")
 	flags.StringVarP(&o.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
 	flags.StringVar(&o.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")
+	o.request.add(cmd)
 	o.format.AddFlag(cmd, formats...)
 	usage.CompleteFiles(cmd, "policies", "rego", "yaml", "yml", "json")
 	usage.CompleteFiles(cmd, "filename", "yaml", "yml", "json")
 	usage.CompleteFiles(cmd, "cluster")
-	usage.CompleteFlag(cmd, "operation", operations...)
 	usage.CompleteFlagBy(cmd, "name", func(typed string) []string { return connection.CompleteSources(typed) })
 	usage.CompleteFlagBy(cmd, "namespace", func(typed string) []string { return connection.CompleteNamespaces(typed) })
 }
 
 // complete checks the flags.
 func (o *options) complete(cmd *cobra.Command) error {
-	o.operation = strings.ToUpper(o.operation)
 	switch {
 	case slices.Contains(o.names, ""):
 		return usage.Errorf(cmd, "--name is empty: leave it out for the folder's own")
 	case len(o.manifests) == 0:
 		return usage.Errorf(cmd, "no manifests: give a file, a folder or - with -f")
-	case o.operation == "CONNECT":
-		return usage.Errorf(cmd, "--operation CONNECT is about a request such as exec, which no manifest holds: use %s", strings.Join(operations, ", "))
-	case !slices.Contains(operations, o.operation):
-		return usage.Errorf(cmd, "--operation %s is not one of %s", o.operation, strings.Join(operations, ", "))
 	case o.namespace == "":
 		return usage.Errorf(cmd, "--namespace is empty: leave it out for %q", defaultNamespace)
 	case cmd.Flags().Changed("cluster") && o.cluster == "":
 		return usage.Errorf(cmd, "--cluster is empty: give a folder, or leave it out")
+	}
+	if err := o.request.complete(cmd, slices.Contains(o.manifests, "-")); err != nil {
+		return err
 	}
 	return o.format.Check(cmd)
 }
 
 // check is an error that says why there is no verdict, or a report.Exit with the verdict.
 func check(cmd *cobra.Command, o options) error {
-	objects, err := manifests.Read(o.manifests, cmd.InOrStdin())
+	objects, err := readObjects(cmd, &o)
 	if err != nil {
 		return err
 	}
-	if len(o.policies) == 0 && !slices.ContainsFunc(objects, hasRules) && !slices.ContainsFunc(objects, isSigningRequest) {
+	ruled := func(object manifests.Object) bool {
+		return o.request.subresource == "" && (hasRules(object) || isSigningRequest(object))
+	}
+	if len(o.policies) == 0 && !slices.ContainsFunc(objects, ruled) {
 		return errors.New("no policies: give a folder, a .rego file or a PolicySource with -p")
 	}
-	c, err := newOfflineChecker(o, objects, sources.CompileAll)
+	c, err := newOfflineChecker(o, objects, cmd.InOrStdin(), sources.CompileAll)
 	if err != nil {
 		return err
 	}
@@ -155,7 +166,7 @@ func check(cmd *cobra.Command, o options) error {
 func (c *checker) decide(ctx context.Context, a arrival) (outcome, error) {
 	var own outcome
 	review := a.review
-	if system, ok := systemOf(a.object); ok {
+	if system, ok := systemOf(a.object); ok && a.question.Subresource == "" {
 		var err error
 		if own, err = c.reviewBySystem(ctx, system, a); err != nil {
 			return own, err
@@ -163,8 +174,8 @@ func (c *checker) decide(ctx context.Context, a arrival) (outcome, error) {
 		review = own.review
 	}
 	out, err := decide(ctx, c.snapshot, a.object, review, c.optionsFor(a), c.validator(ctx, a))
-	out.as = a.as
-	if isSigningRequest(a.object) {
+	out.as, out.request = a.as, a.request
+	if isSigningRequest(a.object) && a.question.Subresource == "" {
 		own.cannotSay(signingUndecided)
 	}
 	out.join(own)

@@ -17,6 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/exception"
+	"github.com/lintel-policy/lintel/policies/request"
 	"github.com/lintel-policy/lintel/policies/rules/openclaw"
 	"github.com/lintel-policy/lintel/policies/rules/orloj"
 	"github.com/lintel-policy/lintel/webhooks/registration"
@@ -40,6 +41,8 @@ type checker struct {
 	systems map[string]*engine.Snapshot
 	// orlojOwners are the owners of Orloj's rows, read at first use.
 	orlojOwners map[string]orloj.Reference
+	// old are the objects of --old, by identity.
+	old map[string]manifests.Object
 	// existing are the objects of --cluster, and atHand those that facts are found in, by kind.
 	existing []manifests.Object
 	atHand   map[schema.GroupKind]any
@@ -51,7 +54,7 @@ type checker struct {
 
 // newOfflineChecker reads and compiles the policies. The Namespaces and kinds of the objects
 // may be among them.
-func newOfflineChecker(o options, objects []manifests.Object, compile func([]sources.Source) ([]*engine.PolicySet, error)) (*checker, error) {
+func newOfflineChecker(o options, objects []manifests.Object, stdin io.Reader, compile func([]sources.Source) ([]*engine.PolicySet, error)) (*checker, error) {
 	read, err := sources.Read(o.policies, o.names)
 	if err != nil {
 		return nil, err
@@ -77,11 +80,14 @@ func newOfflineChecker(o options, objects []manifests.Object, compile func([]sou
 	if err := c.readCluster(sets); err != nil {
 		return nil, err
 	}
-	c.notes = append(sources.Notes(read, sets, c.snapshot), sources.ExceptionNotes(exceptions, sets, c.snapshot, time.Now())...)
-	if o.operation == "DELETE" { // which looks at no field
+	if err := c.readOld(stdin); err != nil {
+		return nil, err
+	}
+	c.notes = slices.Concat(sources.Notes(read, sets, c.snapshot), sources.ExceptionNotes(exceptions, sets, c.snapshot, time.Now()), o.notes)
+	if o.request.operation == "DELETE" || o.request.operation == request.DeleteCollection { // which look at no field
 		return c, nil
 	}
-	unchecked, err := c.resources.Unchecked(objects)
+	unchecked, err := c.resources.Unchecked(withoutReviews(objects))
 	if unchecked != "" {
 		c.notes = append(c.notes, unchecked)
 	}
@@ -98,7 +104,7 @@ func (c *checker) readCluster(sets []*engine.PolicySet) error {
 		}
 	}
 	c.existing = existing
-	if c.resources, err = manifests.NewTable(slices.Concat(existing, c.objects)); err != nil {
+	if c.resources, err = manifests.NewTable(slices.Concat(existing, withoutReviews(c.objects))); err != nil {
 		return err
 	}
 	c.setPolicies(sets)
@@ -108,7 +114,7 @@ func (c *checker) readCluster(sets []*engine.PolicySet) error {
 		}
 	}
 	c.setNamespaces()
-	c.namespaces, err = namespaces(existing, c.objects)
+	c.namespaces, err = namespaces(existing, withoutReviews(c.objects))
 	return err
 }
 
@@ -125,9 +131,15 @@ func (c *checker) setPolicies(sets []*engine.PolicySet) {
 // setNamespaces puts the objects into the namespaces that the API server would.
 func (c *checker) setNamespaces() {
 	for i := range c.objects {
-		resource, _ := c.resources.Lookup(c.objects[i].Kind)
-		c.objects[i].SetNamespace(resource.Namespaced, c.options.namespace)
+		if c.objects[i].Request == nil {
+			c.setNamespace(&c.objects[i])
+		}
 	}
+}
+
+func (c *checker) setNamespace(o *manifests.Object) {
+	resource, _ := c.resources.Lookup(o.Kind)
+	o.SetNamespace(resource.Namespaced, c.options.namespace)
 }
 
 // writer writes a report on all objects.

@@ -38,8 +38,19 @@ type WhyResult struct {
 
 // subject is the object, and whether nothing denied it.
 type subject struct {
-	Object  Object `json:"object"`
-	Allowed bool   `json:"allowed"`
+	Object Object `json:"object"`
+	// Request is the request of an AdmissionReview, or one with a user, a subresource or a dry
+	// run.
+	Request *Request `json:"request,omitempty"`
+	Allowed bool     `json:"allowed"`
+}
+
+// Request is a request apart from its object.
+type Request struct {
+	Operation   string `json:"operation"`
+	Subresource string `json:"subresource,omitempty"`
+	User        string `json:"user,omitempty"`
+	DryRun      bool   `json:"dryRun,omitempty"`
 }
 
 type Object struct {
@@ -140,7 +151,11 @@ func writeWhyJSON(w io.Writer, outcomes []outcome) error {
 
 func (out outcome) subject() subject {
 	o := out.object
-	return subject{Object{o.Kind.GroupVersion().String(), o.Kind.Kind, o.Namespace, o.DisplayName()}, len(out.denials) == 0}
+	var request *Request
+	if out.request != "" {
+		request = &Request{out.review.Operation, out.review.SubResource, out.review.Username, out.review.DryRun}
+	}
+	return subject{Object{o.Kind.GroupVersion().String(), o.Kind.Kind, o.Namespace, o.DisplayName()}, request, len(out.denials) == 0}
 }
 
 func (out outcome) answers() answers {

@@ -26,6 +26,8 @@ type outcome struct {
 	patch     []jsonpatch.Operation
 	// as is the apiVersion in which the policies see the object, where it is another.
 	as string
+	// request describes the request; empty if only its operation differs from a creation.
+	request string
 	// refused reports that the API server itself refuses the mutated object, and calls no
 	// validating webhook; validated reports that it calls them.
 	refused, validated bool

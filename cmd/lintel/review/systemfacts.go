@@ -202,7 +202,7 @@ func rowOf(o orloj.Object) string { return o.Kind + " " + o.Key() }
 func ownersOfRows(arrivals []arrival) (map[string]orloj.Reference, error) {
 	owners := map[string]orloj.Reference{}
 	for _, a := range arrivals {
-		if system, ok := systemOf(a.object); a.isDecided() || !ok || system.Name != "orloj" {
+		if system, ok := systemOf(a.object); a.isDecided() || a.question.Subresource != "" || !ok || system.Name != "orloj" {
 			continue
 		}
 		read, err := readOrloj(a.object)

@@ -37,6 +37,8 @@ var secretKind = schema.GroupKind{Kind: "Secret"}
 func systemOf(o manifests.Object) (systems.System, bool) {
 	group := o.Kind.Group
 	switch {
+	case o.Subresource != "": // which the rules are not about
+		return systems.System{}, false
 	case o.Kind.GroupKind() == secretKind && o.HasAnnotationOf(zoppv1alpha1.GroupName):
 		group = zoppv1alpha1.GroupName
 	case group == orlojv1.GroupName && orloj.ResourceOf(o.Kind.Kind) == "":
@@ -60,6 +62,9 @@ func hasRules(o manifests.Object) bool {
 // of OpenVox. The rules for it need SigningPolicies with the values of Secrets, which are not
 // available here.
 func isSigningRequest(o manifests.Object) bool {
+	if o.Subresource != "" {
+		return false
+	}
 	field := func(path ...string) string {
 		request, err := typed[unstructured.Unstructured](o)
 		if err != nil {
@@ -84,7 +89,7 @@ const signingUndecided = "the rules for signing and the SigningPolicies of its C
 
 // reviewBySystem reviews an object by the rules of its system.
 func (c *checker) reviewBySystem(ctx context.Context, system systems.System, a arrival) (outcome, error) {
-	if c.options.operation == "DELETE" {
+	if a.question.Operation == "DELETE" {
 		return outcome{object: a.object, review: a.review}, nil
 	}
 	if c.systems == nil {
@@ -197,7 +202,7 @@ func atHand[T any, P interface {
 		}
 	}
 	for at, a := range c.arrivals {
-		if a.isDecided() {
+		if a.isDecided() || a.question.Subresource != "" {
 			continue
 		}
 		if err := add(at, a.object); err != nil {

@@ -39,6 +39,7 @@ func writeOutcome(b *strings.Builder, out outcome) {
 	if len(out.denials)+len(out.undecided) > 0 {
 		writeEntry(b, "at", out.object.Origin)
 	}
+	writeRequest(b, out)
 	writeVersion(b, out)
 	for _, f := range out.denials {
 		writeFinding(b, "deny", denialText(f), f)
@@ -54,6 +55,13 @@ func writeOutcome(b *strings.Builder, out outcome) {
 	}
 	for _, op := range out.patch {
 		writeEntry(b, "patch", operationLine(op))
+	}
+}
+
+// writeRequest writes the request, unless it is an operation on the object alone.
+func writeRequest(b *strings.Builder, out outcome) {
+	if out.request != "" {
+		writeEntry(b, "request", out.request)
 	}
 }
 

@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -46,6 +47,9 @@ Exit codes:
      denied`,
 		Example: `  # Why is this manifest denied, or not?
   lintel why -p policies/ -f pod.yaml
+
+  # Why may alice not run a shell in this Pod?
+  lintel why -p policies/ -f exec.yaml --subresource exec --as alice
 
   # By the policies that the cluster enforces now
   lintel why --live -f pod.yaml
@@ -97,12 +101,12 @@ func (o *whyOptions) complete(cmd *cobra.Command) error {
 		offline.manifests = append(offline.manifests, "the cluster's")
 	}
 	err := offline.complete(cmd)
-	o.operation = offline.operation
+	o.request = offline.request
 	return err
 }
 
 func why(cmd *cobra.Command, o whyOptions) error {
-	objects, err := manifests.Read(o.manifests, cmd.InOrStdin())
+	objects, err := readObjects(cmd, &o.options)
 	if err != nil {
 		return err
 	}
@@ -114,9 +118,9 @@ func why(cmd *cobra.Command, o whyOptions) error {
 	}
 	var c *checker
 	if o.live {
-		c, err = newLiveChecker(cmd.Context(), o, objects)
+		c, err = newLiveChecker(cmd.Context(), o, objects, cmd.InOrStdin())
 	} else {
-		c, err = newOfflineChecker(o.options, objects, compileToExplain)
+		c, err = newOfflineChecker(o.options, objects, cmd.InOrStdin(), compileToExplain)
 	}
 	if err != nil {
 		return err
@@ -169,7 +173,7 @@ func explainable(sets []*engine.PolicySet) ([]*engine.PolicySet, error) {
 
 // newLiveChecker reads from the cluster the policies and data for the evaluation, and the
 // objects that are in it.
-func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Object) (*checker, error) {
+func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Object, stdin io.Reader) (*checker, error) {
 	live, err := cluster.Connect(o.connection)
 	if err != nil {
 		return nil, err
@@ -195,8 +199,11 @@ func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Objec
 	c.exceptions, exceptionNotes = live.Exceptions(ctx)
 	c.setPolicies(sets)
 	required, unasked := live.Required(ctx, sets)
-	c.cluster, c.notes = required, slices.Concat(notes, unread, exceptionNotes, unasked)
+	c.cluster, c.notes = required, slices.Concat(o.notes, notes, unread, exceptionNotes, unasked)
 	c.setNamespaces()
+	if err := c.readOld(stdin); err != nil {
+		return nil, err
+	}
 	excluded := append(registration.DefaultExcludedNamespaces(), o.connection.SystemNamespace)
 	for _, object := range objects {
 		if slices.Contains(excluded, object.Namespace) {
@@ -221,8 +228,8 @@ func (c *checker) explain(ctx context.Context, a arrival) (outcome, error) {
 	options := c.optionsFor(a)
 	mutating := c.snapshot.ExplainMutation(ctx, a.review, options)
 	out, err := decide(ctx, c.snapshot, a.object, a.review, options, c.validator(ctx, a))
-	out.as, out.policies = a.as, mutating
-	if isSigningRequest(a.object) {
+	out.as, out.request, out.policies = a.as, a.request, mutating
+	if isSigningRequest(a.object) && a.question.Subresource == "" {
 		out.cannotSay(signingUndecided)
 	}
 	if err != nil || !out.validated { // otherwise the API server calls no further webhook

@@ -36,6 +36,7 @@ func writeExplained(b *strings.Builder, out outcome) {
 			writeEntry(b, "undecided", undecidedText(u))
 		}
 	}
+	writeRequest(b, out)
 	writeVersion(b, out)
 	for _, part := range []struct {
 		answer engine.Answer
