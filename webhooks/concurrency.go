@@ -7,9 +7,8 @@ import (
 )
 
 // reviewLimiter bounds the number of reviews that are evaluated in parallel. A tenant may have as
-// many as there is free capacity next to them, so that tenants whose own policies are slow
-// always leave capacity for others: one tenant uses at most half of the capacity, and n of them
-// n parts of n+1. Together, they leave a quarter of the capacity to reviews of no tenant.
+// many as there is free capacity next to them. Together, tenants leave a quarter of the capacity to
+// reviews of no tenant, and a quarter to tenants that have no review in progress.
 type reviewLimiter struct {
 	room int
 
@@ -28,6 +27,17 @@ type waiter struct {
 
 func newReviewLimiter(room int) *reviewLimiter {
 	return &reviewLimiter{room: room, tenants: map[string]int{}}
+}
+
+// tryEnter is enter for a review that does not wait.
+func (l *reviewLimiter) tryEnter(tenant string) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if !l.hasRoom(tenant) {
+		return false
+	}
+	l.take(tenant)
+	return true
 }
 
 // enter waits for capacity for a review of a tenant, "" for a review of no tenant. leave
@@ -72,19 +82,27 @@ func (l *reviewLimiter) leave(tenant string) {
 	l.admit()
 }
 
-// admit lets those enter for whom there is room. The caller holds the mutex.
+// admit lets those enter for whom there is room, those of tenants with the fewest reviews in
+// progress first. The caller holds the mutex.
 func (l *reviewLimiter) admit() {
-	kept := l.waiting[:0]
-	for _, w := range l.waiting {
-		if !l.hasRoom(w.tenant) {
-			kept = append(kept, w)
-			continue
+	for {
+		next, fewest := -1, 0
+		for i, w := range l.waiting {
+			own := 0
+			if w.tenant != "" {
+				own = l.tenants[w.tenant]
+			}
+			if l.hasRoom(w.tenant) && (next < 0 || own < fewest) {
+				next, fewest = i, own
+			}
 		}
-		l.take(w.tenant)
-		close(w.enter)
+		if next < 0 {
+			return
+		}
+		l.take(l.waiting[next].tenant)
+		close(l.waiting[next].enter)
+		l.waiting = slices.Delete(l.waiting, next, next+1)
 	}
-	clear(l.waiting[len(kept):])
-	l.waiting = kept
 }
 
 func (l *reviewLimiter) take(tenant string) {
@@ -95,8 +113,8 @@ func (l *reviewLimiter) take(tenant string) {
 	l.tenants[tenant]++
 }
 
-// hasRoom says whether there is room for another review of a tenant. One that has none is
-// let in wherever there is any for tenants.
+// hasRoom reports whether there is room for another review of a tenant. A tenant without reviews
+// in progress may use all the room for tenants.
 func (l *reviewLimiter) hasRoom(tenant string) bool {
 	left, own := l.room-l.used, l.tenants[tenant]
 	switch {
@@ -105,5 +123,5 @@ func (l *reviewLimiter) hasRoom(tenant string) bool {
 	case tenant == "":
 		return true
 	}
-	return l.ofTenants < l.room-l.room/4 && (own == 0 || own < left)
+	return l.ofTenants < l.room-l.room/4 && (own == 0 || own < left && l.ofTenants < l.room/2)
 }

@@ -78,9 +78,9 @@ func TestTenantsTogetherLeaveRoom(t *testing.T) {
 			cancel()
 		}
 	}
-	require.Equal(t, map[string]int{"team a": 3, "team b": 3}, slow)
-	for range 2 {
-		_, err := l.enter(t.Context(), "")
+	require.Equal(t, map[string]int{"team a": 2, "team b": 2}, slow)
+	for _, tenant := range []string{"team c", "", "team d", ""} {
+		_, err := l.enter(t.Context(), tenant)
 		require.NoError(t, err)
 	}
 	require.Empty(t, l.waiting)
@@ -127,4 +127,37 @@ func TestWhoWaitsInVainHoldsNoRoom(t *testing.T) {
 	defer cancel()
 	_, err = l.enter(long, "team a")
 	require.NoError(t, err)
+}
+
+// TestTenantsWithFewReviewsEnterFirst, however many reviews of another tenant have waited longer.
+func TestTenantsWithFewReviewsEnterFirst(t *testing.T) {
+	l := newReviewLimiter(8)
+	leave := map[string][]func(){}
+	for _, tenant := range []string{"team a", "team b", "team a", "team b", "team d", "team e"} {
+		out, err := l.enter(t.Context(), tenant)
+		require.NoError(t, err)
+		leave[tenant] = append(leave[tenant], out)
+	}
+	entered := make(chan string)
+	for i, tenant := range []string{"team a", "team a", "team b", "team c"} {
+		go func() {
+			_, err := l.enter(t.Context(), tenant)
+			assert.NoError(t, err)
+			entered <- tenant
+		}()
+		require.Eventually(t, func() bool {
+			l.mutex.Lock()
+			defer l.mutex.Unlock()
+			return len(l.waiting) == i+1
+		}, time.Minute, time.Millisecond)
+	}
+	leave["team d"][0]()
+	require.Equal(t, "team c", <-entered)
+	leave["team e"][0]()
+	leave["team b"][0]()
+	leave["team b"][1]()
+	require.Equal(t, "team b", <-entered)
+	leave["team a"][0]()
+	leave["team a"][1]()
+	require.Equal(t, []string{"team a", "team a"}, []string{<-entered, <-entered})
 }

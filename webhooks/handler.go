@@ -76,13 +76,16 @@ type HandlerOptions struct {
 
 // Handler answers AdmissionReviews on the paths of all entries.
 type Handler struct {
-	options  HandlerOptions
-	entries  map[string]*entry // by path
-	current  func() Decider    // nil = not loaded
-	bodies   *bodyReader
-	limiter  *reviewLimiter
-	throttle *throttle
-	now      func() time.Time
+	options HandlerOptions
+	entries map[string]*entry // by path
+	current func() Decider    // nil = not loaded
+	bodies  *bodyReader
+	limiter *reviewLimiter
+	// slowEntries is the limiter of entries of products that are slow, and slow that of policies.
+	slowEntries *reviewLimiter
+	slow        *slowReviews
+	throttle    *throttle
+	now         func() time.Time
 }
 
 // entry is one webhook entry of a configuration.
@@ -101,12 +104,14 @@ type entry struct {
 func NewHandler(options HandlerOptions) (*Handler, error) {
 	limit := cmp.Or(options.MaxReviewBytes, DefaultMaxReviewBytes)
 	h := &Handler{
-		options:  options,
-		entries:  map[string]*entry{},
-		bodies:   newBodyReader(limit, cmp.Or(options.MaxBytesInFlight, 4*limit)),
-		limiter:  newReviewLimiter(reviewsPerCPU * runtime.GOMAXPROCS(0)),
-		throttle: newThrottle(throttledCPUs()),
-		now:      time.Now,
+		options:     options,
+		entries:     map[string]*entry{},
+		bodies:      newBodyReader(limit, cmp.Or(options.MaxBytesInFlight, 4*limit)),
+		limiter:     newReviewLimiter(reviewsPerCPU * runtime.GOMAXPROCS(0)),
+		slowEntries: newReviewLimiter(reviewsPerCPU * runtime.GOMAXPROCS(0)),
+		slow:        newSlowReviews(slowRoom(runtime.GOMAXPROCS(0)), max(limit, cmp.Or(options.MaxBytesInFlight, 4*limit)/2)),
+		throttle:    newThrottle(throttledCPUs()),
+		now:         time.Now,
 		current: func() Decider {
 			if snapshot := options.Snapshot(); snapshot != nil {
 				return snapshot
@@ -241,24 +246,7 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 	case err != nil:
 		return nil, unreadable(&admission.ReviewError{Code: http.StatusInternalServerError, Message: err.Error()})
 	}
-	tenant := h.tenant(served, review)
-	leave, err := h.limiter.enter(ctx, tenant)
-	if err != nil {
-		return review, unreadable(&admission.ReviewError{
-			UID: review.UID, Code: http.StatusTooManyRequests,
-			Message: "Lintel is at its limit of concurrent reviews; retry",
-		})
-	}
-	defer leave()
-	if tenant != "" {
-		paced := h.throttle.review(tenant)
-		defer paced.end()
-		ctx = withThrottle(ctx, paced)
-	}
-	err = h.recovering(served, func() (err error) {
-		a, err = served.evaluate(ctx, review)
-		return err
-	})
+	a, err = h.evaluate(ctx, served, review, int64(len(body)))
 	if errors.Is(err, admission.ErrBusy) {
 		return review, unreadable(&admission.ReviewError{UID: review.UID, Code: http.StatusTooManyRequests, Message: err.Error()})
 	}
@@ -267,18 +255,6 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 		a = undecided(served.failurePolicy, err)
 	}
 	return review, a
-}
-
-// tenant is the tenant that a review counts for, so that it cannot take the capacity of others:
-// "" for a review of no tenant.
-func (h *Handler) tenant(served *entry, review *admission.Review) string {
-	if served.slow {
-		return "namespace " + review.Namespace
-	}
-	if decider := h.current(); decider != nil {
-		return decider.Tenant(review)
-	}
-	return ""
 }
 
 // recovering turns a panic into an error, so that it costs one request, not the process.

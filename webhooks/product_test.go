@@ -51,8 +51,8 @@ func TestSlowProducts(t *testing.T) {
 	f := newFixture(t, nil, func(o *HandlerOptions) {
 		o.Products = []rules.Product{{Name: "slow", Entry: "slow.example.com", Slow: true, Validate: accept}}
 	})
-	f.limiter = newReviewLimiter(2)
-	_, err := f.limiter.enter(t.Context(), "namespace shop")
+	f.slowEntries = newReviewLimiter(2)
+	_, err := f.slowEntries.enter(t.Context(), "namespace shop")
 	assert.NoError(t, err)
 	review := strings.Replace(podRequest, `"namespace":"shop"`, `"namespace":"other"`, 1)
 	assert.NotEqual(t, podRequest, review)

@@ -18,6 +18,9 @@ const (
 	slotLength = 5 * time.Millisecond
 	// unthrottledBurst is the time without a slot that can be used in one burst: see allowance.
 	unthrottledBurst = 50 * time.Millisecond
+	// overrunPenalty is how many times the time beyond unthrottledTime counts for a tenant, if a
+	// long call of a function exceeds it: otherwise, such calls would often run next to the slots.
+	overrunPenalty = 8
 	// tenantsAllowance and tenantAllowance are the time without slots that all tenants
 	// together and one tenant may use, as parts of that with slots.
 	tenantsAllowance, tenantAllowance = 1.0 / 4, 1.0 / 16
@@ -79,6 +82,10 @@ type throttledReview struct {
 	slot   chan struct{} // closed when it is its turn
 	waited time.Duration
 	gaveUp bool // the request's deadline passed while the review waited
+	// slow is called before the review waits for its first slot. If it is false, the evaluation
+	// ends, and the review is evaluated again later. nil is for none.
+	slow    func() bool
+	refused bool // slow was false
 }
 
 func (p *throttle) review(tenant string) *throttledReview {
@@ -93,8 +100,14 @@ func (r *throttledReview) Wait(ctx context.Context, now time.Time) (waited time.
 	case r.since.IsZero():
 		r.since = now
 	}
-	if now.Sub(r.since) < r.left {
+	if now.Sub(r.since) < r.left || r.refused {
 		return 0
+	}
+	if r.slow != nil {
+		if r.refused = !r.slow(); r.refused {
+			return 0
+		}
+		r.slow = nil
 	}
 	if !r.next(now) {
 		select {
@@ -123,9 +136,20 @@ func (r *throttledReview) Pause(now time.Time) {
 	r.since = time.Time{}
 }
 
+// slowError is the error of an evaluation that ended because there are too many slow reviews. The
+// review is evaluated again.
+type slowError struct{}
+
+func (slowError) Error() string { return "too many slow reviews are in progress" }
+
+var errSlow error = slowError{}
+
 // err is why the review cannot be decided: its policies have waited, and so lacked the time
 // that they need. It is nil for all others.
 func (r *throttledReview) err(ctx context.Context) error {
+	if r != nil && r.refused {
+		return errSlow
+	}
 	if r != nil && (r.gaveUp || r.waited > 0 && ctx.Err() != nil) {
 		return &busyError{}
 	}
@@ -183,7 +207,7 @@ func (r *throttledReview) count(now time.Time) {
 		r.throttle.unthrottled.now(now, rate*tenantsAllowance)
 		r.of.unthrottled.now(now, rate*tenantAllowance)
 		r.throttle.unthrottled.used += used
-		r.of.unthrottled.used += used
+		r.of.unthrottled.used += used + overrunPenalty*max(0, used-2*unthrottledTime)
 	}
 }
 

@@ -99,7 +99,7 @@ func readReport(from io.Reader) ([]byte, error) {
 }
 
 // deliver sends the report to all endpoints in parallel: none waits for another.
-func deliver(ctx context.Context, reports endpoints.Reports, all spoolFolders, report []byte) error {
+func deliver(ctx context.Context, reports endpoints.ReportEndpoints, all spoolFolders, report []byte) error {
 	problems := make([]error, len(reports.Endpoints))
 	var working sync.WaitGroup
 	for i := range reports.Endpoints {

@@ -112,7 +112,7 @@ func (p *post) said() string {
 }
 
 func (p *post) send(report string, to ...endpoints.Report) error {
-	return deliver(p.t.Context(), endpoints.Reports{Endpoints: to}, p.spools, []byte(report))
+	return deliver(p.t.Context(), endpoints.ReportEndpoints{Endpoints: to}, p.spools, []byte(report))
 }
 
 func (p *post) waiting(name string) int {
@@ -370,7 +370,7 @@ func build(t testing.TB) (program string) {
 
 func write(t testing.TB, all ...endpoints.Report) (path string) {
 	t.Helper()
-	text, err := endpoints.Reports{Endpoints: all}.Write()
+	text, err := endpoints.ReportEndpoints{Endpoints: all}.Write()
 	require.NoError(t, err)
 	path = filepath.Join(t.TempDir(), endpoints.ReportsKey)
 	require.NoError(t, os.WriteFile(path, text, 0o600))

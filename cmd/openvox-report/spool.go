@@ -277,7 +277,7 @@ func (s *spool) paused() bool {
 }
 
 // forget deletes old reports of endpoints that were removed.
-func (s spoolFolders) forget(reports endpoints.Reports) {
+func (s spoolFolders) forget(reports endpoints.ReportEndpoints) {
 	entries, err := os.ReadDir(s.root)
 	if err != nil {
 		return

@@ -152,6 +152,9 @@ func metrics(t *testing.T) map[string][]string {
 		"lintel_cluster_data_bytes":   {"kind"},
 		"lintel_source_ready":         {"source"},
 		"lintel_webhooks_called":      nil,
+		"lintel_policy_exceptions":    {"source", "policy"},
+
+		"lintel_policy_exception_expiry_timestamp_seconds": {"exception", "source", "policy"},
 
 		"lintel_gatekeeper_not_enforced": {"kind", "name"},
 

@@ -226,8 +226,8 @@ func TestConstraintStatusHasAtMostTwentyViolations(t *testing.T) {
 			[]audit.Result{{Source: "gatekeeper", Policy: "K8sX/a", Outcome: outcome, Enforcement: definition.EnforceAudit, Message: "no"}}, time.Now())
 	}
 	key := audit.PolicyKey{Source: "gatekeeper", Policy: "K8sX/a"}
-	status := constraintStatusOf(ledger, key, ledger.Totals()[key])
-	require.Equal(t, 30, status.TotalViolations)
+	status := constraintStatusOf(engine.PolicyInfo{}, ledger.Totals()[key], ledger.Details(key, maxViolations, counted...))
+	require.Equal(t, 30, *status.TotalViolations)
 	require.Len(t, status.Violations, 20)
 	require.Equal(t, violation{EnforcementAction: "dryrun", Version: "v1", Kind: "Pod", Namespace: "shop", Name: "30", Message: "no"}, status.Violations[0])
 }
@@ -242,8 +242,8 @@ func TestConstraintStatusCountsErrors(t *testing.T) {
 			[]audit.Result{{Source: "gatekeeper", Policy: "K8sX/a", Outcome: outcome, Enforcement: definition.EnforceDeny, Message: "no"}}, time.Now())
 	}
 	key := audit.PolicyKey{Source: "gatekeeper", Policy: "K8sX/a"}
-	status := constraintStatusOf(ledger, key, ledger.Totals()[key])
-	require.Equal(t, 3, status.TotalViolations)
+	status := constraintStatusOf(engine.PolicyInfo{}, ledger.Totals()[key], ledger.Details(key, maxViolations, counted...))
+	require.Equal(t, 3, *status.TotalViolations)
 	var names []string
 	for _, each := range status.Violations {
 		names = append(names, each.Name)

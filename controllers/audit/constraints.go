@@ -15,6 +15,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/audit"
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 const (
@@ -34,20 +35,22 @@ type constraints struct {
 // violation is an element of status.violations of a constraint, in Gatekeeper's form.
 type violation struct {
 	EnforcementAction string `json:"enforcementAction"`
-	Group             string `json:"group"`
-	Version           string `json:"version"`
-	Kind              string `json:"kind"`
-	Namespace         string `json:"namespace,omitempty"`
-	Name              string `json:"name"`
-	Message           string `json:"message"`
+	// EnforcementActions are those of audit, of a constraint with the action scoped.
+	EnforcementActions []string `json:"enforcementActions,omitempty"`
+	Group              string   `json:"group"`
+	Version            string   `json:"version"`
+	Kind               string   `json:"kind"`
+	Namespace          string   `json:"namespace,omitempty"`
+	Name               string   `json:"name"`
+	Message            string   `json:"message"`
 }
 
 // constraintStatus is the part of the status of a constraint that audit writes. A null value
 // removes the field.
 type constraintStatus struct {
-	TotalViolations int         `json:"totalViolations"`
+	TotalViolations *int        `json:"totalViolations"`
 	Violations      []violation `json:"violations"`
-	AuditTimestamp  string      `json:"auditTimestamp,omitempty"`
+	AuditTimestamp  *string     `json:"auditTimestamp"`
 }
 
 // write updates the constraints whose results have changed. Nothing is written before the
@@ -63,7 +66,7 @@ func (c *constraints) write(ctx context.Context, state *state, totals map[audit.
 			continue
 		}
 		key := audit.PolicyKey{Source: info.Source, Policy: info.Package}
-		status := constraintStatusOf(c.ledger, key, totals[key])
+		status := constraintStatusOf(info, totals[key], c.ledger.Details(key, maxViolations, counted...))
 		text, err := json.Marshal(status)
 		if err != nil {
 			return fmt.Errorf("writing the status of %s: %w", info.Package, err)
@@ -71,7 +74,9 @@ func (c *constraints) write(ctx context.Context, state *state, totals map[audit.
 		if c.written[info.Package] == string(text) {
 			continue
 		}
-		status.AuditTimestamp = time.Now().UTC().Format(time.RFC3339)
+		if status.TotalViolations != nil {
+			status.AuditTimestamp = new(time.Now().UTC().Format(time.RFC3339))
+		}
 		patch, err := json.Marshal(map[string]any{"status": status})
 		if err != nil {
 			return fmt.Errorf("writing the status of %s: %w", info.Package, err)
@@ -86,18 +91,29 @@ func (c *constraints) write(ctx context.Context, state *state, totals map[audit.
 	return nil
 }
 
-// constraintStatusOf counts objects for which the template fails as violations, as Gatekeeper does:
-// they do not comply. What an exception exempts is not a violation.
-func constraintStatusOf(ledger *audit.Ledger, key audit.PolicyKey, counts audit.Counts) constraintStatus {
-	status := constraintStatus{TotalViolations: counts.Violations()}
-	for _, detail := range ledger.Details(key, maxViolations, audit.Error, audit.Fail, audit.Warn) {
+// counted are the outcomes that count as violations. As in Gatekeeper, an object for which the
+// template fails is one: it does not comply. An object that an exception exempts is not.
+var counted = []audit.Outcome{audit.Error, audit.Fail, audit.Warn}
+
+// constraintStatusOf is empty for a constraint without violations that was not evaluated
+// completely.
+func constraintStatusOf(info engine.PolicyInfo, counts audit.Counts, details []audit.Detail) constraintStatus {
+	total := counts.Violations()
+	if total == 0 && len(info.NotAuditable) > 0 {
+		return constraintStatus{}
+	}
+	status := constraintStatus{TotalViolations: &total}
+	for _, detail := range details {
 		action := string(detail.Result.Enforcement)
 		if detail.Result.Enforcement == definition.EnforceAudit {
 			action = "dryrun"
 		}
+		if len(info.ScopedActions) > 0 {
+			action = "scoped"
+		}
 		of := detail.Object
 		status.Violations = append(status.Violations, violation{
-			EnforcementAction: action, Group: of.Kind.Group, Version: of.Kind.Version, Kind: of.Kind.Kind,
+			EnforcementAction: action, EnforcementActions: info.ScopedActions, Group: of.Kind.Group, Version: of.Kind.Version, Kind: of.Kind.Kind,
 			Namespace: of.Namespace, Name: of.Name, Message: detail.Result.Message,
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,9 +53,9 @@ type reporter struct {
 	metrics *metrics
 	now     func() time.Time
 
-	mu       sync.Mutex // over the fields below
-	missing  string     // why no reports can be written
-	failure  string     // of the last write
+	mu       sync.Mutex                // over the fields below
+	missing  string                    // why no reports can be written
+	failures map[audit.GroupKey]string // of the last write of a group
 	listed   map[bool]bool
 	present  map[types.NamespacedName]audit.GroupKey
 	versions map[types.NamespacedName]string // resource versions as this replica wrote them
@@ -71,6 +72,7 @@ func newReporter(r *reporter) *reporter {
 	r.listed, r.present, r.versions = map[bool]bool{}, map[types.NamespacedName]audit.GroupKey{}, map[types.NamespacedName]string{}
 	r.observed, r.suspects = map[types.NamespacedName]string{}, map[types.NamespacedName]time.Time{}
 	r.pending, r.limiters = map[audit.GroupKey]*pendingGroup{}, map[audit.GroupKey]*rate.Limiter{}
+	r.failures = map[audit.GroupKey]string{}
 	return r
 }
 
@@ -78,10 +80,10 @@ func newReporter(r *reporter) *reporter {
 func (r *reporter) problem() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.missing != "" {
+	if r.missing != "" || len(r.failures) == 0 {
 		return r.missing
 	}
-	return r.failure
+	return slices.Min(slices.Collect(maps.Values(r.failures)))
 }
 
 // Start follows and writes reports until the context ends.
@@ -267,10 +269,10 @@ func (r *reporter) flush(ctx context.Context) {
 		r.mu.Lock()
 		switch {
 		case err == nil:
-			r.failure = ""
+			delete(r.failures, group)
 		case ctx.Err() == nil:
 			r.metrics.failures.Inc()
-			r.failure = "writing reports: " + err.Error()
+			r.failures[group] = "writing reports: " + err.Error()
 			r.changed(group)
 		}
 		r.mu.Unlock()

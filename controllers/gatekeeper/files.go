@@ -154,9 +154,12 @@ func constraintKind(template unstructured.Unstructured) string {
 	return kind
 }
 
-// hasConstraint reports whether there is a constraint among the candidates.
-func hasConstraint(list []*candidate) bool {
-	return slices.ContainsFunc(list, func(c *candidate) bool { return c.object.GroupVersionKind().Group == constraintGroup })
+// hasEffect reports whether there is a constraint or a mutator among the candidates.
+func hasEffect(list []*candidate) bool {
+	return slices.ContainsFunc(list, func(c *candidate) bool {
+		group := c.object.GroupVersionKind().Group
+		return group == constraintGroup || group == mutationGroup
+	})
 }
 
 // sourceObject is the PolicySource to apply. An annotation lists the objects that are not

@@ -107,7 +107,7 @@ func TestFilesOfTheCluster(t *testing.T) {
 
 	again, _ := choose(newCandidates(settings, templates, constraints, files), evaluate)
 	require.Equal(t, files, layoutOf(again).files)
-	require.False(t, hasConstraint(newCandidates(settings, templates, nil, nil)), "without constraints there is nothing to enforce")
+	require.False(t, hasEffect(newCandidates(settings, templates, nil, nil)), "without constraints there is nothing to enforce")
 }
 
 // The API server accepts every kind without a spec, which is not the same as spec: null.

@@ -59,18 +59,18 @@ var (
 		{Group: "config.gatekeeper.sh", Kind: "Config"},
 		{Group: "syncset.gatekeeper.sh", Kind: "SyncSet"},
 		{Group: "expansion.gatekeeper.sh", Kind: "ExpansionTemplate"},
-	}
-	// idleKinds have no effect in Lintel, as the status of their objects reports.
-	idleKinds = []schema.GroupKind{
 		{Group: mutationGroup, Kind: "Assign"},
 		{Group: mutationGroup, Kind: "AssignImage"},
 		{Group: mutationGroup, Kind: "AssignMetadata"},
 		{Group: mutationGroup, Kind: "ModifySet"},
+	}
+	// idleKinds have no effect in Lintel, as the status of their objects reports.
+	idleKinds = []schema.GroupKind{
 		{Group: providerGroup, Kind: "Provider"},
 	}
 )
 
-// The groups of idleKinds.
+// The groups of mutators and of providers.
 const (
 	mutationGroup = "mutations.gatekeeper.sh"
 	providerGroup = "externaldata.gatekeeper.sh"
@@ -163,7 +163,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	problems = firstOfEach(slices.Concat(problems, g.problems))
 	r.announce(problems)
 	var files map[string]string
-	if hasConstraint(kept) { // otherwise there is nothing to enforce
+	if hasEffect(kept) { // otherwise there is nothing to enforce
 		files = layoutOf(kept).files
 	}
 	if err := r.apply(ctx, existing, files, problems); err != nil {

@@ -121,9 +121,9 @@ func Request(namespace, name string) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}}
 }
 
-// Requests are for those objects of a list, in a cache, that are concerned: for all where
+// RequestsFor are for those objects of a list, in a cache, that are concerned: for all where
 // concerned is nil.
-func Requests[T client.Object](ctx context.Context, reader client.Reader, list client.ObjectList, concerned func(T) bool, options ...client.ListOption) (requests []reconcile.Request) {
+func RequestsFor[T client.Object](ctx context.Context, reader client.Reader, list client.ObjectList, concerned func(T) bool, options ...client.ListOption) (requests []reconcile.Request) {
 	if err := reader.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
 		log.FromContext(ctx).Error(err, "listing those whom a change concerns", "kind", reflect.TypeOf(list).Elem().Name())
 		return nil

@@ -123,7 +123,7 @@ func (w watches) instancesOfSecret(ctx context.Context, secret *metav1.PartialOb
 }
 
 func (w watches) instances(ctx context.Context, options ...client.ListOption) []reconcile.Request {
-	return object.Requests[*v1.OpenClawInstance](ctx, w.cluster.GetClient(), &v1.OpenClawInstanceList{}, nil, options...)
+	return object.RequestsFor[*v1.OpenClawInstance](ctx, w.cluster.GetClient(), &v1.OpenClawInstanceList{}, nil, options...)
 }
 
 // bundlesOf are those that may bind an instance, or the instance of a Deployment.
@@ -143,5 +143,5 @@ func (w watches) bundlesBeside(ctx context.Context, bundle client.Object) []reco
 }
 
 func (w watches) bundles(ctx context.Context, options ...client.ListOption) []reconcile.Request {
-	return object.Requests[*v1.PolicyBundle](ctx, w.cluster.GetClient(), &v1.PolicyBundleList{}, nil, options...)
+	return object.RequestsFor[*v1.PolicyBundle](ctx, w.cluster.GetClient(), &v1.PolicyBundleList{}, nil, options...)
 }

@@ -62,7 +62,7 @@ func (n *networkResourceController) record(ctx context.Context, t *task[*v1.OZNe
 		return err
 	}
 	if !found {
-		if have, found = findRecord(all, wanted.Name); found && !(isCreating(t.next) && have.RecordRequest == wanted) {
+		if have, found = recordByName(all, wanted.Name); found && !(isCreating(t.next) && have.RecordRequest == wanted) {
 			return &problem{reason: v1.ReasonDuplicateName, again: refusedPause, message: "the resource is at the server, but zone " + domain + " already has the record " + wanted.Name + " (ID " + have.ID + "), which this object did not create: delete it at the server, or rename the Service"}
 		}
 	}
@@ -97,8 +97,8 @@ func recordName(of *v1.OZNetworkResource, domain string) string {
 	return of.Spec.ServiceRef.Name + "." + of.Namespace + "." + domain
 }
 
-// findRecord returns a record by name, of any type.
-func findRecord(all *management.Collection[management.Record], name string) (record management.Record, found bool) {
+// recordByName returns a record by name, of any type.
+func recordByName(all *management.Collection[management.Record], name string) (record management.Record, found bool) {
 	named := all.Named(name)
 	if len(named) == 0 {
 		return record, false
@@ -168,7 +168,7 @@ func (n *networkResourceController) removeRecordFrom(ctx context.Context, t *tas
 		if err != nil || absent {
 			return err
 		}
-		have, found := findRecord(all, name)
+		have, found := recordByName(all, name)
 		if !found {
 			return inFlight(kindRecord)
 		}

@@ -230,7 +230,7 @@ func exposedPorts(service *corev1.Service) (ports []int32, invalid string) {
 func (e *exposer) setUp(mgr system.Manager, c cluster.Cluster) error {
 	isExposed := func(s *corev1.Service) bool { _, asked := s.Annotations[v1.ExposeAnnotation]; return asked }
 	exposed := func(ctx context.Context, namespace string, concerned func(*corev1.Service) bool) []reconcile.Request {
-		return object.Requests(ctx, e.client, &corev1.ServiceList{}, func(s *corev1.Service) bool { return isExposed(s) && concerned(s) }, client.InNamespace(namespace))
+		return object.RequestsFor(ctx, e.client, &corev1.ServiceList{}, func(s *corev1.Service) bool { return isExposed(s) && concerned(s) }, client.InNamespace(namespace))
 	}
 	return object.Control(mgr, exposeManager, 1, e,
 		object.Mapped(c, &corev1.Service{}, func(_ context.Context, s *corev1.Service) []reconcile.Request {

@@ -21,7 +21,7 @@ import (
 // An item that was created in the dashboard of such an account may belong to another tenant.
 type grants struct {
 	*neighbours
-	tenants *management.Tenants
+	tenants *management.TenantCache
 	settings
 }
 

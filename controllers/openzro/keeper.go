@@ -16,7 +16,7 @@ import (
 // keeper lists the collections of tenants at an interval, and waits for servers that cannot
 // be used. It has objects looked at whose tenant has changed behind our back.
 type keeper struct {
-	tenants  *management.Tenants
+	tenants  *management.TenantCache
 	interval time.Duration
 	now      func() time.Time
 	wake     func(context.Context, management.Object)

@@ -58,11 +58,11 @@ func (m *metrics) says(kind string, name types.NamespacedName, fails bool) {
 // tenantMetrics tell how the servers of tenants are. A tenant is called by the namespace
 // whose Secret it has, and default.
 type tenantMetrics struct {
-	tenants  *management.Tenants
+	tenants  *management.TenantCache
 	up, last *prometheus.Desc
 }
 
-func newTenantMetrics(tenants *management.Tenants) tenantMetrics {
+func newTenantMetrics(tenants *management.TenantCache) tenantMetrics {
 	return tenantMetrics{
 		tenants,
 		prometheus.NewDesc("lintel_openzro_server_up", "1 while the management server of a tenant can be used, 0 while it cannot.", []string{"tenant"}, nil),

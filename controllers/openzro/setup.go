@@ -146,7 +146,7 @@ func (r *reconciler[T, S]) setUp(mgr system.Manager, c cluster.Cluster) error {
 			if secret.GetName() != v1.APIKeySecret {
 				return nil
 			}
-			return object.Requests[client.Object](ctx, r.client, list.DeepCopyObject().(client.ObjectList), nil, client.InNamespace(secret.GetNamespace()))
+			return object.RequestsFor[client.Object](ctx, r.client, list.DeepCopyObject().(client.ObjectList), nil, client.InNamespace(secret.GetNamespace()))
 		}),
 		// Changes at the server, and objects whose turn it is.
 		source.Channel(r.look, &handler.EnqueueRequestForObject{}),

@@ -88,7 +88,7 @@ func (p *sidecarProfiles) setUp(mgr system.Manager, c cluster.Cluster) error {
 	return object.Control(mgr, fieldManager(profileKind), 2, p,
 		source.Kind[client.Object](c.GetCache(), &v1.OZSidecarProfile{}, &handler.EnqueueRequestForObject{}, changed()),
 		object.Mapped(c, &v1.OZSetupKey{}, func(ctx context.Context, key *v1.OZSetupKey) []reconcile.Request {
-			return object.Requests(ctx, p.client, &v1.OZSidecarProfileList{}, func(of *v1.OZSidecarProfile) bool { return of.Spec.SetupKeyRef.Name == key.Name }, client.InNamespace(key.Namespace))
+			return object.RequestsFor(ctx, p.client, &v1.OZSidecarProfileList{}, func(of *v1.OZSidecarProfile) bool { return of.Spec.SetupKeyRef.Name == key.Name }, client.InNamespace(key.Namespace))
 		}),
 	)
 }

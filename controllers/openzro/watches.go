@@ -21,7 +21,7 @@ import (
 func (a *controllerSet) followGroups(concerned func(of client.Object, group string) bool, list client.ObjectList) func(cluster.Cluster) source.Source {
 	return func(c cluster.Cluster) source.Source {
 		return object.Mapped(c, &v1.OZGroup{}, func(ctx context.Context, group *v1.OZGroup) []reconcile.Request {
-			return object.Requests(ctx, a.client, list.DeepCopyObject().(client.ObjectList), func(of client.Object) bool {
+			return object.RequestsFor(ctx, a.client, list.DeepCopyObject().(client.ObjectList), func(of client.Object) bool {
 				return concerned(of, group.Spec.Name)
 			}, client.InNamespace(group.Namespace))
 		}, object.Updates(func(was, is *v1.OZGroup) bool { return was.Status.GroupID != is.Status.GroupID }))
@@ -32,7 +32,7 @@ func (a *controllerSet) followGroups(concerned func(of client.Object, group stri
 // longer does.
 func (a *controllerSet) followNamesakes(c cluster.Cluster) source.Source {
 	return object.Mapped(c, &v1.OZGroup{}, func(ctx context.Context, group *v1.OZGroup) []reconcile.Request {
-		return object.Requests(ctx, a.client, &v1.OZGroupList{}, func(other *v1.OZGroup) bool {
+		return object.RequestsFor(ctx, a.client, &v1.OZGroupList{}, func(other *v1.OZGroup) bool {
 			return other.Namespace != group.Namespace && (other.Status.GroupID == "" || other.Status.Adopted)
 		}, client.MatchingFields{nameIndex: group.Spec.Name})
 	}, predicate.TypedFuncs[*v1.OZGroup]{
@@ -59,7 +59,7 @@ func keyConcerned(of client.Object, group string) bool {
 // followKeySecrets has those keys looked at whose Secret changes.
 func (a *controllerSet) followKeySecrets(c cluster.Cluster) source.Source {
 	return object.Mapped[client.Object](c, object.MetadataOf(object.SecretKind), func(ctx context.Context, secret client.Object) []reconcile.Request {
-		return object.Requests(ctx, a.client, &v1.OZSetupKeyList{}, func(k *v1.OZSetupKey) bool { return k.SecretKey().Name == secret.GetName() }, client.InNamespace(secret.GetNamespace()))
+		return object.RequestsFor(ctx, a.client, &v1.OZSetupKeyList{}, func(k *v1.OZSetupKey) bool { return k.SecretKey().Name == secret.GetName() }, client.InNamespace(secret.GetNamespace()))
 	})
 }
 
@@ -76,7 +76,7 @@ func owned[T client.Object](kind T) func(cluster.Cluster) source.Source {
 // OZRoutingPeer names another zone or other namespaces.
 func (a *controllerSet) followRoutingPeers(c cluster.Cluster) source.Source {
 	return object.Mapped(c, &v1.OZRoutingPeer{}, func(ctx context.Context, p *v1.OZRoutingPeer) []reconcile.Request {
-		return object.Requests(ctx, a.client, &v1.OZNetworkResourceList{}, func(n *v1.OZNetworkResource) bool {
+		return object.RequestsFor(ctx, a.client, &v1.OZNetworkResourceList{}, func(n *v1.OZNetworkResource) bool {
 			ref := n.Spec.RoutingPeerRef
 			return ref.Name == p.Name && cmp.Or(ref.Namespace, n.Namespace) == p.Namespace
 		})
@@ -88,7 +88,7 @@ func (a *controllerSet) followRoutingPeers(c cluster.Cluster) source.Source {
 // followServices has those resources looked at whose address changes.
 func (a *controllerSet) followServices(c cluster.Cluster) source.Source {
 	return object.Mapped(c, &corev1.Service{}, func(ctx context.Context, s *corev1.Service) []reconcile.Request {
-		return object.Requests(ctx, a.client, &v1.OZNetworkResourceList{}, func(n *v1.OZNetworkResource) bool { return n.Spec.ServiceRef.Name == s.Name }, client.InNamespace(s.Namespace))
+		return object.RequestsFor(ctx, a.client, &v1.OZNetworkResourceList{}, func(n *v1.OZNetworkResource) bool { return n.Spec.ServiceRef.Name == s.Name }, client.InNamespace(s.Namespace))
 	}, object.Updates(func(was, is *corev1.Service) bool { return was.Spec.ClusterIP != is.Spec.ClusterIP }))
 }
 
@@ -96,7 +96,7 @@ func (a *controllerSet) followServices(c cluster.Cluster) source.Source {
 func (a *controllerSet) followResources(c cluster.Cluster) source.Source {
 	return object.Mapped(c, &v1.OZResource{}, func(ctx context.Context, r *v1.OZResource) []reconcile.Request {
 		name := r.Namespace + "/" + r.Name
-		return object.Requests(ctx, a.client, &v1.OZPolicyList{}, func(p *v1.OZPolicy) bool {
+		return object.RequestsFor(ctx, a.client, &v1.OZPolicyList{}, func(p *v1.OZPolicy) bool {
 			return namesPolicy(r, p.Name) || slices.Contains(p.Status.ManagedServiceList, name)
 		}, client.InNamespace(r.Namespace))
 	}, object.Updates(func(was, is *v1.OZResource) bool {
@@ -107,6 +107,6 @@ func (a *controllerSet) followResources(c cluster.Cluster) source.Source {
 // followPolicies enqueues resources that name a policy which is created or deleted.
 func (a *controllerSet) followPolicies(c cluster.Cluster) source.Source {
 	return object.Mapped(c, &v1.OZPolicy{}, func(ctx context.Context, p *v1.OZPolicy) []reconcile.Request {
-		return object.Requests(ctx, a.client, &v1.OZResourceList{}, func(r *v1.OZResource) bool { return namesPolicy(r, p.Name) }, client.InNamespace(p.Namespace))
+		return object.RequestsFor(ctx, a.client, &v1.OZResourceList{}, func(r *v1.OZResource) bool { return namesPolicy(r, p.Name) }, client.InNamespace(p.Namespace))
 	}, object.Updates(func(was, is *v1.OZPolicy) bool { return false }))
 }

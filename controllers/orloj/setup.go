@@ -107,7 +107,7 @@ func (r *reconciler) freed() handler.EventHandler {
 
 // wanting returns the objects with the given key.
 func (r *reconciler) wanting(ctx context.Context, key string) []reconcile.Request {
-	return object.Requests[v1.Object](ctx, r.client, r.list(), nil, client.MatchingFields{keyIndex: key})
+	return object.RequestsFor[v1.Object](ctx, r.client, r.list(), nil, client.MatchingFields{keyIndex: key})
 }
 
 // permissionChanged passes Namespaces whose annotations for Orloj change. Objects that exist at
@@ -126,7 +126,7 @@ func permissionChanged() predicate.Predicate {
 
 // inNamespace returns the objects whose rules depend on the annotations of their Namespace.
 func (r *reconciler) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
-	return object.Requests(ctx, r.client, r.list(), func(o v1.Object) bool {
+	return object.RequestsFor(ctx, r.client, r.list(), func(o v1.Object) bool {
 		_, targets := o.GetAnnotations()[v1.TargetNamespaceAnnotation]
 		return targets || r.Kind == "Secret"
 	}, client.InNamespace(namespace.GetName()))

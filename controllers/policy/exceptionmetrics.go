@@ -13,7 +13,7 @@ var (
 	exceptionsDesc = prometheus.NewDesc("lintel_policy_exceptions",
 		"PolicyExceptions from a policy that are in force in this replica.", []string{"source", "policy"}, nil)
 	exceptionExpiryDesc = prometheus.NewDesc("lintel_policy_exception_expiry_timestamp_seconds",
-		"When a PolicyException that is in force in this replica expires.", []string{"exception", "source", "policy"}, nil)
+		"Unix time at which a PolicyException that is in force in this replica expires.", []string{"exception", "source", "policy"}, nil)
 )
 
 // exceptionMetrics collects the metrics of exceptions. Values are read at scrape time, so an

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -200,8 +201,9 @@ func TestFirstSnapshotHasExceptions(t *testing.T) {
 
 func TestExceptionMetrics(t *testing.T) {
 	t.Parallel()
+	end := time.Now().Add(time.Hour).Truncate(time.Second)
 	c := fake.NewClientBuilder().WithScheme(exceptionScheme(t)).WithObjects(
-		makeException(func(e *v1alpha1.PolicyException) { e.Spec.ExpiresAt = metav1.NewTime(time.Now().Add(time.Hour)) }),
+		makeException(func(e *v1alpha1.PolicyException) { e.Spec.ExpiresAt = metav1.NewTime(end) }),
 		makeException(func(e *v1alpha1.PolicyException) {
 			e.Name, e.Spec.ExpiresAt = "old", metav1.NewTime(time.Now().Add(-time.Hour))
 		}),
@@ -209,6 +211,11 @@ func TestExceptionMetrics(t *testing.T) {
 	live := liveTeam(t)
 	require.NoError(t, (&exceptionLoader{client: c, live: live}).load(t.Context()))
 	assert.Equal(t, 2, testutil.CollectAndCount(exceptionMetrics{live}), "one count, and one expiry: the other has expired")
+	assert.NoError(t, testutil.CollectAndCompare(exceptionMetrics{live}, strings.NewReader(fmt.Sprintf(`
+# HELP lintel_policy_exception_expiry_timestamp_seconds Unix time at which a PolicyException that is in force in this replica expires.
+# TYPE lintel_policy_exception_expiry_timestamp_seconds gauge
+lintel_policy_exception_expiry_timestamp_seconds{exception="friday",policy="team.labels",source="team"} %d
+`, end.Unix())), "lintel_policy_exception_expiry_timestamp_seconds"))
 	assert.Equal(t, 0, testutil.CollectAndCount(exceptionMetrics{engine.NewLive(nil)}))
 }
 

@@ -71,7 +71,7 @@ func newExceptionReconciler(p *Policies) *exceptionReconciler {
 
 func (r *exceptionReconciler) setUp(mgr manager.Manager) error {
 	every := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request {
-		return object.Requests[*v1alpha1.PolicyException](ctx, r.client, &v1alpha1.PolicyExceptionList{}, nil)
+		return object.RequestsFor[*v1alpha1.PolicyException](ctx, r.client, &v1alpha1.PolicyExceptionList{}, nil)
 	})
 	return builder.ControllerManagedBy(mgr).
 		Named("lintel-policy-exception").

@@ -30,7 +30,7 @@ type loader struct {
 	live      *engine.Live
 	objects   *clusterObjectLoader
 	namespace string
-	compiler  *source.Compiler
+	compiler  *source.CachingCompiler
 	// exceptions are loaded before the first snapshot is published.
 	exceptions *exceptionLoader
 	changed    chan event.GenericEvent
@@ -40,7 +40,7 @@ type loader struct {
 }
 
 // newLoader returns a loader whose client reads from a cache.
-func newLoader(c client.Client, live *engine.Live, objects *clusterObjectLoader, namespace string, compiler *source.Compiler) *loader {
+func newLoader(c client.Client, live *engine.Live, objects *clusterObjectLoader, namespace string, compiler *source.CachingCompiler) *loader {
 	l := &loader{
 		client: c, live: live, objects: objects, namespace: namespace, compiler: compiler,
 		exceptions: &exceptionLoader{client: c, live: live},

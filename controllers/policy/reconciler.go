@@ -46,7 +46,7 @@ type reconciler struct {
 	// unregistered returns why the API server does not call the webhooks for the policies of a
 	// snapshot: "" if it does. lost reports that it did before.
 	unregistered func(digest string) (why string, lost bool)
-	verdicts     *source.Verdicts
+	verdicts     *source.VerdictCache
 	changed      chan event.GenericEvent // for all sources
 }
 
@@ -88,7 +88,7 @@ func (r *reconciler) setUp(mgr manager.Manager) error {
 // everySource maps any object to all PolicySources.
 func everySource(c client.Client) handler.MapFunc {
 	return func(ctx context.Context, _ client.Object) []reconcile.Request {
-		return object.Requests[*v1alpha1.PolicySource](ctx, c, &v1alpha1.PolicySourceList{}, nil)
+		return object.RequestsFor[*v1alpha1.PolicySource](ctx, c, &v1alpha1.PolicySourceList{}, nil)
 	}
 }
 

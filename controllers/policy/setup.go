@@ -65,7 +65,7 @@ type Policies struct {
 	manager  manager.Manager
 	options  Options
 	objects  *clusterObjectLoader
-	compiler *source.Compiler
+	compiler *source.CachingCompiler
 	gate     source.Gate
 	origins  *origins
 	reporter *reporter
@@ -112,7 +112,7 @@ func New(mgr manager.Manager, options Options) (*Policies, error) {
 
 // newCompiler is shared by the webhook, the gate and the loader, so that each revision is
 // compiled once. It checks the references of policies against the schemas of the cluster.
-func (p *Policies) newCompiler(program string) (*source.Compiler, error) {
+func (p *Policies) newCompiler(program string) (*source.CachingCompiler, error) {
 	bounded := rest.CopyConfig(p.options.Config)
 	bounded.Timeout = schemaTimeout
 	client, err := discovery.NewDiscoveryClientForConfig(bounded)

@@ -44,7 +44,7 @@ func TestNoKeyLeavesForWhatCannotBeRead(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		request := asking("sources=acme/shared/production, acme/backend/production")
 		if r.IntN(3) == 0 {
-			request.Keys = rules.Keys{{Key: "KEY_1"}, {Name: "KEY_2", Key: "KEY_3"}, {Key: "KEY_4*"}}
+			request.Keys = rules.KeyList{{Key: "KEY_1"}, {Name: "KEY_2", Key: "KEY_3"}, {Key: "KEY_4*"}}
 		}
 		snapshots := []*snapshot{randomSnapshot(r, "s"), randomSnapshot(r, "b")}
 		before := values{}

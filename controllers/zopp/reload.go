@@ -107,7 +107,7 @@ func (r *reloads) Reconcile(ctx context.Context, request reconcile.Request) (_ r
 	if len(changes) == 0 {
 		return reconcile.Result{}, nil
 	}
-	return object.Result(0, r.each(ctx, request.Name, func(kind workload, o client.Object) error {
+	return object.Result(0, r.each(ctx, request.Name, func(kind workloadKind, o client.Object) error {
 		next, rolls := due(appliedChangesOf(o), changes, referencedSecrets(kind.template(o)).Has)
 		return r.apply(ctx, kind, o, next, rolls)
 	}))
@@ -154,7 +154,7 @@ func (r *reloads) note(ctx context.Context, namespace, secret string, changed in
 	if r == nil {
 		return nil
 	}
-	return r.each(ctx, namespace, func(kind workload, o client.Object) error {
+	return r.each(ctx, namespace, func(kind workloadKind, o client.Object) error {
 		next := appliedChangesOf(o)
 		if _, known := next[secret]; known || !referencedSecrets(kind.template(o)).Has(secret) {
 			return nil
@@ -165,7 +165,7 @@ func (r *reloads) note(ctx context.Context, namespace, secret string, changed in
 }
 
 // each calls a function for all workloads of a namespace that opt in.
-func (r *reloads) each(ctx context.Context, namespace string, do func(workload, client.Object) error) error {
+func (r *reloads) each(ctx context.Context, namespace string, do func(workloadKind, client.Object) error) error {
 	for _, kind := range workloads {
 		names, err := r.asking(ctx, kind, namespace)
 		if err != nil {
@@ -187,7 +187,7 @@ func (r *reloads) each(ctx context.Context, namespace string, do func(workload, 
 }
 
 // asking returns the workloads of a kind that opt in: none without permission to list them.
-func (r *reloads) asking(ctx context.Context, kind workload, namespace string) (names []types.NamespacedName, err error) {
+func (r *reloads) asking(ctx context.Context, kind workloadKind, namespace string) (names []types.NamespacedName, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.kind)
 	err = r.live.List(ctx, list, client.InNamespace(namespace))
@@ -210,7 +210,7 @@ func (r *reloads) asking(ctx context.Context, kind workload, namespace string) (
 
 // apply writes the changes of a workload together with the restart. A write by another client since
 // the workload was read is a conflict, so that two replicas never restart it for one change.
-func (r *reloads) apply(ctx context.Context, kind workload, o client.Object, next appliedChanges, rolls []string) error {
+func (r *reloads) apply(ctx context.Context, kind workloadKind, o client.Object, next appliedChanges, rolls []string) error {
 	if maps.Equal(next, appliedChangesOf(o)) {
 		return nil
 	}

@@ -32,12 +32,12 @@ func (w watches) syncsBeside(ctx context.Context, sync *v1alpha1.ZoppSecretSync)
 }
 
 func (w watches) naming(ctx context.Context, secret client.ObjectKey) []reconcile.Request {
-	return object.Requests[*v1alpha1.ZoppSecretSync](ctx, w.cached, &v1alpha1.ZoppSecretSyncList{}, nil, client.MatchingFields{targetIndex: secret.String()})
+	return object.RequestsFor[*v1alpha1.ZoppSecretSync](ctx, w.cached, &v1alpha1.ZoppSecretSyncList{}, nil, client.MatchingFields{targetIndex: secret.String()})
 }
 
 // syncsIn are the ZoppSecretSyncs of a Namespace, and those of Secrets in it.
 func (w watches) syncsIn(ctx context.Context, namespace *corev1.Namespace) []reconcile.Request {
-	return object.Requests(ctx, w.cached, &v1alpha1.ZoppSecretSyncList{}, func(sync *v1alpha1.ZoppSecretSync) bool {
+	return object.RequestsFor(ctx, w.cached, &v1alpha1.ZoppSecretSyncList{}, func(sync *v1alpha1.ZoppSecretSync) bool {
 		return sync.Namespace == namespace.Name || sync.SecretNamespace() == namespace.Name
 	})
 }

@@ -76,5 +76,5 @@ func permissions(namespace *corev1.Namespace) map[string]string {
 func (w watches) secretsIn(ctx context.Context, namespace *corev1.Namespace) []reconcile.Request {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(object.SecretKind)
-	return object.Requests(ctx, w.cached, list, concernsZopp, client.InNamespace(namespace.Name))
+	return object.RequestsFor(ctx, w.cached, list, concernsZopp, client.InNamespace(namespace.Name))
 }

@@ -8,16 +8,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// workload is a kind whose Pods are created from a template, and replaced when the template
+// workloadKind is a kind whose Pods are created from a template, and replaced when the template
 // changes.
-type workload struct {
+type workloadKind struct {
 	kind schema.GroupVersionKind
 	// empty is an object of the kind, and template that of one.
 	empty    func() client.Object
 	template func(client.Object) *corev1.PodTemplateSpec
 }
 
-var workloads = []workload{
+var workloads = []workloadKind{
 	workloadOf("Deployment", func(o *appsv1.Deployment) *corev1.PodTemplateSpec { return &o.Spec.Template }),
 	workloadOf("StatefulSet", func(o *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &o.Spec.Template }),
 	workloadOf("DaemonSet", func(o *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &o.Spec.Template }),
@@ -26,8 +26,8 @@ var workloads = []workload{
 func workloadOf[T any, P interface {
 	*T
 	client.Object
-}](kind string, template func(P) *corev1.PodTemplateSpec) workload {
-	return workload{
+}](kind string, template func(P) *corev1.PodTemplateSpec) workloadKind {
+	return workloadKind{
 		kind:     appsv1.SchemeGroupVersion.WithKind(kind),
 		empty:    func() client.Object { return P(new(T)) },
 		template: func(o client.Object) *corev1.PodTemplateSpec { return template(o.(P)) },

@@ -51,8 +51,8 @@ var kubelets = []string{"system:nodes"}
 // as cluster autoscalers.
 var drainers = []string{"system:masters", "system:nodes", "system:serviceaccounts:kube-system"}
 
-// MaintenanceRules are all rules that depend on the request without its object.
-var MaintenanceRules = []MaintenanceRule{
+// AllMaintenanceRules are all rules that depend on the request without its object.
+var AllMaintenanceRules = []MaintenanceRule{
 	{Users: []string{ofKubernetes + "generic-garbage-collector", ofKubernetes + "namespace-controller"}},
 	// This user creates and updates for all other controllers, too: policies see that.
 	{Users: []string{controllerManager}, Operation: "DELETE"},
@@ -62,12 +62,12 @@ var MaintenanceRules = []MaintenanceRule{
 	{Users: podDeleters, Groups: kubelets, Operation: "UPDATE", Pods: true, SubResource: "status"},
 }
 
-// IsMaintenance reports whether one of MaintenanceRules is about a review, or the
+// IsMaintenance reports whether one of AllMaintenanceRules is about a review, or the
 // controller manager changes only finalizers and owner references, as the garbage collector
 // does.
 func (r *Review) IsMaintenance() bool {
-	for i := range MaintenanceRules {
-		if MaintenanceRules[i].matches(r) {
+	for i := range AllMaintenanceRules {
+		if AllMaintenanceRules[i].matches(r) {
 			return true
 		}
 	}
@@ -83,7 +83,7 @@ func (m *MaintenanceRule) matches(r *Review) bool {
 	case len(m.Users)+len(m.Groups) == 0 || slices.Contains(m.Users, r.Username):
 		return true
 	}
-	return slices.ContainsFunc(terms.Texts(terms.Lookup(r.userInfo, "groups")), func(group string) bool { return slices.Contains(m.Groups, group) })
+	return slices.ContainsFunc(terms.StringList(terms.Lookup(r.userInfo, "groups")), func(group string) bool { return slices.Contains(m.Groups, group) })
 }
 
 // ChangesOnly reports whether an UPDATE changes only fields of metadata and the fields that the

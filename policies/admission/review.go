@@ -263,7 +263,7 @@ func (r *Review) OnlyRemovesFinalizers() bool {
 	if oldMeta == nil || newMeta == nil || terms.Text(oldMeta, "deletionTimestamp") == "" {
 		return false
 	}
-	oldFinalizers, newFinalizers := terms.Texts(terms.Lookup(oldMeta, "finalizers")), terms.Texts(terms.Lookup(newMeta, "finalizers"))
+	oldFinalizers, newFinalizers := terms.StringList(terms.Lookup(oldMeta, "finalizers")), terms.StringList(terms.Lookup(newMeta, "finalizers"))
 	if len(newFinalizers) >= len(oldFinalizers) {
 		return false
 	}

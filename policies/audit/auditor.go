@@ -33,7 +33,7 @@ type policy struct {
 func New(snapshot *engine.Snapshot, excludedNamespaces []string) *Auditor {
 	a := &Auditor{snapshot: snapshot, excluded: excludedNamespaces, policies: map[PolicyKey]policy{}}
 	for _, info := range snapshot.Policies() {
-		if info.Validates {
+		if info.Validates || info.OnlyStored {
 			a.policies[PolicyKey{info.Source, info.Package}] = policy{info, constraintOf(info)}
 		}
 	}
@@ -47,7 +47,7 @@ func (a *Auditor) Snapshot() *engine.Snapshot { return a.snapshot }
 // source and package.
 func (a *Auditor) Policies() (infos []engine.PolicyInfo) {
 	for _, info := range a.snapshot.Policies() {
-		if info.Validates {
+		if info.Validates || info.OnlyStored {
 			infos = append(infos, info)
 		}
 	}
@@ -159,6 +159,7 @@ func (a *Auditor) Evaluate(ctx context.Context, object []byte, resource admissio
 	if a.excludes(review) {
 		return Evaluation{Excluded: true}, nil
 	}
+	options.Stored = true
 	decision := a.snapshot.Validate(ctx, review, options)
 	if err := ctx.Err(); err != nil { // the policies were interrupted
 		return Evaluation{}, fmt.Errorf("evaluating %s %s: %w", review.Kind, review.Name, err)

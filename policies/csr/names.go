@@ -52,7 +52,7 @@ var names = func() map[string]string {
 	return all
 }()
 
-var oidsByName = func() map[string]string {
+var oidTable = func() map[string]string {
 	byName := make(map[string]string, len(names))
 	for oid, name := range names {
 		byName[name] = oid
@@ -71,7 +71,7 @@ func identify(id asn1.ObjectIdentifier) (oid, name string, err error) {
 
 // OID finds the OID of a name that this package gives.
 func OID(name string) (asn1.ObjectIdentifier, bool) {
-	oid, ok := oidsByName[name]
+	oid, ok := oidTable[name]
 	if !ok {
 		return nil, false
 	}
@@ -87,4 +87,4 @@ func OID(name string) (asn1.ObjectIdentifier, bool) {
 }
 
 // OIDsByName are those of the names that OID knows.
-func OIDsByName() map[string]string { return maps.Clone(oidsByName) }
+func OIDsByName() map[string]string { return maps.Clone(oidTable) }

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"context"
 	"regexp"
 	"strings"
 
@@ -37,6 +38,40 @@ type Template struct {
 	ReadsNamespace bool
 	// Warnings report likely mistakes.
 	Warnings CompileErrors
+	// Mutators, where set, is all that the Template is: it has no Rego.
+	Mutators *Mutators
+}
+
+// MutatorsName is the name of the policy that all mutators of a source are.
+const MutatorsName = "mutations.gatekeeper.sh"
+
+// Mutators are the mutators of a source for another host: one policy that changes objects.
+type Mutators struct {
+	// Location is that of the first mutator.
+	Location Location
+	// Match is for registration: as wide as all mutators together, or wider.
+	Match Match
+	// ReadsNamespaceLabels reports that a mutator selects Namespaces by their labels.
+	ReadsNamespaceLabels bool
+	// Apply changes an object, which has the types of encoding/json with UseNumber, in place. It
+	// returns the mutators that were applied: none if the object is unchanged.
+	Apply func(ctx context.Context, request MutationRequest, object map[string]any) ([]AppliedMutator, error)
+}
+
+// MutationRequest is the part of a request that mutators read.
+type MutationRequest struct {
+	Kind      admission.GroupVersionKind
+	Namespace string
+	// Operation is empty for an object without a request.
+	Operation string
+	// NamespaceLabels are the labels of the object's Namespace: nil if they are not available.
+	NamespaceLabels map[string]string
+}
+
+// AppliedMutator is a mutator that was applied to an object.
+type AppliedMutator struct {
+	Name     string
+	Location Location
 }
 
 // Constraint is one policy made from a template.
@@ -44,22 +79,37 @@ type Constraint struct {
 	// Name is the name of the policy in messages.
 	Name, Title string
 	Location    Location
-	// Match is for registration: as wide as Matches, or wider.
+	// Match is for registration: as wide as those of both stages, or wider.
 	Match Match
-	// Matches reports whether the constraint matches a request, by its object and old object.
-	// missing names the data that is needed to decide this; it is empty if nothing is missing.
-	Matches func(Subject) (matches bool, missing string)
+	// Admission is for requests, and Audit for stored objects.
+	Admission, Audit Stage
+	// Scoped is nil unless the constraint has actions for single enforcement points.
+	Scoped *ScopedActions
 	// Fingerprint is equal for constraints with the same text, in sources that exclude the same
-	// namespaces: it stands for Matches, which cannot be compared.
+	// namespaces: it stands for the stages, which cannot be compared.
 	Fingerprint string
-	// Enforcement defaults to deny.
-	Enforcement Enforcement
 	// Parameters become input.parameters.
 	Parameters *ast.Term
 	// Requires are the kinds at data.inventory.
 	Requires []admission.GroupVersionKind
 	// Expansions are the workloads whose Pod template is evaluated, too.
 	Expansions []Expansion
+}
+
+// Stage is how a constraint is evaluated for requests, or for stored objects.
+type Stage struct {
+	// Enforcement is empty if the constraint is not evaluated in this stage.
+	Enforcement Enforcement
+	// Matches reports whether the constraint matches a request, by its object and old object.
+	// missing names the data that is needed to decide this; it is empty if nothing is missing.
+	Matches func(Subject) (matches bool, missing string)
+}
+
+// ScopedActions are the actions of a constraint for enforcement points.
+type ScopedActions struct {
+	Location Location
+	// Audit are the actions of audit, in Gatekeeper's words.
+	Audit []string
 }
 
 // Expansion selects a kind of workload whose Pod template is evaluated.

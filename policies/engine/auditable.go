@@ -16,6 +16,9 @@ type NotAuditable = policyset.NotAuditable
 // notAuditable returns why rules of the policy cannot be evaluated for stored objects: first
 // what holds for all of them.
 func (p *policy) notAuditable() []NotAuditable {
+	if c := p.Constraint; c != nil && c.Audit.Enforcement == "" {
+		return append([]NotAuditable{{Location: c.Scoped.Location, Path: "spec.scopedEnforcementActions"}}, p.RequestReads...)
+	}
 	operations := p.Matcher.Match.Operations
 	if len(operations) == 0 || slices.Contains(operations, "CREATE") {
 		return p.RequestReads

@@ -20,12 +20,12 @@ type constraintDialect struct{ *definition.Constraint }
 func (c *constraintDialect) isForeign() bool { return true }
 
 func (c *constraintDialect) matches(p *policy, resources *admission.Resources, e *evaluation, verb bool) (matches bool, reason string) {
-	r := e.review
-	if r.Operation != "" && !verb || !p.source.inScope(r) || e.isExempt(p.source) || p.exempts(r) {
+	r, stage := e.review, c.stage(e)
+	if stage.Enforcement == "" || r.Operation != "" && !verb || !p.source.inScope(r) || e.isExempt(p.source) || p.exempts(r) {
 		return false, ""
 	}
 	for _, subject := range e.subjects() {
-		matches, missing := c.Matches(subject)
+		matches, missing := stage.Matches(subject)
 		if missing != "" {
 			return false, missing
 		}
@@ -46,6 +46,18 @@ func (c *constraintDialect) matches(p *policy, resources *admission.Resources, e
 	return false, ""
 }
 
+// stage is the part of the constraint for an evaluation.
+func (c *constraintDialect) stage(e *evaluation) *definition.Stage {
+	if e.options.Stored {
+		return &c.Audit
+	}
+	return &c.Admission
+}
+
+func (c *constraintDialect) enforcement(_ *policy, e *evaluation) definition.Enforcement {
+	return c.stage(e).Enforcement
+}
+
 // mayMatch leaves criteria of the object to matches.
 func (c *constraintDialect) mayMatch(p *policy, e *evaluation, _ admission.GroupVersionKind, verb bool) bool {
 	return (verb || e.review.Operation == "") && p.source.inScope(e.review)
@@ -53,6 +65,9 @@ func (c *constraintDialect) mayMatch(p *policy, e *evaluation, _ admission.Group
 
 // explainMismatch is for the criteria of the constraint's own match.
 func (c *constraintDialect) explainMismatch(unmet criterion) (name, reason string) {
+	if c.Admission.Enforcement == "" {
+		return "scopedEnforcementActions", "the constraint has no action for requests: its enforcement points are for audit alone"
+	}
 	if unmet == criterionNone || unmet > criterionKind {
 		return "match", "spec.match of the constraint leaves the object out"
 	}

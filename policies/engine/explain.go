@@ -58,7 +58,7 @@ func (s *Snapshot) ExplainMutation(ctx context.Context, review *admission.Review
 	}
 	var out []Explanation
 	for _, p := range s.policies {
-		if p.Mutate == nil || !p.isSelected(options) {
+		if !p.Changes() || !p.isSelected(options) {
 			continue
 		}
 		result, ok := results[p]

@@ -17,7 +17,7 @@ func (s *Snapshot) verifyFixpoint(ctx context.Context, e *evaluation) *Decision 
 		return &mutation.Decision
 	}
 	m := newMutator(ctx, s, e, mutation)
-	policies := slices.DeleteFunc(m.broader(len(hierarchy.Levels), e), func(p *policy) bool { return !p.isSelected(e.options) })
+	policies := slices.DeleteFunc(m.broader(len(hierarchy.AllLevels), e), func(p *policy) bool { return !p.isSelected(e.options) })
 	if len(policies) == 0 {
 		return &mutation.Decision
 	}

@@ -16,10 +16,15 @@ type PolicyInfo struct {
 	FailurePolicy definition.FailurePolicy
 	Enforcement   definition.Enforcement
 	Match         definition.Match
-	// Validates and Mutates say which entry points the policy has: deny or warn,
-	// and patch or defaults.
+	// Validates and Mutates say which entry points of the policy are evaluated for requests: deny
+	// or warn, and patch or defaults.
 	Validates, Mutates bool
-	Location           definition.Location
+	// OnlyStored reports that deny or warn are evaluated for stored objects alone.
+	OnlyStored bool
+	// ScopedActions are the actions of audit, in Gatekeeper's words, of a constraint that has
+	// actions for single enforcement points.
+	ScopedActions []string
+	Location      definition.Location
 	// Scope is the scope of the policy's source.
 	Scope hierarchy.Key
 	// Parent says that the scope has scopes below it: /validate checks what the policy's
@@ -73,8 +78,10 @@ func (p *policy) info() PolicyInfo {
 		FailurePolicy: p.source.FailurePolicy,
 		Enforcement:   p.Meta.Enforcement,
 		Match:         p.Matcher.Match,
-		Validates:     p.Validate != nil,
-		Mutates:       p.Mutate != nil,
+		Validates:     p.Validate != nil && !p.onlyStored(),
+		OnlyStored:    p.Validate != nil && p.onlyStored(),
+		ScopedActions: p.scopedActions(),
+		Mutates:       p.Changes(),
 		Location:      p.Location,
 		Scope:         p.source.Scope.Key(),
 		Parent:        p.source.place.Parent,
@@ -91,4 +98,16 @@ func (p *policy) info() PolicyInfo {
 		DependsOnNamespace: p.ReadsNamespace || p.Matcher.NamespaceSelector != nil || p.dialect.isForeign(),
 		Exceptions:         p.Meta.Allowance(),
 	}
+}
+
+// onlyStored reports whether the policy is a constraint without an action for requests.
+func (p *policy) onlyStored() bool {
+	return p.Constraint != nil && p.Constraint.Admission.Enforcement == ""
+}
+
+func (p *policy) scopedActions() []string {
+	if p.Constraint == nil || p.Constraint.Scoped == nil {
+		return nil
+	}
+	return p.Constraint.Scoped.Audit
 }

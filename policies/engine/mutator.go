@@ -43,7 +43,7 @@ type mutationResult struct {
 func (m *mutator) policies(e *evaluation) []*policy {
 	var policies []*policy
 	for _, p := range m.snapshot.candidatesOfKind(e.review.Kind) {
-		if p.Mutate != nil && p.isSelected(e.options) && !m.excluded[p] {
+		if p.Changes() && p.isSelected(e.options) && !m.excluded[p] {
 			policies = append(policies, p)
 		}
 	}
@@ -70,7 +70,7 @@ func (m *mutator) evaluate(policies []*policy, e *evaluation, root func() any) [
 // broader are the policies of scopes above that mutate, without the excluded ones.
 func (m *mutator) broader(rank int, e *evaluation) []*policy {
 	return slices.DeleteFunc(slices.Clone(m.snapshot.candidatesOfKind(e.review.Kind)), func(p *policy) bool {
-		return p.Mutate == nil || m.excluded[p] || p.rank() >= rank || !p.source.place.Parent
+		return !p.Changes() || m.excluded[p] || p.rank() >= rank || !p.source.place.Parent
 	})
 }
 

@@ -53,6 +53,10 @@ func (nativeDialect) mayMatch(p *policy, e *evaluation, kind admission.GroupVers
 	return matches || !known
 }
 
+func (nativeDialect) enforcement(p *policy, _ *evaluation) definition.Enforcement {
+	return p.Meta.Enforcement
+}
+
 func (nativeDialect) explainMismatch(criterion) (name, reason string) { return "", "" }
 
 func (nativeDialect) documents(p *policy, e *evaluation) (input *ast.Term, data eval.Document) {

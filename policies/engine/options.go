@@ -43,6 +43,9 @@ type Options struct {
 	Cluster *clusterdata.Objects
 	// Pacer bounds the time of policies of sources below the enterprise: nil is for none.
 	Pacer Pacer
+	// Stored reports that the review is about a stored object. Constraints can have another
+	// enforcement and other excluded namespaces for these.
+	Stored bool
 	// Offline makes a policy that cannot be evaluated, because the caller lacks
 	// cluster objects, undecided instead of an error.
 	Offline bool

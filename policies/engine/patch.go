@@ -118,6 +118,9 @@ func (p *policy) mutateOne(ctx context.Context, resources *admission.Resources, 
 		return nil, false
 	}
 	decision.Policies++
+	if p.Mutators != nil {
+		return p.applyMutators(ctx, e, root, decision)
+	}
 	results, errs := e.evaluate(ctx, p, p.Mutate, definition.EntryPatch, e.input(p.source), e.data(p.source))
 	for _, err := range errs {
 		p.report(e, decision, p.errorFinding(definition.EntryPatch, err))

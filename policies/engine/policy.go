@@ -33,6 +33,8 @@ type dialect interface {
 	// matches reports whether the policy is evaluated for a review. reason is set if it cannot
 	// be, because the caller lacks objects or a scope lacks a grant.
 	matches(p *policy, resources *admission.Resources, e *evaluation, verb bool) (matches bool, reason string)
+	// enforcement is the effect of findings about a review.
+	enforcement(p *policy, e *evaluation) definition.Enforcement
 	// documents returns input and data for deny and warn.
 	documents(p *policy, e *evaluation) (input *ast.Term, data eval.Document)
 	// findings converts a value of deny or warn. The error is an unreadableError.

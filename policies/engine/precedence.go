@@ -147,7 +147,7 @@ func (p *parents) propose(at []string) []proposal {
 		evaluations = append(evaluations, e.with(e.review.AsCreated()))
 	}
 	for _, e := range evaluations {
-		for _, result := range p.mutator.evaluate(p.mutator.broader(len(hierarchy.Levels), e), e, root) {
+		for _, result := range p.mutator.evaluate(p.mutator.broader(len(hierarchy.AllLevels), e), e, root) {
 			for i := range result.members {
 				p.proposed[key] = append(p.proposed[key], proposal{&result.members[i], root})
 			}

@@ -18,18 +18,18 @@ func (p *policy) report(e *evaluation, decision *Decision, finding Finding) {
 	if finding.Limit != "" {
 		p.LastOverrun.Store(&policyset.Overrun{Limit: finding.Limit, At: e.now})
 	}
-	switch {
-	case p.Meta.Enforcement == definition.EnforceAudit:
+	switch enforcement := p.dialect.enforcement(p, e); {
+	case enforcement == definition.EnforceAudit:
 		decision.Audits = append(decision.Audits, finding)
-	case p.Meta.Enforcement == definition.EnforceWarn, finding.Error && p.source.FailurePolicy == definition.Ignore:
+	case enforcement == definition.EnforceWarn, finding.Error && p.source.FailurePolicy == definition.Ignore:
 		decision.Warnings = append(decision.Warnings, finding)
 	default:
 		decision.Denials = append(decision.Denials, finding)
 	}
 }
 
-func (p *policy) warn(decision *Decision, finding Finding) {
-	if p.Meta.Enforcement == definition.EnforceAudit {
+func (p *policy) warn(e *evaluation, decision *Decision, finding Finding) {
+	if p.dialect.enforcement(p, e) == definition.EnforceAudit {
 		decision.Audits = append(decision.Audits, finding)
 		return
 	}

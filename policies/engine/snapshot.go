@@ -57,6 +57,9 @@ func policiesOf(set *PolicySet, source *source) []*policy {
 		if compiled.Constraint != nil {
 			policies[i].dialect = &constraintDialect{compiled.Constraint}
 		}
+		if compiled.Mutators != nil {
+			policies[i].dialect = mutatorDialect{}
+		}
 	}
 	return policies
 }

@@ -41,7 +41,7 @@ func sourcesOf(sets []*PolicySet) []*source {
 	for i, set := range sets {
 		scopes[i] = set.Pinned().Scope
 	}
-	places := hierarchy.Places(scopes)
+	places := hierarchy.PlacesOf(scopes)
 	if places == nil { // no scope is below the enterprise
 		places = make([]hierarchy.Place, len(sets))
 	}

@@ -33,7 +33,7 @@ func (p *policy) excludesRights(kind admission.GroupVersionKind) bool {
 
 // withoutRights is excludesRights for a match and a place.
 func withoutRights(place *hierarchy.Place, kinds []admission.GroupVersionKind, kind admission.GroupVersionKind) bool {
-	return place.Below && place.Grants.MayMutate(kind) != nil && !hierarchy.NamesRights(kinds, kind)
+	return place.Below && place.Grants.MayMutate(kind) != nil && !hierarchy.MatchesRightsKind(kinds, kind)
 }
 
 // mutationForbidden returns the reason why the policy must not mutate objects of a kind.

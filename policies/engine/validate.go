@@ -90,7 +90,7 @@ func (p *policy) validateOne(ctx context.Context, i invocation, decision *Decisi
 		return
 	}
 	p.readValues(e, p.valuesOf(definition.EntryDeny, results[0]), func(finding Finding) { p.report(e, decision, finding) }, decision)
-	p.readValues(e, p.valuesOf(definition.EntryWarn, results[1]), func(finding Finding) { p.warn(decision, finding) }, decision)
+	p.readValues(e, p.valuesOf(definition.EntryWarn, results[1]), func(finding Finding) { p.warn(e, decision, finding) }, decision)
 }
 
 // readValues adds the findings of an entry point, up to MaxFindings.

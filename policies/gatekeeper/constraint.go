@@ -33,7 +33,7 @@ type scopedAction struct {
 }
 
 // readConstraint reads a constraint of a template. asked is false if it is only enforced at
-// other enforcement points, such as audit.
+// enforcement points that are not read here.
 func (f *folder) readConstraint(d document, t *template) (c definition.Constraint, asked bool, errs definition.CompileErrors) {
 	c = definition.Constraint{
 		Name:     fmt.Sprintf("%s/%s", d.kind, d.name),
@@ -52,7 +52,7 @@ func (f *folder) readConstraint(d document, t *template) (c definition.Constrain
 	if err := d.decode(&object); err != nil {
 		return c, false, definition.CompileErrors{d.errorAt("%v", err)}
 	}
-	c.Enforcement, asked, errs = f.enforcement(d, object)
+	errs = f.readEnforcement(d, object, &c)
 	m, matchErrs := f.readMatch(d, object.Spec.Match)
 	errs = append(errs, matchErrs...)
 	var err error
@@ -69,15 +69,16 @@ func (f *folder) readConstraint(d document, t *template) (c definition.Constrain
 	if len(errs) > 0 {
 		return c, false, errs
 	}
-	c.Match, c.Matches = m.registered(t.operations, t.namesOperations), m.matches
-	c.Fingerprint = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %s", f.excluded, d.json)))
+	c.Match, c.Admission.Matches = m.registered(t.operations, t.namesOperations), m.matches
+	c.Audit.Matches = m.without(f.unaudited).matches
+	c.Fingerprint = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %q %s", f.excluded, f.unaudited, d.json)))
 	if m.Source != sourceOriginal && m.matchesKind(admission.GroupVersionKind{Version: "v1", Kind: "Pod"}) {
 		c.Expansions = f.podExpansions()
 	}
 	if len(c.Expansions) > 0 {
 		c.Match.Expand = definition.ExpandDeny
 	}
-	return c, asked, nil
+	return c, c.Admission.Enforcement != "" || c.Audit.Enforcement != "" && !f.mode.test, nil
 }
 
 func (f *folder) readMatch(d document, match matchObject) (*matcher, definition.CompileErrors) {
@@ -130,45 +131,63 @@ func enforcementOf(action string) (definition.Enforcement, bool) {
 	return "", false
 }
 
-// enforcement is the strictest of the actions that are meant for here.
-func (f *folder) enforcement(d document, object constraintObject) (strictest definition.Enforcement, asked bool, errs definition.CompileErrors) {
+// readEnforcement reads the actions of a constraint for requests and for stored objects: of
+// several for one enforcement point, the strictest.
+func (f *folder) readEnforcement(d document, object constraintObject, c *definition.Constraint) definition.CompileErrors {
 	action := object.Spec.EnforcementAction
-	if action == "" {
-		return definition.EnforceDeny, true, nil
+	if action == "scoped" {
+		return f.readScopedActions(d, object.Spec.ScopedEnforcementActions, c)
 	}
-	if action != "scoped" {
-		enforcement, ok := enforcementOf(action)
-		if !ok {
-			return "", false, definition.CompileErrors{d.errorIn([]any{"spec", "enforcementAction"}, "%q is not one of deny, warn, dryrun, scoped", action)}
-		}
-		return enforcement, true, nil
+	enforcement, ok := definition.EnforceDeny, true
+	if action != "" {
+		enforcement, ok = enforcementOf(action)
 	}
-	var here []string
-	for i, scoped := range object.Spec.ScopedEnforcementActions {
+	if !ok {
+		return definition.CompileErrors{d.errorIn([]any{"spec", "enforcementAction"}, "%q is not one of deny, warn, dryrun, scoped", action)}
+	}
+	c.Admission.Enforcement, c.Audit.Enforcement = enforcement, enforcement
+	return nil
+}
+
+// readScopedActions reads the actions for single enforcement points.
+func (f *folder) readScopedActions(d document, actions []scopedAction, c *definition.Constraint) (errs definition.CompileErrors) {
+	of := []any{"spec", "scopedEnforcementActions"}
+	if len(actions) == 0 {
+		return definition.CompileErrors{d.errorIn([]any{"spec"}, "enforcementAction scoped needs scopedEnforcementActions")}
+	}
+	var admission, audit []string
+	for i, scoped := range actions {
 		if _, ok := enforcementOf(scoped.Action); !ok {
-			errs = append(errs, d.errorIn([]any{"spec", "scopedEnforcementActions", i, "action"}, "%q is not one of deny, warn, dryrun", scoped.Action))
+			errs = append(errs, d.errorIn(append(slices.Clone(of), i, "action"), "%q is not one of deny, warn, dryrun", scoped.Action))
 			continue
 		}
-		at := []any{"spec", "scopedEnforcementActions", i, "enforcementPoints"}
+		at := append(slices.Clone(of), i, "enforcementPoints")
 		if len(scoped.EnforcementPoints) == 0 {
 			errs = append(errs, d.errorIn(at, "name one of %s: without any, the action is never taken", strings.Join(points, ", ")))
 		}
 		for j, point := range scoped.EnforcementPoints {
-			switch {
-			case !slices.Contains(points, point.Name):
+			if !slices.Contains(points, point.Name) {
 				errs = append(errs, d.errorIn(append(slices.Clone(at), j, "name"), "%q is not one of %s", point.Name, strings.Join(points, ", ")))
-			case point.Name == f.mode.point || point.Name == everyPoint:
-				here = append(here, scoped.Action)
+			}
+			if point.Name == f.mode.point || point.Name == everyPoint {
+				admission = append(admission, scoped.Action)
+			}
+			if (point.Name == auditPoint || point.Name == everyPoint) && !slices.Contains(audit, scoped.Action) {
+				audit = append(audit, scoped.Action)
 			}
 		}
 	}
-	if len(object.Spec.ScopedEnforcementActions) == 0 {
-		errs = append(errs, d.errorIn([]any{"spec"}, "enforcementAction scoped needs scopedEnforcementActions"))
-	}
+	c.Admission.Enforcement, c.Audit.Enforcement = strictest(admission), strictest(audit)
+	c.Scoped = &definition.ScopedActions{Location: definition.Location{File: d.file, Line: d.lineOf(of...)}, Audit: audit}
+	return errs
+}
+
+// strictest is empty for no actions.
+func strictest(actions []string) definition.Enforcement {
 	for _, known := range enforcements {
-		if slices.Contains(here, known.action) {
-			return known.enforcement, true, errs
+		if slices.Contains(actions, known.action) {
+			return known.enforcement
 		}
 	}
-	return "", false, errs
+	return ""
 }

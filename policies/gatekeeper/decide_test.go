@@ -118,6 +118,7 @@ func TestEnforcement(t *testing.T) {
 		"scoped all":  {scoped("{action: dryrun, enforcementPoints: [{name: '*'}]}"), 0, 0, 1},
 		"strictest":   {scoped("{action: warn, enforcementPoints: [{name: '*'}]}, {action: deny, enforcementPoints: [{name: validation.gatekeeper.sh}]}"), 1, 0, 0},
 		"elsewhere":   {scoped("{action: deny, enforcementPoints: [{name: gator.gatekeeper.sh}]}"), 0, 0, 0},
+		"in audit":    {scoped("{action: deny, enforcementPoints: [{name: audit.gatekeeper.sh}]}"), 0, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := mustCompile(t, map[string]string{"f.yaml": makeTemplate("X", denyAll) + "---\n" + makeConstraint("X", "a", test.spec)})

@@ -41,10 +41,10 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, template := range templates {
 			for _, c := range template.Constraints {
-				if c.Matches == nil || c.Parameters == nil || c.Name == "" {
+				if c.Admission.Matches == nil || c.Parameters == nil || c.Name == "" {
 					t.Fatalf("an unfinished constraint: %#v", c)
 				}
-				c.Matches(definition.Subject{Kind: pod, Name: "a", Namespace: "b"})
+				c.Admission.Matches(definition.Subject{Kind: pod, Name: "a", Namespace: "b"})
 			}
 		}
 	})

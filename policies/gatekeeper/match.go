@@ -106,6 +106,13 @@ func newMatcher(match matchObject, excluded []glob) (*matcher, map[string]error)
 	return m, wrong
 }
 
+// without is the match outside other namespaces.
+func (m *matcher) without(excluded []glob) *matcher {
+	other := *m
+	other.excluded = excluded
+	return &other
+}
+
 func selector(in *metav1.LabelSelector) (labels.Selector, error) {
 	if in == nil {
 		return nil, nil

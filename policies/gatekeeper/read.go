@@ -23,7 +23,7 @@ const (
 	suiteGroup      = "test.gatekeeper.sh"
 )
 
-// The enforcement points of Gatekeeper. Constraints are read for the first two here.
+// The enforcement points of Gatekeeper. Constraints are read for the first three here.
 const (
 	webhookPoint = "validation.gatekeeper.sh"
 	gatorPoint   = "gator.gatekeeper.sh"
@@ -62,9 +62,13 @@ type folder struct {
 	templates  map[string]*template // by kind
 	expansions []expansion
 	sync       syncedKinds
-	excluded   []glob          // namespaces that the Config keeps the webhook out of
-	tried      map[string]bool // files of constraints that a Suite tries
-	errs       definition.CompileErrors
+	excluded   []glob // namespaces that the Config keeps the webhook out of
+	unaudited  []glob // namespaces that the Config keeps audit out of
+	mutators   []*mutatorFile
+	// excludedFromMutation are the namespaces that the Config keeps mutation out of.
+	excludedFromMutation []glob
+	tried                map[string]bool // files of constraints that a Suite tries
+	errs                 definition.CompileErrors
 }
 
 func read(files map[string]string, m mode) ([]definition.Template, definition.CompileErrors) {
@@ -92,6 +96,9 @@ func read(files map[string]string, m mode) ([]definition.Template, definition.Co
 			out = append(out, t.compiled())
 		}
 	}
+	if mutators := f.mutatorPolicy(); mutators != nil {
+		out = append(out, definition.Template{Mutators: mutators})
+	}
 	return out, f.errs
 }
 
@@ -113,6 +120,8 @@ func (f *folder) add(d document) {
 		f.addSyncSet(d)
 	case d.group == suiteGroup && d.kind == "Suite":
 		f.addSuite(d)
+	case d.group == mutationGroup:
+		f.addMutator(d)
 	default:
 		if why := NotCarriedOut(d.group); why != "" {
 			f.refuse(d, why)
@@ -124,8 +133,6 @@ func (f *folder) add(d document) {
 // instead. It returns "" for supported groups.
 func NotCarriedOut(group string) string {
 	switch group {
-	case mutationGroup:
-		return "Gatekeeper's mutators are not supported: write a policy with `patch` or `defaults` instead"
 	case providerGroup:
 		return "external data is not supported, because policies have no network: put the data into a data file of the source, or into objects of the cluster that the policy reads"
 	}

@@ -101,7 +101,8 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"Rego twice":           {templateWith("", regoText+`, code: [{engine: Rego, source: {rego: "package x"}}]`), "has Rego both in rego and in code[0]"},
 		"operation":            {templateWith("", regoText+`, operations: [PATCH]`), `spec.targets[0].operations[0]: "PATCH" is not one of *, CREATE`},
 		"sync annotation":      {strings.Replace(valid, "  name: x", "  name: x\n  annotations: {metadata.gatekeeper.sh/requires-sync-data: \"v1 Service\"}", 1), "metadata.gatekeeper.sh/requires-sync-data: is not JSON of the form"},
-		"mutator":              {"apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: a}\n", "f.yaml:1: Assign \"a\": Gatekeeper's mutators are not supported: write a policy with `patch`"},
+		"mutator":              {"apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: a}\nspec: {location: spec.x, parameters: {assign: {value: 1}}}\n", "f.yaml:4: spec.applyTo: must name the groups, versions and kinds"},
+		"unknown mutator":      {"apiVersion: mutations.gatekeeper.sh/v1\nkind: AssignAll\nmetadata: {name: a}\n", `f.yaml:1: AssignAll "a": it is not one of the mutators`},
 		"provider":             {"apiVersion: externaldata.gatekeeper.sh/v1beta1\nkind: Provider\nmetadata: {name: a}\n", `f.yaml:1: Provider "a": external data is not supported`},
 		"constraint name":      {valid + "---\n" + makeConstraint("X", "A_b", "{}"), "f.yaml:22: metadata.name: constraint of kind X: a lowercase RFC 1123 subdomain"},
 		"enforcement":          {valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: block}"), `f.yaml:23: spec.enforcementAction: "block" is not one of deny, warn, dryrun, scoped`},
@@ -145,7 +146,8 @@ func TestWhatMayBe(t *testing.T) {
 		"beside Rego":                 {map[string]string{"t.yaml": valid + "---\n" + makeConstraint("X", "a", "{}"), "p.rego": "package p\n\nimport rego.v1\n\ndeny contains \"x\"\n"}, 2},
 		"test data":                   {map[string]string{"t.yaml": valid, "x/testdata/c.yaml": makeConstraint("Unknown", "a", "{}")}, 0},
 		"other YAML":                  {map[string]string{"t.yaml": valid, "values.yaml": "{{ broken", "pod.yaml": "kind: Pod"}, 0},
-		"scoped elsewhere":            {map[string]string{"t.yaml": valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped, scopedEnforcementActions: [{action: deny, enforcementPoints: [{name: audit.gatekeeper.sh}]}]}")}, 0},
+		"scoped elsewhere":            {map[string]string{"t.yaml": valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped, scopedEnforcementActions: [{action: deny, enforcementPoints: [{name: vap.k8s.io}]}]}")}, 0},
+		"scoped to audit":             {map[string]string{"t.yaml": valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped, scopedEnforcementActions: [{action: deny, enforcementPoints: [{name: audit.gatekeeper.sh}]}]}")}, 1},
 		"status and more":             {map[string]string{"t.yaml": valid + "status: {created: true}\n---\n" + makeConstraint("X", "a", "{}") + "status: {totalViolations: 3}\n"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

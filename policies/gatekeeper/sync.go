@@ -40,8 +40,15 @@ func (f *folder) addConfig(d document) {
 	}
 	f.addSynced(d, []any{"spec", "sync", "syncOnly"}, object.Spec.Sync.SyncOnly)
 	for _, match := range object.Spec.Match {
-		if slices.Contains(match.Processes, "webhook") || slices.Contains(match.Processes, "*") {
+		every := slices.Contains(match.Processes, "*")
+		if every || slices.Contains(match.Processes, "webhook") {
 			f.excluded = append(f.excluded, match.ExcludedNamespaces...)
+		}
+		if every || slices.Contains(match.Processes, "mutation-webhook") {
+			f.excludedFromMutation = append(f.excludedFromMutation, match.ExcludedNamespaces...)
+		}
+		if every || slices.Contains(match.Processes, "audit") {
+			f.unaudited = append(f.unaudited, match.ExcludedNamespaces...)
 		}
 	}
 }

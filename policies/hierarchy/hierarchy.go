@@ -252,9 +252,9 @@ type Place struct {
 	above [][]string
 }
 
-// Places are those of the scopes of sources, in their order: nil where none of them is
+// PlacesOf are those of the scopes of sources, in their order: nil where none of them is
 // below the enterprise.
-func Places(scopes []Scope) []Place {
+func PlacesOf(scopes []Scope) []Place {
 	if !slices.ContainsFunc(scopes, func(scope Scope) bool { return scope.Level != Enterprise }) {
 		return nil
 	}
@@ -311,16 +311,16 @@ const (
 	User       Level = "user"
 )
 
-// Levels lists the levels from the broadest to the narrowest.
-var Levels = []Level{Enterprise, Org, Team, User}
+// AllLevels lists the levels from the broadest to the narrowest.
+var AllLevels = []Level{Enterprise, Org, Team, User}
 
 // Rank is the position of the level in the hierarchy: enterprise is 0. A level
 // that is not known ranks behind all others.
 func (l Level) Rank() int {
-	if i := slices.Index(Levels, l); i >= 0 {
+	if i := slices.Index(AllLevels, l); i >= 0 {
 		return i
 	}
-	return len(Levels)
+	return len(AllLevels)
 }
 
 // Scope is the place of a source in the scope hierarchy.

@@ -9,11 +9,11 @@ import (
 )
 
 func TestPlacesOfTheEnterpriseAlone(t *testing.T) {
-	require.Nil(t, Places([]Scope{{Level: Enterprise}, {Level: Enterprise, Namespaces: []string{"a"}}}))
+	require.Nil(t, PlacesOf([]Scope{{Level: Enterprise}, {Level: Enterprise, Namespaces: []string{"a"}}}))
 }
 
 func TestAScopeHasWhatAllScopesAboveHave(t *testing.T) {
-	places := Places([]Scope{
+	places := PlacesOf([]Scope{
 		{Level: Enterprise},
 		{Level: Org, Name: "o", Namespaces: []string{"shop-*"}},
 		{Level: Team, Name: "t", Parent: "o", Namespaces: []string{"*-web", "other"}},
@@ -85,7 +85,7 @@ func TestNamedRights(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var named []string
-			for _, kind := range NamedRights(c.kinds, admission.BuiltinResources()) {
+			for _, kind := range RightsKinds(c.kinds, admission.BuiltinResources()) {
 				named = append(named, kind.String())
 			}
 			require.Equal(t, c.want, named)

@@ -77,9 +77,9 @@ func (g Grants) MayMutate(kind admission.GroupVersionKind) error {
 	return fmt.Errorf("mutates %s, which carries rights: a scope below the enterprise may do so only where every scope above grants it (spec.scope.grants.mutates of their PolicySources)", kind.WithoutVersion())
 }
 
-// NamesRights reports whether the kinds of a match name a kind that carries rights: by its
+// MatchesRightsKind reports whether the kinds of a match name a kind that carries rights: by its
 // kind, or by a group of which all kinds do. Other wildcards leave such kinds out.
-func NamesRights(kinds []admission.GroupVersionKind, kind admission.GroupVersionKind) bool {
+func MatchesRightsKind(kinds []admission.GroupVersionKind, kind admission.GroupVersionKind) bool {
 	return CarriesRights(kind) && slices.ContainsFunc(kinds, func(named admission.GroupVersionKind) bool {
 		switch {
 		case named.Kind == anything:
@@ -92,11 +92,11 @@ func NamesRights(kinds []admission.GroupVersionKind, kind admission.GroupVersion
 	})
 }
 
-// NamedRights lists the kinds that carry rights and that the kinds of a match name: those
+// RightsKinds lists the kinds that carry rights and that the kinds of a match name: those
 // written out, and of the others those that the cluster serves in namespaces.
-func NamedRights(kinds []admission.GroupVersionKind, resources *admission.Resources) (named []admission.GroupVersionKind) {
+func RightsKinds(kinds []admission.GroupVersionKind, resources *admission.Resources) (named []admission.GroupVersionKind) {
 	add := func(kind admission.GroupVersionKind) {
-		if kind = kind.WithoutVersion(); NamesRights(kinds, kind) && !slices.Contains(named, kind) {
+		if kind = kind.WithoutVersion(); MatchesRightsKind(kinds, kind) && !slices.Contains(named, kind) {
 			named = append(named, kind)
 		}
 	}

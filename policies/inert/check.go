@@ -42,7 +42,7 @@ func impossible(a *atom) string {
 		}
 	case "scope.level":
 		var levels []string
-		for _, level := range hierarchy.Levels {
+		for _, level := range hierarchy.AllLevels {
 			levels = append(levels, string(level))
 		}
 		oneOf(levels...)
@@ -93,6 +93,11 @@ func (p *Policy) Check(match definition.Match, resources *admission.Resources) (
 			add(at.at, why)
 		} else if at != nil { // in a library, where other policies may be right
 			add(one.at, fmt.Sprintf("%s never fires: %s (%s:%d)", one.name, why, at.at.File, at.at.Line))
+		}
+		if at := c.silentOnCreate(one.needs); at != nil && at.at.File == one.at.File {
+			add(at.at, silentText(at))
+		} else if at != nil {
+			add(one.at, fmt.Sprintf("%s (%s:%d)", silentText(at), at.at.File, at.at.Line))
 		}
 		for i := range one.absent {
 			if why := c.undefined(one.absent[i].path); why != "" && !strings.HasSuffix(one.absent[i].path, "namespace") {

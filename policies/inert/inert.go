@@ -43,6 +43,9 @@ type atom struct {
 	not    bool
 	// nonNull is set if null does not meet the condition, either.
 	nonNull bool
+	// negated is set for an operand of an expression below not: the rule requires it although
+	// its author may read the expression as true without it.
+	negated bool
 }
 
 // Wrong returns the comparisons with constants that no request can have, independent of the
@@ -90,7 +93,7 @@ func Read(rules []*ast.Rule, reachable map[*ast.Rule]bool, compiler *ast.Compile
 			continue
 		}
 		r := &reader{compiler: compiler, budget: maxNeeds}
-		one := entry{name: name, at: definition.ErrorAt(rule.Location, ""), needs: r.rule(rule, nil)}
+		one := entry{name: name, at: definition.ErrorAt(rule.Location, ""), needs: r.rule(rule, nil, nil)}
 		if rule.Else == nil {
 			one.absent = r.absent(rule.Body)
 		}

@@ -15,20 +15,22 @@ import (
 // input.review.operation.
 func NeverOn(rule *ast.Rule, operation string, compiler *ast.Compiler) (at definition.CompileError, path string, ok bool) {
 	r := &reader{compiler: compiler, budget: maxNeeds}
-	found, _ := r.rule(rule, nil).first(func(a *atom) string {
-		if a.needsNull(operation) {
-			return "input." + a.path + " is undefined"
+	found, _ := r.rule(rule, nil, nil).first(func(a *atom) string {
+		if a.neverOn(operation) {
+			return "input." + a.path + " is undefined or another"
 		}
-		about := a.path == "request.operation" || a.path == "review.operation"
-		if !about || len(a.values) == 0 || slices.Contains(a.values, operation) != a.not {
-			return ""
-		}
-		return "input." + a.path + " is another"
+		return ""
 	})
 	if found == nil {
 		return at, "", false
 	}
 	return found.at, "input." + found.path, true
+}
+
+// neverOn reports whether the condition is not met for an operation.
+func (a *atom) neverOn(operation string) bool {
+	about := a.path == "request.operation" || a.path == "review.operation"
+	return a.needsNull(operation) || about && len(a.values) > 0 && slices.Contains(a.values, operation) == a.not
 }
 
 // needsNull reports whether the condition is not met because an object is null for an operation:

@@ -24,25 +24,22 @@ type reader struct {
 	depth    int
 }
 
-// bindings are the terms that variables stand for.
-type bindings map[ast.Var]*ast.Term
-
-// rule returns the requirements of one branch of a rule. args are the operands of a function.
-func (r *reader) rule(rule *ast.Rule, args []*ast.Term) *need {
-	if r.budget--; r.budget < 0 || r.depth > maxDepth || rule.Default {
+// rule returns the requirements of the branches of a rule. args are the operands of a function,
+// and value is what the value of the rule has to meet: nil for any value.
+func (r *reader) rule(rule *ast.Rule, args []*ast.Term, value condition) *need {
+	if r.budget--; r.budget < 0 || r.depth > maxDepth || rule.Default && value == nil {
 		return nil
 	}
 	r.depth++
 	defer func() { r.depth-- }()
 	var branches []*need
 	for branch := rule; branch != nil; branch = branch.Else {
-		known := bindings{}
-		for i, arg := range branch.Head.Args {
-			if name, ok := arg.Value.(ast.Var); ok && i < len(args) {
-				known[name] = args[i]
-			}
+		known := bindingsOf(branch, args)
+		needs := r.body(branch.Body, known)
+		if value != nil && branch.Head.Value != nil {
+			needs = allOf(needs, value(branch.Head.Value, known))
 		}
-		branches = append(branches, r.body(branch.Body, known))
+		branches = append(branches, needs)
 	}
 	return anyOf(branches)
 }
@@ -51,7 +48,11 @@ func anyOf(needs []*need) *need {
 	if len(needs) == 0 || slices.Contains(needs, nil) {
 		return nil
 	}
-	if len(needs) == 1 {
+	needs = slices.DeleteFunc(needs, func(one *need) bool { return one == unmet })
+	switch len(needs) {
+	case 0:
+		return unmet
+	case 1:
 		return needs[0]
 	}
 	return &need{any: needs}
@@ -60,57 +61,60 @@ func anyOf(needs []*need) *need {
 // body returns the conditions under which all of a body is true.
 func (r *reader) body(body ast.Body, known bindings) *need {
 	r.bind(body, known)
+	negated := r.onlyNegated(body, known)
 	var all []*need
 	for _, expr := range body {
 		if one := r.nonNull(expr, known); one != nil {
 			all = append(all, &need{atom: one})
 		}
-		if expr.Negated || len(expr.With) > 0 {
+		if len(expr.With) > 0 {
 			continue
 		}
+		if expr.Negated {
+			all = append(all, r.fails(expr, known))
+			continue
+		}
+		first := len(all)
 		if one := r.compared(expr, known); one != nil {
 			all = append(all, &need{atom: one})
 		}
 		for _, operand := range operands(expr) {
-			if one := r.defined(operand, expr, known); one != nil {
-				all = append(all, one)
-			}
+			all = append(all, r.defined(operand, expr, known, r.conditionOf(expr, operand, known)))
 		}
 		if expr.IsCall() {
 			var args []*ast.Term
 			for _, operand := range expr.Operands() {
 				args = append(args, r.resolve(operand, known))
 			}
-			if one := r.called(expr.Operator(), args); one != nil {
-				all = append(all, one)
+			var value condition
+			if r.output(expr) == nil {
+				value = r.truthy
+			}
+			all = append(all, r.called(expr.Operator(), args, value), r.elements(expr, known))
+		}
+		if negated[r.generated(expr)] {
+			for _, one := range all[first:] {
+				one.setNegated()
 			}
 		}
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	return &need{all: all}
+	return allOf(all...)
 }
 
-// bind finds the values of a body's variables: of several terms, which have to be equal, the
-// first.
-func (r *reader) bind(body ast.Body, known bindings) {
-	add := func(name, value *ast.Term) {
-		if variable, ok := name.Value.(ast.Var); ok && known[variable] == nil {
-			known[variable] = value
+// conditionOf is truthy for an operand that has to be true, and nil for others.
+func (r *reader) conditionOf(expr *ast.Expr, operand *ast.Term, known bindings) condition {
+	if !expr.IsCall() {
+		return r.truthy
+	}
+	if name := expr.Operator().String(); name != ast.Equality.Name && name != ast.Equal.Name {
+		return nil
+	}
+	for _, other := range expr.Operands() {
+		if other != operand && r.resolve(other, known).Value.Compare(ast.Boolean(true)) == 0 {
+			return r.truthy
 		}
 	}
-	for _, expr := range body {
-		if operator := expr.Operator(); expr.Negated || len(expr.With) > 0 || operator == nil || !operator.Equal(ast.Equality.Ref()) || len(expr.Operands()) != 2 {
-			continue
-		}
-		a, b := expr.Operand(0), expr.Operand(1)
-		if _, isVar := a.Value.(ast.Var); isVar {
-			add(a, b)
-		} else {
-			add(b, a)
-		}
-	}
+	return nil
 }
 
 // operands are the terms that have to be defined for an expression to hold.
@@ -123,59 +127,6 @@ func operands(expr *ast.Expr) []*ast.Term {
 	default:
 		return nil
 	}
-}
-
-// resolve replaces variables by their values.
-func (r *reader) resolve(term *ast.Term, known bindings) *ast.Term {
-	for range maxDepth {
-		switch value := term.Value.(type) {
-		case ast.Var:
-			if known[value] == nil {
-				return term
-			}
-			term = known[value]
-		case ast.Ref:
-			name, ok := value[0].Value.(ast.Var)
-			if !ok || known[name] == nil {
-				return r.constantRule(term)
-			}
-			head := r.constantRule(known[name])
-			switch inner := head.Value.(type) {
-			case ast.Ref:
-				term = ast.NewTerm(inner.Concat(value[1:]))
-			case ast.Var:
-				term = ast.NewTerm(append(ast.Ref{head}, value[1:]...))
-				if known[inner] == nil {
-					return term
-				}
-			default:
-				return ast.NewTerm(append(ast.Ref{head}, value[1:]...))
-			}
-		default:
-			return term
-		}
-	}
-	return term
-}
-
-// constantRule replaces a reference to a constant rule by its value.
-func (r *reader) constantRule(term *ast.Term) *ast.Term {
-	ref, ok := term.Value.(ast.Ref)
-	if !ok || !ref[0].Equal(ast.DefaultRootDocument) {
-		return term
-	}
-	for n := 2; n <= len(ref); n++ {
-		rules := r.compiler.GetRulesExact(ref[:n])
-		if len(rules) != 1 || rules[0].Else != nil || len(rules[0].Head.Args) > 0 || rules[0].Head.Value == nil || !rules[0].Head.Value.IsGround() ||
-			rules[0].Head.RuleKind() != ast.SingleValue || !rules[0].Body.Equal(ast.NewBody(ast.NewExpr(ast.BooleanTerm(true)))) {
-			continue
-		}
-		if n == len(ref) {
-			return rules[0].Head.Value
-		}
-		return ast.NewTerm(append(ast.Ref{rules[0].Head.Value}, ref[n:]...))
-	}
-	return term
 }
 
 // inputPath returns the path of a term below input: empty if there is none, or if it is not
@@ -273,11 +224,16 @@ func (r *reader) compared(expr *ast.Expr, known bindings) *atom {
 	return nil
 }
 
-// defined returns the conditions under which a term is defined.
-func (r *reader) defined(term *ast.Term, expr *ast.Expr, known bindings) *need {
+// defined returns the conditions under which a term is defined and, if value is not nil, meets
+// that condition.
+func (r *reader) defined(term *ast.Term, expr *ast.Expr, known bindings, value condition) *need {
 	resolved := r.resolve(term, known)
 	ref, ok := resolved.Value.(ast.Ref)
 	if !ok {
+		call, isCall := resolved.Value.(ast.Call)
+		if isCall && value != nil {
+			return r.called(call[0].Value.(ast.Ref), call[1:], value)
+		}
 		return nil
 	}
 	if ref[0].Equal(ast.InputRootDocument) {
@@ -288,27 +244,34 @@ func (r *reader) defined(term *ast.Term, expr *ast.Expr, known bindings) *need {
 		return nil
 	}
 	if !ref[0].Equal(ast.DefaultRootDocument) {
+		if len(ref) > 1 {
+			return r.nonEmpty(ref[0], known)
+		}
 		return nil
 	}
 	var rules []*need
 	for _, rule := range r.compiler.GetRulesForVirtualDocument(ref) {
-		own := rule.Ref()
+		own, value := rule.Ref(), value
 		if len(rule.Head.Args) > 0 || len(ref) <= len(own.ConstantPrefix()) && (rule.Head.RuleKind() == ast.MultiValue || !own.IsGround()) {
 			return nil // a set or an object is defined without elements, too
 		}
-		rules = append(rules, r.rule(rule, nil))
+		if len(ref) != len(own) || rule.Head.RuleKind() == ast.MultiValue {
+			value = nil
+		}
+		rules = append(rules, r.rule(rule, nil, value))
 	}
 	return anyOf(rules)
 }
 
-// called returns the conditions under which the call of a function is defined.
-func (r *reader) called(operator ast.Ref, args []*ast.Term) *need {
+// called returns the conditions under which the call of a function is defined and, if value is
+// not nil, its result meets that condition.
+func (r *reader) called(operator ast.Ref, args []*ast.Term, value condition) *need {
 	if !operator[0].Equal(ast.DefaultRootDocument) {
 		return nil
 	}
 	var rules []*need
 	for _, rule := range r.compiler.GetRulesExact(operator) {
-		rules = append(rules, r.rule(rule, args))
+		rules = append(rules, r.rule(rule, args, value))
 	}
 	return anyOf(rules)
 }

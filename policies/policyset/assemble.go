@@ -29,6 +29,15 @@ func (s *Set) assemble(templates []definition.Template) (errs definition.Compile
 			}
 		}
 	}
+	for _, mutators := range s.mutators {
+		p, err := newMutatorPolicy(mutators)
+		if err != nil {
+			errs = append(errs, mutators.Location.Errorf("%v", err))
+			continue
+		}
+		s.add(p)
+	}
+	s.mutators = nil
 	s.uniteReads()
 	s.fileDigests = nil // each unit has its own
 	return errs

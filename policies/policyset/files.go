@@ -82,11 +82,19 @@ func (s *Set) readDataSince(before *Set) (ok bool) {
 	return len(errs) == 0
 }
 
-// readTemplates reads the policies in the forms of other hosts.
+// readTemplates reads the policies in the forms of other hosts. It stores mutators, which need no
+// compilation, for assemble.
 func (s *Set) readTemplates(dialects []definition.Dialect) (templates []definition.Template, errs definition.CompileErrors) {
 	for _, dialect := range dialects {
 		found, dialectErrs := dialect(s.source.Files)
-		templates, errs = append(templates, found...), append(errs, dialectErrs...)
+		errs = append(errs, dialectErrs...)
+		for _, template := range found {
+			if template.Mutators != nil {
+				s.mutators = append(s.mutators, template.Mutators)
+				continue
+			}
+			templates = append(templates, template)
+		}
 	}
 	return templates, errs
 }

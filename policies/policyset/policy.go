@@ -28,6 +28,8 @@ type Policy struct {
 	ReadsNamespace bool
 	// Constraint is nil for a package.
 	Constraint *definition.Constraint
+	// Mutators is set if the policy is the mutators of the source, which are not Rego.
+	Mutators *definition.Mutators
 	// LastOverrun is the last limit that an evaluation has reached. It is here because it
 	// outlives a snapshot: a new one is created with each change of any source.
 	LastOverrun *atomic.Pointer[Overrun]
@@ -52,8 +54,8 @@ type ruleLine struct {
 	name string // a copy, so that the text of the module is not retained
 }
 
-// ruleLines are the first lines of the rules of modules, by file.
-func ruleLines(modules []*ast.Module) map[string][]ruleLine {
+// rulePositions are the first lines of the rules of modules, by file.
+func rulePositions(modules []*ast.Module) map[string][]ruleLine {
 	lines := map[string][]ruleLine{}
 	for _, module := range modules {
 		file := module.Package.Location.File
@@ -67,7 +69,7 @@ func ruleLines(modules []*ast.Module) map[string][]ruleLine {
 // newPolicy reads one package: its metadata, and its entry points. Libraries give nil.
 func newPolicy(name string, modules []*ast.Module) (*Policy, definition.CompileErrors) {
 	var errs definition.CompileErrors
-	p := &Policy{Name: name, path: modules[0].Package.Path, lines: ruleLines(modules), Location: definition.LocationOf(modules[0].Package.Location)}
+	p := &Policy{Name: name, path: modules[0].Package.Path, lines: rulePositions(modules), Location: definition.LocationOf(modules[0].Package.Location)}
 	p.Meta, errs = definition.ReadMetadata(name, modules)
 	var entryErrs definition.CompileErrors
 	p.EntryRules, entryErrs = definition.ReadEntries(modules, definition.EntryOf)
@@ -105,6 +107,19 @@ func (p *Policy) setDefaults() error {
 	p.Matcher, err = definition.NewMatcher(match)
 	return err
 }
+
+// newMutatorPolicy makes a policy of the mutators of a source.
+func newMutatorPolicy(mutators *definition.Mutators) (*Policy, error) {
+	p := &Policy{
+		Name: definition.MutatorsName, Location: mutators.Location, Mutators: mutators,
+		ReadsNamespace: mutators.ReadsNamespaceLabels,
+		Meta:           definition.Metadata{Match: &mutators.Match},
+	}
+	return p, p.setDefaults()
+}
+
+// Changes reports whether the policy can change objects.
+func (p *Policy) Changes() bool { return p.Mutate != nil || p.Mutators != nil }
 
 // RuleAt returns the name of the rule at a location, or "".
 func (p *Policy) RuleAt(loc definition.Location) string {

@@ -26,8 +26,9 @@ type Set struct {
 	rules       int
 	compiled    int // the number of units that were compiled, not reused
 	warnings    definition.CompileErrors
-	prints      bool // keeps the calls of print
-	analysed    bool // keeps the results of the compiler
+	mutators    []*definition.Mutators // during compilation
+	prints      bool                   // keeps the calls of print
+	analysed    bool                   // keeps the results of the compiler
 }
 
 // Document is the part of input and data that all policies of a set have in common.

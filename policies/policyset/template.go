@@ -1,6 +1,8 @@
 package policyset
 
 import (
+	"cmp"
+
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -20,7 +22,7 @@ type templateEntry struct {
 
 // readTemplateEntry reads the entry point of a template.
 func readTemplateEntry(template *definition.Template) (*templateEntry, definition.CompileErrors) {
-	t := &templateEntry{path: template.Modules[0].Package.Path, lines: ruleLines(template.Modules)}
+	t := &templateEntry{path: template.Modules[0].Package.Path, lines: rulePositions(template.Modules)}
 	for _, module := range template.Modules {
 		t.clock = t.clock || len(definition.ClockCalls(module)) > 0 // Gatekeeper needs no permission for the clock
 	}
@@ -44,7 +46,7 @@ func (t *templateEntry) policies(template *definition.Template) (policies []*Pol
 			ReadsNamespace: template.ReadsNamespace,
 			RequestReads:   t.requestReads,
 		}
-		p.Meta = definition.Metadata{Title: c.Title, Match: &c.Match, Enforcement: c.Enforcement, Requires: c.Requires, Clock: t.clock}
+		p.Meta = definition.Metadata{Title: c.Title, Match: &c.Match, Enforcement: cmp.Or(c.Admission.Enforcement, definition.EnforceAudit), Requires: c.Requires, Clock: t.clock}
 		if err := p.setDefaults(); err != nil {
 			errs = append(errs, c.Location.Errorf("%v", err))
 			continue

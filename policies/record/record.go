@@ -1,10 +1,10 @@
 // Package record defines recorded admission requests: the input of a review as it was evaluated,
 // and the decision. A record holds everything that a later evaluation of other policies needs,
-// or states what it lacks. It imports no Kubernetes client.
+// or lists the missing values. It imports no Kubernetes client.
 //
-// Invariants: a record contains no value that the masks of the decision log hide. What a record
-// lacks, because it was masked or left out, is stated in the record, so that an evaluation that
-// reads it is undecided instead of wrong.
+// Invariants: a record contains no value that the masks of the decision log hide. Values that a record
+// lacks, because they were masked or left out, are listed in it, so that an evaluation that
+// reads them is undecided instead of wrong.
 package record
 
 import (

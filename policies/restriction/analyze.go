@@ -176,6 +176,7 @@ func (c *comparison) solve(ctx context.Context, r *replay) (example *candidate, 
 			}
 		}
 	}()
+	wrong := describeNegation(append([]*sidecar.Policy{c.child}, c.parents...))
 	steps, fresh := 0, 0
 	var all []*translation
 	translate := func(p *sidecar.Policy) *translation {
@@ -186,7 +187,7 @@ func (c *comparison) solve(ctx context.Context, r *replay) (example *candidate, 
 	child := translate(c.child)
 	goal := c.symbolic(child, translate)
 	if goal == false {
-		return nil, nil, ""
+		return nil, nil, wrong
 	}
 	for _, p := range append([]*sidecar.Policy{c.child}, c.parents...) {
 		if err := repeatable(p); err != nil && why == "" {
@@ -195,7 +196,7 @@ func (c *comparison) solve(ctx context.Context, r *replay) (example *candidate, 
 	}
 	problem := newProblem(ctx, c.bounds)
 	problem.assert(goal)
-	pool := constants(append([]*sidecar.Policy{c.child}, c.definers...))
+	pool := distinctScalars(append([]*sidecar.Policy{c.child}, c.definers...))
 	exact := true
 	for range maxModels {
 		satisfiable, err := problem.solver.Solve(ctx)
@@ -204,7 +205,7 @@ func (c *comparison) solve(ctx context.Context, r *replay) (example *candidate, 
 		}
 		if !satisfiable {
 			if exact {
-				return nil, nil, ""
+				return nil, nil, wrong
 			}
 			break
 		}

@@ -60,6 +60,8 @@ var conditions = []string{
 	`input.a == null`, `input.a == false`, `input.b == true`, `true`, `input`, `input.xs[i] == input.xs[j]; i != j`, `concat("", [input.a, "y"]) == "xy"`,
 	`x := {"k": input.a}; x.k == "x"`, `x := [input.a, input.b]; x[0] == "x"`, `some z in [input.a, 7]; z == input.b`, `input.b in {input.a, 7}`, `deny_y`, `count(deny_y) == 0`,
 	`"x" > input.b`, `input.a >= "x"`, `false < input.b`, `input.b < true`, `input[k] == "x"; k == "a"`, `input[_] == 7`, `max([1, count(input.xs)]) == 1`, `abs(input.b) == 7`,
+	`every v in ["x", 7] { po.k == v }`, `every v in ["x", "k"] { po[v] == "x" }`, `every v in input.xs { po[v] }`, `every k, v in po { k != v }`,
+	`every v in ["x"] { f(v) == 1 }`, `every v in input.xs { not ps[v] }`, `every v in ["x", 7] { v != h }`, `every v in [1, 2] { not po.k == v }`,
 }
 
 // helpers are what the conditions refer to, in several versions.
@@ -71,7 +73,11 @@ h := false if { CONDITION }`},
 	{`h2 if { not input.b; CONDITION }`, `h2 := input.xs[_]`, `h2 := input.b`, `h2 := v if { some v in {"x", 7}; v != input.a }`, `h2 := v if { some v in ps2 }
 ps2 contains v if { some v in [input.a, input.b] }`, `h2 := input.b if { not h3 }
 h3 := true if { CONDITION }
-h3 := 7 if { CONDITION }`},
+h3 := 7 if { CONDITION }`, `h2 := input.b if { not h3 }
+h2 := 7 if { h4 }
+h3 := 1 if { CONDITION }
+h3 := 2 if { h4; CONDITION }
+h4 if { not input.b }`},
 	{`f(v) := 1 if v == "x"
 f(v) := 2 if v == 7`, `f("x") := 1
 f("xy") := 2`, `default f(_) := 2

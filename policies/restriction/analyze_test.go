@@ -360,21 +360,21 @@ func TestPeersThatDiffer(t *testing.T) {
 	small := policyOf(t, "team", "a", "preferred := \"small\" if input.a")
 	large := policyOf(t, "team", "b", "preferred := \"large\" if input.b")
 	elsewhere := policyOf(t, "team", "c", "preferred := \"large\" if not input.a")
-	assert.Empty(t, Conflicts(t.Context(), small, []*sidecar.Policy{elsewhere, policyOf(t, "team", "d", "preferred := \"small\" if input.a")}, nil))
-	found := Conflicts(t.Context(), small, []*sidecar.Policy{elsewhere, large}, nil)
+	assert.Empty(t, FindConflicts(t.Context(), small, []*sidecar.Policy{elsewhere, policyOf(t, "team", "d", "preferred := \"small\" if input.a")}, nil))
+	found := FindConflicts(t.Context(), small, []*sidecar.Policy{elsewhere, large}, nil)
 	require.Len(t, found, 1)
 	assert.Equal(t, Counterexample, found[0].Outcome)
 	assert.False(t, found[0].Helper)
 	assert.Contains(t, found[0].Explain(small), "two policies of the team scope contradict each other\n  input: {\"a\":")
-	assert.Empty(t, Conflicts(t.Context(), small, []*sidecar.Policy{large}, []*sidecar.Policy{policyOf(t, "enterprise", "root", "preferred := \"none\"")}))
+	assert.Empty(t, FindConflicts(t.Context(), small, []*sidecar.Policy{large}, []*sidecar.Policy{policyOf(t, "enterprise", "root", "preferred := \"none\"")}))
 	helper := func(name, value string) *sidecar.Policy {
 		return policyOf(t, "team", name, "tier := \""+value+"\" if input.a\nallow if tier == \""+value+"\"")
 	}
-	found = Conflicts(t.Context(), helper("a", "x"), []*sidecar.Policy{helper("b", "y")}, nil)
+	found = FindConflicts(t.Context(), helper("a", "x"), []*sidecar.Policy{helper("b", "y")}, nil)
 	require.Len(t, found, 1)
 	assert.True(t, found[0].Helper)
 
-	found = Conflicts(t.Context(), policyOf(t, "team", "long", fmt.Sprintf("preferred := %q", strings.Repeat("é", 1<<20))), []*sidecar.Policy{small}, nil)
+	found = FindConflicts(t.Context(), policyOf(t, "team", "long", fmt.Sprintf("preferred := %q", strings.Repeat("é", 1<<20))), []*sidecar.Policy{small}, nil)
 	require.Len(t, found, 1)
 	assert.Less(t, len(found[0].Explain(small)), 2000, "a text of a megabyte is not for people")
 }

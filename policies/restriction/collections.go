@@ -64,8 +64,8 @@ func (t *translation) evaluationSucceeds(c collection, node *ast.Term, env *envi
 		}
 	}
 	inside = or(inside, conflict)
-	if t.firstOnly > 0 && inside != false {
-		inside = and(inside, atom{kind: isOpaque, left: opaque{"first result of " + t.text(node, env) + read.text}})
+	if t.negations > 0 && inside != false {
+		inside = and(inside, atom{kind: isOpaque, left: opaque{"negation of " + t.text(node, env) + read.text}})
 	}
 	if t.wantErrors && inside != false {
 		t.errors = append(t.errors, inside)

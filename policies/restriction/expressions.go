@@ -49,13 +49,13 @@ func (t *translation) expression(expr *ast.Expr, env *environment, then withBind
 	if expr.Negated {
 		positive := *expr
 		positive.Negated = false
-		return and(not(t.firstResult(func() formula { return t.expression(&positive, env, always) })), then(env))
+		return and(not(t.negated(func() formula { return t.expression(&positive, env, always) })), then(env))
 	}
 	switch terms := expr.Terms.(type) {
 	case *ast.SomeDecl:
 		return then(env)
 	case *ast.Every:
-		return and(t.firstResult(func() formula { return t.every(terms, env) }), then(env))
+		return and(t.every(terms, env), then(env))
 	case *ast.Term:
 		return t.term(terms, env, func(value term, env *environment) formula { return and(truthy(value), then(env)) })
 	case []*ast.Term:
@@ -64,10 +64,10 @@ func (t *translation) expression(expr *ast.Expr, env *environment, then withBind
 	panic(unsupported{"an expression", expr.Location})
 }
 
-// firstResult translates an expression of which OPA needs only the first result.
-func (t *translation) firstResult(translate func() formula) formula {
-	t.firstOnly++
-	defer func() { t.firstOnly-- }()
+// negated translates an expression that is negated.
+func (t *translation) negated(translate func() formula) formula {
+	t.negations++
+	defer func() { t.negations-- }()
 	return translate()
 }
 

@@ -252,7 +252,9 @@ func (t *tape) condition(depth int) string {
 		return "not " + t.of(t.text(), "input.user.guest", "input.blocked", t.text()+" == "+t.word(), t.comparison(t.quantity()))
 	case 13:
 		return t.of("trusted", "not trusted", "weight("+t.text()+") "+t.of("> 1", "== 1", "< 2"), "open("+t.text()+", "+t.quantity()+")", "not open("+t.text()+", "+t.quantity()+")",
-			"every w in input.tools { fine(w) }", "some w in input.tools\n\tnot fine(w)", "all_fine", t.word()+" in approved", "count(approved) == 0", "index.dev", "index[input.mode] > 1", "index.dev == 2", "not index.admin")
+			"every w in input.tools { fine(w) }", "some w in input.tools\n\tnot fine(w)", "all_fine",
+			"every w in input.tools { index[w.name] "+t.of("> 1", "== 2")+" }", `every w in ["dev", "admin"] { index[w] == `+t.of("2", "3")+" }", "every w in input.names { weight(w) == 1 }",
+			t.word()+" in approved", "count(approved) == 0", "index.dev", "index[input.mode] > 1", "index.dev == 2", "not index.admin")
 	case 14:
 		v := t.name("v")
 		return "sum([" + v + ".risk | some " + v + " in input.tools]) " + t.of("<= 10", "< 5", "== 0")

@@ -22,7 +22,7 @@ func (c *comparison) search(r *replay, models []ast.Value) (example *candidate) 
 	if slices.ContainsFunc(policies, func(p *sidecar.Policy) bool { return repeatable(p) != nil }) {
 		return nil
 	}
-	s := &searcher{comparison: c, replay: r, random: rand.New(rand.NewPCG(1, 1)), paths: inputPaths(policies), values: searchedValues(policies), constants: constants(policies)}
+	s := &searcher{comparison: c, replay: r, random: rand.New(rand.NewPCG(1, 1)), paths: inputPaths(policies), values: searchedValues(policies), constants: distinctScalars(policies)}
 	if len(s.paths) == 0 {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (c *comparison) search(r *replay, models []ast.Value) (example *candidate) 
 }
 
 func searchedValues(policies []*sidecar.Policy) []ast.Value {
-	values := constants(policies)
+	values := distinctScalars(policies)
 	var texts []ast.String
 	for _, value := range slices.Clone(values) {
 		values = append(values, neighbors(value)...)
@@ -148,8 +148,8 @@ func pathOf(value ast.Value, known map[ast.Var][]string) ([]string, bool) {
 	return path, true
 }
 
-// constants are the distinct scalars in the policies.
-func constants(policies []*sidecar.Policy) []ast.Value {
+// distinctScalars are the distinct scalars in the policies.
+func distinctScalars(policies []*sidecar.Policy) []ast.Value {
 	seen := map[string]bool{}
 	var out []ast.Value
 	for _, p := range policies {

@@ -21,9 +21,9 @@ type translation struct {
 	errors     []formula
 	wantErrors bool
 	iterations int // the number of iterations over values so far
-	// firstOnly counts the negations and every expressions around the current expression. OPA
-	// stops there at the first result, so a release may or may not detect a conflict.
-	firstOnly int
+	// negations counts the negations around the current expression. There, a release of OPA may
+	// miss a conflict: see negations.go.
+	negations int
 	// firstUnsupported is the first unsupported construct.
 	firstUnsupported *unsupported
 

@@ -14,14 +14,19 @@ import (
 // scope takes effect if all policies of that scope agree.
 
 // Warnings returns the warnings about a child that compiles and expands nothing: about
-// decisions without effect, because a broader scope defines them with different rules and
-// their values have no known order; and about decisions that no broader scope defines.
+// negations that the OPA of gateways may evaluate wrongly; about decisions without effect,
+// because a broader scope defines them with different rules and their values have no known
+// order; and about decisions that no broader scope defines.
 func Warnings(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) []string {
+	var warnings []string
+	if wrong := describeNegation([]*sidecar.Policy{child}); wrong != "" {
+		warnings = append(warnings, wrong)
+	}
 	if len(parents) == 0 {
-		return nil
+		return warnings
 	}
 	parents = broadestFirst(parents)
-	warnings := firstToDecide(ctx, child, parents)
+	warnings = append(warnings, firstToDecide(ctx, child, parents)...)
 	for _, decision := range child.Decisions {
 		c := newComparison(decision, child, parents)
 		if c.order != sidecar.Unordered {
@@ -69,11 +74,11 @@ func uses(p *sidecar.Policy, name string) bool {
 	})
 }
 
-// Conflicts returns the decisions without an order on which a policy and a peer of its scope
+// FindConflicts returns the decisions without an order on which a policy and a peer of its scope
 // differ, with an input as evidence, or are not proved to agree. In one scope, such a
 // decision is undefined. Helper is true if both policies use the rules in other rules of
 // their own, so that gateways probably do not query them.
-func Conflicts(ctx context.Context, p *sidecar.Policy, peers, parents []*sidecar.Policy) []Conflict {
+func FindConflicts(ctx context.Context, p *sidecar.Policy, peers, parents []*sidecar.Policy) []Conflict {
 	var conflicts []Conflict
 	for _, decision := range p.Decisions {
 		if sidecar.OrderOf(decision) == sidecar.Grant || sidecar.OrderOf(decision) == sidecar.United ||

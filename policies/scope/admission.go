@@ -186,7 +186,7 @@ func (c *candidateCheck) grants(policy engine.PolicyInfo) []Violation {
 		}
 	}
 	if policy.Mutates {
-		for _, kind := range hierarchy.NamedRights(policy.Match.Kinds, c.resources) {
+		for _, kind := range hierarchy.RightsKinds(policy.Match.Kinds, c.resources) {
 			if resource, known := c.resources.ByKind(kind.Group, kind.Kind); known && !resource.Namespaced {
 				continue // no scope below the enterprise has any
 			}

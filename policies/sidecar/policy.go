@@ -26,7 +26,7 @@ type Level = hierarchy.Level
 
 // ParseLevel reads the name of a level.
 func ParseLevel(name string) (Level, error) {
-	if level := Level(name); slices.Contains(hierarchy.Levels, level) {
+	if level := Level(name); slices.Contains(hierarchy.AllLevels, level) {
 		return level, nil
 	}
 	return "", fmt.Errorf("unknown scope %q: it is one of enterprise, org, team, user", name)

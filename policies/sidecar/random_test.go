@@ -115,18 +115,18 @@ func TestAChildNeverWidens(t *testing.T) {
 	compared := 0
 	for i := range chains {
 		var policies []*Policy
-		narrowest, broadest := 0, len(hierarchy.Levels)
+		narrowest, broadest := 0, len(hierarchy.AllLevels)
 		var texts []string
 		for j := range 1 + random.IntN(3) {
 			level := random.IntN(3)
 			narrowest, broadest = max(narrowest, level), min(broadest, level)
 			text := randomPolicy(random, random.IntN(4) == 0)
-			texts = append(texts, fmt.Sprintf("# %s\n%s", hierarchy.Levels[level], text))
-			policies = append(policies, mustParse(t, hierarchy.Levels[level], fmt.Sprintf("b%d/p", j), text))
+			texts = append(texts, fmt.Sprintf("# %s\n%s", hierarchy.AllLevels[level], text))
+			policies = append(policies, mustParse(t, hierarchy.AllLevels[level], fmt.Sprintf("b%d/p", j), text))
 		}
-		level := narrowest + random.IntN(len(hierarchy.Levels)-narrowest)
+		level := narrowest + random.IntN(len(hierarchy.AllLevels)-narrowest)
 		text := randomPolicy(random, true)
-		child := mustParse(t, hierarchy.Levels[level], "child/p", text)
+		child := mustParse(t, hierarchy.AllLevels[level], "child/p", text)
 		before, after := evaluator(t, policies), evaluator(t, append(policies, child))
 		for _, input := range inputs {
 			chain, both := before(input), after(input)
@@ -143,7 +143,7 @@ func TestAChildNeverWidens(t *testing.T) {
 				}
 				compared++
 				require.True(t, restricts(decision, order, chain[decision], both[decision]),
-					"chain %d, input %s: %s was %v and is %v\n%s\n# child, %s\n%s", i, input, decision, chain[decision], both[decision], strings.Join(texts, "\n"), hierarchy.Levels[level], text)
+					"chain %d, input %s: %s was %v and is %v\n%s\n# child, %s\n%s", i, input, decision, chain[decision], both[decision], strings.Join(texts, "\n"), hierarchy.AllLevels[level], text)
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func TestSidecar(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(hostilePolicies)) {
 		domain := openclawDomain(name)
 		for i, text := range hostilePolicies[name] {
-			level := hierarchy.Levels[1+i%3]
+			level := hierarchy.AllLevels[1+i%3]
 			p, err := Parse(Source{level, fmt.Sprintf("hostile/%s%d", name, i), domain, "package " + domain.Packages[0] + "\n" + text})
 			require.NoError(t, err)
 			hostile = append(hostile, p)

@@ -25,7 +25,7 @@ func TestSizeIsAnUpperBound(t *testing.T) {
 	before := 0
 	for _, domain := range []string{"models", "agent-to-agent"} {
 		for i, text := range texts {
-			p := mustParse(t, hierarchy.Levels[i%4], fmt.Sprintf("a-bundle-of-some-name/policy-%d", i), "package openclaw.enterprise.models\nimport rego.v1\n"+text)
+			p := mustParse(t, hierarchy.AllLevels[i%4], fmt.Sprintf("a-bundle-of-some-name/policy-%d", i), "package openclaw.enterprise.models\nimport rego.v1\n"+text)
 			if domain != "models" {
 				p = parseIn(t, domain, p)
 			}

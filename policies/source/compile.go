@@ -40,7 +40,7 @@ const (
 	maxScopedSet = 16 << 20
 )
 
-// Compiler compiles sources, first in a child process, because OPA's compiler can run for hours
+// CachingCompiler compiles sources, first in a child process, because OPA's compiler can run for hours
 // and cannot be interrupted. A source that the child compiles in time is then compiled in this
 // process, too.
 //
@@ -48,7 +48,7 @@ const (
 // compiled once: this process caches results by the identity of the source. If the earlier set
 // of a changed source is available, both processes compile only the changed packages and their
 // dependents.
-type Compiler struct {
+type CachingCompiler struct {
 	program string
 	timeout time.Duration
 	fair    time.Duration // of a child, set by tests
@@ -70,10 +70,10 @@ const freeMemoryAfter = 3 * time.Second
 
 // NewCompiler makes a Compiler that starts a program, usually os.Executable, with
 // CompileArgument; the timeout bounds one child.
-func NewCompiler(program string, timeout time.Duration) *Compiler {
+func NewCompiler(program string, timeout time.Duration) *CachingCompiler {
 	freeMemory := time.AfterFunc(freeMemoryAfter, debug.FreeOSMemory)
 	freeMemory.Stop()
-	return &Compiler{program: program, timeout: timeout, clean: lru.New(keptClean), compiling: make(chan struct{}, 1), freeMemory: freeMemory}
+	return &CachingCompiler{program: program, timeout: timeout, clean: lru.New(keptClean), compiling: make(chan struct{}, 1), freeMemory: freeMemory}
 }
 
 // Compile is policyset.Compile of all the forms of policy that a source may hold.
@@ -89,7 +89,7 @@ func CompileToExplain(source definition.Source) (*engine.PolicySet, error) {
 
 // Compile is the function Compile within the limits. An error that is not a
 // definition.CompileErrors is not about the source.
-func (c *Compiler) Compile(ctx context.Context, source definition.Source) (*engine.PolicySet, error) {
+func (c *CachingCompiler) Compile(ctx context.Context, source definition.Source) (*engine.PolicySet, error) {
 	return c.results.get(ctx, source, func() (*engine.PolicySet, error) {
 		var here sync.WaitGroup
 		var set *engine.PolicySet
@@ -125,16 +125,16 @@ func (f faults) Unwrap() error { return f.CompileErrors }
 
 // Load is Compile without a child, for a source that passed the gate in another
 // process.
-func (c *Compiler) Load(ctx context.Context, source definition.Source) (*engine.PolicySet, error) {
+func (c *CachingCompiler) Load(ctx context.Context, source definition.Source) (*engine.PolicySet, error) {
 	return c.results.get(ctx, source, func() (*engine.PolicySet, error) {
 		return c.compileHere(ctx, source, c.results.before(source.Name))
 	})
 }
 
 // Forget ends the keeping of a set that is live now, and of what came before it.
-func (c *Compiler) Forget(set *engine.PolicySet) { c.results.forget(set) }
+func (c *CachingCompiler) Forget(set *engine.PolicySet) { c.results.forget(set) }
 
-func (c *Compiler) compileHere(ctx context.Context, source definition.Source, before *engine.PolicySet) (*engine.PolicySet, error) {
+func (c *CachingCompiler) compileHere(ctx context.Context, source definition.Source, before *engine.PolicySet) (*engine.PolicySet, error) {
 	select {
 	case c.compiling <- struct{}{}:
 		defer func() {
@@ -150,7 +150,7 @@ func (c *Compiler) compileHere(ctx context.Context, source definition.Source, be
 // compileApart compiles in a child and checks the references there: nil where the
 // source compiles within the limits. It calls compiled as soon as that is known, while
 // the references are checked. before may be nil.
-func (c *Compiler) compileApart(ctx context.Context, source definition.Source, before *engine.PolicySet, compiled func()) error {
+func (c *CachingCompiler) compileApart(ctx context.Context, source definition.Source, before *engine.PolicySet, compiled func()) error {
 	child := c.child(bytesFor(source, maxCompileBytes))
 	done := false
 	var wrong error // the errors of the source
@@ -192,7 +192,7 @@ func (c *Compiler) compileApart(ctx context.Context, source definition.Source, b
 	return fmt.Errorf("compiling in a process of its own: %w", err)
 }
 
-func (c *Compiler) child(memoryBytes int) process.Child {
+func (c *CachingCompiler) child(memoryBytes int) process.Child {
 	return process.Child{
 		Program: c.program, Argument: CompileArgument, Timeout: c.timeout,
 		MemoryBytes: int64(memoryBytes), OutputBytes: maxChildOutput, MinCPU: cmp.Or(c.fair, c.timeout/4),
@@ -201,7 +201,7 @@ func (c *Compiler) child(memoryBytes int) process.Child {
 
 // checkReferences checks, in the child, the references of the compiled packages, and of reused
 // packages that were not checked against the same schemas before.
-func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answers *json.Decoder, source definition.Source, before *engine.PolicySet, answer compileAnswer) (definition.CompileErrors, error) {
+func (c *CachingCompiler) checkReferences(ctx context.Context, ask *json.Encoder, answers *json.Decoder, source definition.Source, before *engine.PolicySet, answer compileAnswer) (definition.CompileErrors, error) {
 	if c.Schemas == nil {
 		return nil, nil
 	}

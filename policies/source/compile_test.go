@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // busy.
 const patience = 10 * time.Minute
 
-func testCompiler(t testing.TB, timeout time.Duration) *Compiler {
+func testCompiler(t testing.TB, timeout time.Duration) *CachingCompiler {
 	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)

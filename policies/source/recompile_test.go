@@ -30,7 +30,7 @@ func changed(source definition.Source, name, text string) definition.Source {
 }
 
 // answerOf is what the child says of a source.
-func answerOf(t *testing.T, c *Compiler, source definition.Source, before *engine.PolicySet) (answer compileAnswer) {
+func answerOf(t *testing.T, c *CachingCompiler, source definition.Source, before *engine.PolicySet) (answer compileAnswer) {
 	t.Helper()
 	err := c.child(maxCompileBytes).Run(t.Context(), requestFor(source, before), &answer)
 	require.NoError(t, err)

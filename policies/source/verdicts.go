@@ -27,9 +27,9 @@ const scopedAtATime = 2
 // ErrBusy reports that other sources below the enterprise are being reviewed: retry soon.
 var ErrBusy = errors.New("other sources below the enterprise are being reviewed")
 
-// Verdicts caches the last verdict of the gate about each source, so that an unchanged revision
+// VerdictCache caches the last verdict of the gate about each source, so that an unchanged revision
 // is not reviewed again at each reconcile.
-type Verdicts struct {
+type VerdictCache struct {
 	gate   Gate
 	scoped chan struct{}
 	last   sync.Map // keptVerdict by the name of its source
@@ -52,13 +52,13 @@ type keptVerdict struct {
 }
 
 // NewVerdicts makes an empty Verdicts.
-func NewVerdicts(gate Gate) *Verdicts {
-	return &Verdicts{gate: gate, scoped: make(chan struct{}, scopedAtATime)}
+func NewVerdicts(gate Gate) *VerdictCache {
+	return &VerdictCache{gate: gate, scoped: make(chan struct{}, scopedAtATime)}
 }
 
 // Evaluate is Gate.Evaluate, called once for the same source and the same kinds. The error is
 // ErrBusy if the gate has no capacity yet.
-func (v *Verdicts) Evaluate(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
+func (v *VerdictCache) Evaluate(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
 	now := keptVerdict{scoped: candidate.Scope.Key().Level != hierarchy.Enterprise, identity: candidate.Identity(), created: candidate.Created, resources: live.Resources(), expires: time.Now().Add(verdictExpiry)}
 	if snapshot := live.Snapshot(); snapshot != nil {
 		now.others = snapshot.Digest()
@@ -98,7 +98,7 @@ func (v *Verdicts) Evaluate(ctx context.Context, candidate definition.Source, li
 }
 
 // Forget drops the verdict about a source that is gone.
-func (v *Verdicts) Forget(name string) { v.last.Delete(name) }
+func (v *VerdictCache) Forget(name string) { v.last.Delete(name) }
 
 // holds reports whether a verdict is still valid for a request.
 func (k keptVerdict) holds(now keptVerdict) bool {

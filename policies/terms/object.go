@@ -23,8 +23,8 @@ func Text(object ast.Object, field string) string {
 	return string(value)
 }
 
-// Texts are the strings of a list.
-func Texts(value ast.Value) []string {
+// StringList are the strings of a list.
+func StringList(value ast.Value) []string {
 	array, ok := value.(*ast.Array)
 	if !ok {
 		return nil

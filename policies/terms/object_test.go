@@ -17,9 +17,9 @@ func TestFieldsOfObjects(t *testing.T) {
 }
 
 func TestTextsAreTheStringsOfAList(t *testing.T) {
-	require.Equal(t, []string{"a", "b"}, Texts(ast.MustParseTerm(`["a", 1, "b"]`).Value))
-	require.Nil(t, Texts(ast.String("a")))
-	require.Nil(t, Texts(nil))
+	require.Equal(t, []string{"a", "b"}, StringList(ast.MustParseTerm(`["a", 1, "b"]`).Value))
+	require.Nil(t, StringList(ast.String("a")))
+	require.Nil(t, StringList(nil))
 }
 
 func TestWithAndWithoutAField(t *testing.T) {

@@ -172,15 +172,21 @@ func (b *bench) startServers(ctx context.Context, program string) (err error) {
 	return err
 }
 
-// restart replaces the manager, and waits until the API server asks the new one.
-func (b *bench) restart(ctx context.Context, name string, args ...string) (err error) {
+// restart replaces the manager, and waits until the API server calls the new one.
+func (b *bench) restart(ctx context.Context, name string, args ...string) error {
+	return b.restartWith(ctx, installation.ManagerOptions{Name: name, Args: args})
+}
+
+// restartWith is restart for a manager with further options. Its program is the one that is
+// measured.
+func (b *bench) restartWith(ctx context.Context, options installation.ManagerOptions) (err error) {
 	b.manager.Stop()
-	b.manager, err = installation.StartManager(ctx, b.cluster, installation.ManagerOptions{Program: b.managerProgram, Name: name, Args: args})
-	if err != nil {
+	options.Program = b.managerProgram
+	if b.manager, err = installation.StartManager(ctx, b.cluster, options); err != nil {
 		return err
 	}
 	b.managerPID = b.manager.PID()
-	return poll(ctx, "the registration of "+name, func() (bool, error) {
+	return poll(ctx, "the registration of "+options.Name, func() (bool, error) {
 		config, err := b.clientset.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, registration.ConfigurationName, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return false, nil // the first manager was stopped before it came to register

@@ -71,6 +71,7 @@ var allParts = []part{
 	{"swaps", (*bench).measureSwaps},
 	{"pushes", (*bench).measurePushes},
 	{"hostile", (*bench).measureHostile},
+	{"neighbors", (*bench).measureNeighbors},
 	{"peers", (*bench).measurePeers},
 	{partLibrary, (*bench).measureLibrary},
 	{partAudit, (*bench).measureAudit},

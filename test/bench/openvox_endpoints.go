@@ -32,7 +32,7 @@ func (b *bench) openVoxEndpoints(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reports, err := endpoints.Reports{Endpoints: []endpoints.Report{{Name: "bench", Processor: endpoints.ProcessorPuppetDB, Endpoint: endpoint}}}.Write()
+	reports, err := endpoints.ReportEndpoints{Endpoints: []endpoints.Report{{Name: "bench", Processor: endpoints.ProcessorPuppetDB, Endpoint: endpoint}}}.Write()
 	if err != nil {
 		return err
 	}

@@ -221,7 +221,21 @@ spec:
       schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-const mutator = "apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: pull-always}\nspec: {location: spec.x}\n"
+// mutator lacks the kinds that it changes.
+const mutator = "apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: pull-always}\nspec: {location: spec.x, parameters: {assign: {value: x}}}\n"
+
+// mutatorIn is the same mutator without the error, for a namespace.
+func mutatorIn(namespace string) string {
+	return `apiVersion: mutations.gatekeeper.sh/v1
+kind: Assign
+metadata: {name: pull-always}
+spec:
+  applyTo: [{groups: [""], versions: [v1], kinds: [Pod]}]
+  match: {namespaces: [` + namespace + `]}
+  location: "spec.containers[name: *].imagePullPolicy"
+  parameters: {assign: {value: Always}}
+`
+}
 
 // everyKind requires a label on all cluster-scoped objects; a second constraint is about one
 // kind with two versions.
@@ -289,10 +303,10 @@ func TestGatekeeperHoldsNobodyUp(t *testing.T) {
 	message := jsonPath(t, `{.status.conditions[?(@.type=="Ready")].message}`, "policysource", "gatekeeper")
 	require.Contains(t, message, "not enforced: 2 of the cluster's objects")
 	require.Contains(t, message, `WantsLabel/misspelt: wantslabel.yaml:`)
-	require.Contains(t, message, "Assign/pull-always: Gatekeeper's mutators are not supported")
+	require.Contains(t, message, "must name the groups, versions and kinds of the objects that the mutator changes")
 	eventually(t, func() bool {
 		return strings.Contains(jsonPath(t, `{.status.byPod[?(@.id=="lintel")]}`, "wantslabel.constraints.gatekeeper.sh", "misspelt"), `unknown field`) &&
-			strings.Contains(jsonPath(t, `{.status.byPod[?(@.id=="lintel")]}`, "assign.mutations.gatekeeper.sh", "pull-always"), `not supported`) &&
+			strings.Contains(jsonPath(t, `{.status.byPod[?(@.id=="lintel")]}`, "assign.mutations.gatekeeper.sh", "pull-always"), `must name the groups`) &&
 			jsonPath(t, `{.status.byPod[?(@.id=="lintel")].enforced}`, "imagesdonotcomefrom.constraints.gatekeeper.sh", "here") == "true"
 	}, "each object to say what became of it")
 	count, found := metric(t, `lintel_gatekeeper_not_enforced{kind="WantsLabel",name="misspelt"}`)
@@ -305,6 +319,13 @@ func TestGatekeeperHoldsNobodyUp(t *testing.T) {
 		return ok
 	}, "a deleted constraint to be in force no more, though another wants labels of everything")
 	mustKubectl(t, "", "delete", "wantslabel.constraints.gatekeeper.sh", "misspelt")
+	applyForTest(t, mutatorIn(namespace))
+	changed := pod(namespace, "changed", `{"containers":[{"name":"web","image":"example.com/web:1","imagePullPolicy":"Never"}]}`)
+	eventually(t, func() bool {
+		output, ok := kubectl(t, changed, "apply", "--dry-run=server", "-f", "-", "-o", "jsonpath={.spec.containers[0].imagePullPolicy}")
+		return ok && output == "Always" &&
+			jsonPath(t, `{.status.byPod[?(@.id=="lintel")].enforced}`, "assign.mutations.gatekeeper.sh", "pull-always") == "true"
+	}, "the mutator to be applied once it is complete")
 	mustKubectl(t, mutator, "delete", "-f", "-")
 	eventually(t, func() bool {
 		return jsonPath(t, readyReason, "policysource", "gatekeeper") == "True Serving"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // PolicySource is a PolicySource in JSON with the given files inline.
@@ -43,11 +44,22 @@ func ReadFolder(folder string) (map[string]string, error) {
 
 // ApplySource applies a PolicySource and waits until every replica serves it.
 func (c *Cluster) ApplySource(ctx context.Context, name string, files map[string]string, spec map[string]any) error {
-	if _, err := c.must(ctx, PolicySource(name, files, spec), "apply", "--server-side", "-f", "-"); err != nil {
-		return err
+	for attempt := 1; ; attempt++ {
+		_, err := c.must(ctx, PolicySource(name, files, spec), "apply", "--server-side", "-f", "-")
+		switch {
+		case err == nil:
+			return c.WaitSource(ctx, name)
+		case attempt == applyAttempts || !strings.Contains(err.Error(), busyMachine):
+			return err
+		}
 	}
-	return c.WaitSource(ctx, name)
 }
+
+// A busy machine may refuse a source that it has no time to compile, applyAttempts times.
+const (
+	busyMachine   = "the machine is busy; try again"
+	applyAttempts = 20
+)
 
 // WaitSource waits until a PolicySource is Ready at its present generation.
 func (c *Cluster) WaitSource(ctx context.Context, name string) error {

@@ -142,8 +142,9 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// firstWord is a word that a sentence can begin with, unlike a name such as known_hosts.
-var firstWord = regexp.MustCompile(`^[a-z]+[ ,.;:]`)
+// firstWord is a word that a sentence can begin with, unlike a name such as known_hosts or
+// spec.replicas.
+var firstWord = regexp.MustCompile(`^[a-z]+([ ,;:]|\.( |$))`)
 
 // table is a table of Markdown.
 func table(heads []string, rows [][]string) string {

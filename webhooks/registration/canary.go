@@ -63,7 +63,7 @@ type Canary struct {
 // replica renews in namespace, and interval is CanaryInterval but for tests. onChange is called when the answer of Missing changes.
 func NewCanary(config *rest.Config, namespace, lease string, interval time.Duration, registerer prometheus.Registerer, onChange func()) (*Canary, error) {
 	config = rest.CopyConfig(config)
-	config.WarningHandler, config.WarningHandlerWithContext = nil, canaryWarnings{}
+	config.WarningHandler, config.WarningHandlerWithContext = nil, warningCollector{}
 	config.Timeout = 10 * time.Second
 	leases, err := coordinationclient.NewForConfig(config)
 	if err != nil {
@@ -172,10 +172,10 @@ func (w *warningTexts) list() []string {
 	return w.texts
 }
 
-type canaryWarnings struct{}
+type warningCollector struct{}
 
 // HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
-func (canaryWarnings) HandleWarningHeaderWithContext(ctx context.Context, _ int, _, text string) {
+func (warningCollector) HandleWarningHeaderWithContext(ctx context.Context, _ int, _, text string) {
 	if w, ok := ctx.Value(warningsKey{}).(*warningTexts); ok {
 		w.mutex.Lock()
 		defer w.mutex.Unlock()

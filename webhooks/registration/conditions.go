@@ -88,7 +88,7 @@ func conditionsOfScopes(policies []engine.PolicyInfo) []admissionregistrationv1.
 		return nil
 	}
 	var rules []string
-	for _, rule := range admission.MaintenanceRules {
+	for _, rule := range admission.AllMaintenanceRules {
 		rules = append(rules, maintenanceExpression(rule))
 	}
 	return []admissionregistrationv1.MatchCondition{{Name: "not-maintenance", Expression: "!(" + strings.Join(rules, " || ") + ")"}}

@@ -97,17 +97,17 @@ func (v versionTable) open(policies []engine.PolicyInfo) {
 	}
 }
 
-// wideRules are the rules of the enterprise that take every version. Policies that follow
+// wideRuleSet are the rules of the enterprise that take every version. Policies that follow
 // get the kinds that they take as they arrive, too: a patch is compared with those of the
 // enterprise in the version that these get.
-type wideRules []wideRule
+type wideRuleSet []wideRule
 
 type wideRule struct {
 	group      string // "*" is every group
 	operations []string
 }
 
-func wideRulesOf(above []engine.PolicyInfo, resources *admission.Resources, operations func(definition.Match) []string) (wide wideRules) {
+func wideRulesOf(above []engine.PolicyInfo, resources *admission.Resources, operations func(definition.Match) []string) (wide wideRuleSet) {
 	for _, policy := range above {
 		for _, t := range namedTargets(policy.Match.Kinds, resources, nil) {
 			if t.version == anything {
@@ -119,7 +119,7 @@ func wideRulesOf(above []engine.PolicyInfo, resources *admission.Resources, oper
 }
 
 // apply returns the table for a policy.
-func (w wideRules) apply(table versionTable, policy engine.PolicyInfo, resources *admission.Resources, operations []string) versionTable {
+func (w wideRuleSet) apply(table versionTable, policy engine.PolicyInfo, resources *admission.Resources, operations []string) versionTable {
 	if !policy.Follows || len(w) == 0 {
 		return table
 	}

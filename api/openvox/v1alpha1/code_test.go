@@ -25,7 +25,7 @@ func TestCodeSources(t *testing.T) {
 		`{"code":{"image":1}}`:     {0, `{"code":{"image":1}}`},
 	} {
 		var object struct {
-			Code CodeSources `json:"code,omitzero"`
+			Code PuppetCode `json:"code,omitzero"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(text), &object), text)
 		require.Len(t, object.Code.List, want.sources, text)

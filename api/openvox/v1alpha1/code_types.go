@@ -34,12 +34,12 @@ type CodeSource struct {
 	MountPath string `json:"mountPath,omitempty"`
 }
 
-// CodeSources are the sources of Puppet code: a list, or one source as an object. A
+// PuppetCode lists the sources of Puppet code: a list, or one source as an object. A
 // CustomResourceDefinition cannot describe both, so the rules check the fields.
 //
 // Invariant: any JSON value can be read. A value that is neither is written unchanged, so that
 // one object with such a value does not stop a cache.
-type CodeSources struct {
+type PuppetCode struct {
 	// List are the sources.
 	List []CodeSource `json:"-"`
 	// Unreadable is a value that is neither a list of sources nor a source.
@@ -47,11 +47,11 @@ type CodeSources struct {
 }
 
 // IsZero reports whether there is no source.
-func (s CodeSources) IsZero() bool { return len(s.List) == 0 && len(s.Unreadable) == 0 }
+func (s PuppetCode) IsZero() bool { return len(s.List) == 0 && len(s.Unreadable) == 0 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (s *CodeSources) UnmarshalJSON(text []byte) error {
-	*s = CodeSources{}
+func (s *PuppetCode) UnmarshalJSON(text []byte) error {
+	*s = PuppetCode{}
 	if bytes.Equal(bytes.TrimSpace(text), []byte("null")) {
 		return nil
 	}
@@ -75,7 +75,7 @@ func readStrictly(text []byte, into any) error {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (s CodeSources) MarshalJSON() ([]byte, error) {
+func (s PuppetCode) MarshalJSON() ([]byte, error) {
 	if len(s.Unreadable) > 0 {
 		return s.Unreadable, nil
 	}

@@ -88,7 +88,7 @@ type ConfigSpec struct {
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
-	Code CodeSources `json:"code,omitzero"`
+	Code PuppetCode `json:"code,omitzero"`
 
 	// readOnlyRootFilesystem makes the root file system of the servers' containers read-only.
 	// +optional

@@ -112,7 +112,7 @@ type ServerSpec struct {
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
-	Code CodeSources `json:"code,omitzero"`
+	Code PuppetCode `json:"code,omitzero"`
 
 	// topologySpreadConstraints are the constraints of the Pods. A constraint without
 	// labelSelector selects the Pods of this Server.

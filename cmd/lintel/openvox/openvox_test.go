@@ -830,7 +830,7 @@ func TestShow(t *testing.T) {
 // TestRecord: a decision against the policies is an Event of the CertificateAuthority.
 func TestRecord(t *testing.T) {
 	kube := openvoxtest.NewClient(t)
-	s := signer{session: &session{kube: kube, ca: authority("main")}, out: io.Discard}
+	s := requestSigner{session: &session{kube: kube, ca: authority("main")}, out: io.Discard}
 	require.NoError(t, s.record(t.Context(), "a.example.com", &x509.CertificateRequest{}, []string{strings.Repeat("ä", 2000)}))
 	var events corev1.EventList
 	require.NoError(t, kube.List(t.Context(), &events, client.InNamespace("puppet")))

@@ -68,7 +68,7 @@ Exit codes:
 				return err
 			}
 			defer s.close()
-			return signer{s, override, all, cmd.OutOrStdout()}.run(cmd.Context(), args)
+			return requestSigner{s, override, all, cmd.OutOrStdout()}.run(cmd.Context(), args)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -78,18 +78,18 @@ Exit codes:
 	return cmd
 }
 
-// signer signs requests of one CA.
-type signer struct {
+// requestSigner signs requests of one CA.
+type requestSigner struct {
 	*session
 	override, all bool
 	out           io.Writer
 }
 
-func (s signer) say(format string, args ...any) {
+func (s requestSigner) say(format string, args ...any) {
 	fmt.Fprintln(s.out, report.Printable(fmt.Sprintf(format, args...)))
 }
 
-func (s signer) run(ctx context.Context, names []string) error {
+func (s requestSigner) run(ctx context.Context, names []string) error {
 	if s.all {
 		statuses, err := s.admin.CertificateStatuses(ctx)
 		if err != nil {
@@ -126,7 +126,7 @@ func (s signer) run(ctx context.Context, names []string) error {
 }
 
 // sign signs one request. The error is the reason if it does not.
-func (s signer) sign(ctx context.Context, name string, rendered signing.Rendered, policyErr error) error {
+func (s requestSigner) sign(ctx context.Context, name string, rendered signing.Rendered, policyErr error) error {
 	text, err := s.admin.RequestText(ctx, name)
 	if errors.Is(err, puppet.ErrNotFound) {
 		if certificate, err := s.admin.Certificate(ctx, name); err == nil {
@@ -230,7 +230,7 @@ func differs(certificate *x509.Certificate, request *x509.CertificateRequest) st
 
 // reject revokes a certificate that is not that of the request that was evaluated, if two answers
 // of the CA agree that it has it.
-func (s signer) reject(ctx context.Context, name string, certificate *x509.Certificate, difference string) error {
+func (s requestSigner) reject(ctx context.Context, name string, certificate *x509.Certificate, difference string) error {
 	problem := fmt.Errorf("the CA has signed something else than the request that was evaluated: %s; the certificate has the serial %x", difference, certificate.SerialNumber)
 	status, err := s.admin.CertificateStatus(ctx, name)
 	if err == nil && (status.Fingerprint != fingerprint(certificate.Raw) || !layout.IssuedBy(certificate, s.bundle)) {
@@ -266,7 +266,7 @@ func readRequest(text []byte, name string) (*x509.CertificateRequest, error) {
 }
 
 // record creates an Event about a decision against the policies, as the user who decided.
-func (s signer) record(ctx context.Context, name string, request *x509.CertificateRequest, reasons []string) error {
+func (s requestSigner) record(ctx context.Context, name string, request *x509.CertificateRequest, reasons []string) error {
 	const longest = 1024
 	message := fmt.Sprintf("a user signs the request of %s (SHA256 %s) in spite of the signing policies: %s", name, fingerprint(request.Raw), strings.Join(reasons, "; "))
 	now := metav1.Now()

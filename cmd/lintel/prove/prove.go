@@ -197,7 +197,7 @@ func (p *proof) analyze(ctx context.Context, timeout time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	p.verdicts = restriction.AnalyzeEach(bounded, p.child, p.parents)
-	p.conflicts = restriction.Conflicts(bounded, p.child, p.peers, p.parents)
+	p.conflicts = restriction.FindConflicts(bounded, p.child, p.peers, p.parents)
 	p.warnings = restriction.Warnings(bounded, p.child, p.parents)
 	p.elapsed = time.Since(start)
 	if ctx.Err() != nil {

@@ -1,10 +1,13 @@
 package report
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
 	"path/filepath"
+	"slices"
 
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
@@ -64,9 +67,46 @@ func WriteSARIF(w io.Writer, findings []Finding) error {
 			result.AddRelatedLocation(location(f.Policy).WithMessage(sarif.NewTextMessage(f.Rule)).WithID(1))
 		}
 	}
-	if err := sarif.NewReport().AddRun(run).PrettyWrite(w); err != nil {
+	var text bytes.Buffer
+	err := sarif.NewReport().AddRun(run).PrettyWrite(&text)
+	if err == nil && slices.ContainsFunc(findings, func(f Finding) bool { return f.Suppression != "" }) {
+		err = completeSuppressions(&text)
+	}
+	if err == nil {
+		_, err = text.WriteTo(w)
+	}
+	if err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
+	return nil
+}
+
+// completeSuppressions gives an empty array to the results that no suppression is about. SARIF
+// 2.1.0 (3.27.23) demands suppressions of all results of a run or of none, and the library omits
+// empty arrays.
+func completeSuppressions(text *bytes.Buffer) error {
+	var log map[string]any
+	decoder := json.NewDecoder(text)
+	decoder.UseNumber()
+	if err := decoder.Decode(&log); err != nil {
+		return err
+	}
+	runs, _ := log["runs"].([]any)
+	for _, run := range runs {
+		content, _ := run.(map[string]any)
+		results, _ := content["results"].([]any)
+		for _, one := range results {
+			if result, ok := one.(map[string]any); ok && result["suppressions"] == nil {
+				result["suppressions"] = []any{}
+			}
+		}
+	}
+	completed, err := json.MarshalIndent(log, "", "  ")
+	if err != nil {
+		return err
+	}
+	text.Reset()
+	text.Write(completed)
 	return nil
 }
 

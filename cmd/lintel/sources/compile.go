@@ -46,7 +46,7 @@ func CompileWithinLimits(candidate definition.Source) (*engine.PolicySet, error)
 // NewCompiler compiles sources that are not in a cluster yet: the compiler also refuses
 // references to fields that no kind of Kubernetes, of Lintel or of the definitions has.
 // unchecked is called with the reason if these cannot be checked.
-func NewCompiler(definitions []*schema.Definition, unchecked func(message string)) (*source.Compiler, error) {
+func NewCompiler(definitions []*schema.Definition, unchecked func(message string)) (*source.CachingCompiler, error) {
 	program, err := thisProgram()
 	if err != nil {
 		return nil, err

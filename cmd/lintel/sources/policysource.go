@@ -121,8 +121,8 @@ func check(s *v1alpha1.PolicySource) error {
 		return fmt.Errorf("its origin is %s, and only inline can be read offline: check a clone of it with -p <folder>", origins[0])
 	case !slices.Contains([]v1alpha1.FailurePolicy{"", v1alpha1.FailurePolicyFail, v1alpha1.FailurePolicyIgnore}, s.Spec.FailurePolicy):
 		return fmt.Errorf("spec.failurePolicy is %q, not Fail or Ignore", s.Spec.FailurePolicy)
-	case level != "" && !slices.Contains(hierarchy.Levels, level):
-		return fmt.Errorf("spec.scope.level is %q, not one of %v", level, hierarchy.Levels)
+	case level != "" && !slices.Contains(hierarchy.AllLevels, level):
+		return fmt.Errorf("spec.scope.level is %q, not one of %v", level, hierarchy.AllLevels)
 	}
 	return nil
 }

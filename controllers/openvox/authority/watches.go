@@ -81,26 +81,26 @@ func (w watches) authorityOfServer(ctx context.Context, server *v1alpha1.Server)
 // authoritiesOfPool returns the CAs of the namespace: one of them reserves the host name of the
 // pool.
 func (w watches) authoritiesOfPool(ctx context.Context, pool *v1alpha1.Pool) []reconcile.Request {
-	return object.Requests[*v1alpha1.CertificateAuthority](ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, nil, client.InNamespace(pool.Namespace))
+	return object.RequestsFor[*v1alpha1.CertificateAuthority](ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, nil, client.InNamespace(pool.Namespace))
 }
 
 // authoritiesOfSecret returns the CAs whose certificates or credentials a Secret has.
 func (w watches) authoritiesOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {
+	return object.RequestsFor(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {
 		return layout.CASecret(ca) == secret.Name || ca.Spec.External != nil && ca.Spec.External.TLSSecretRef == secret.Name
 	}, client.InNamespace(secret.Namespace))
 }
 
 // authoritiesOfCRL returns the in-cluster CAs whose CRL is in a Secret.
 func (w watches) authoritiesOfCRL(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {
+	return object.RequestsFor(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {
 		return layout.CRLSecret(ca.Name) == secret.Name && ca.DeletionTimestamp.IsZero()
 	}, client.InNamespace(secret.Namespace))
 }
 
 // authoritiesOfIntermediateSecret returns the CAs that import their keys from a Secret.
 func (w watches) authoritiesOfIntermediateSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {
+	return object.RequestsFor(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {
 		return ca.Spec.IntermediateCA.Enabled && ca.Spec.IntermediateCA.SecretName == secret.Name
 	}, client.InNamespace(secret.Namespace))
 }

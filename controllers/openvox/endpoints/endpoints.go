@@ -55,8 +55,8 @@ type Cache struct {
 	Directory string `json:"directory,omitempty"`
 }
 
-// Reports are the endpoints that reports are sent to.
-type Reports struct {
+// ReportEndpoints are the endpoints that reports are sent to.
+type ReportEndpoints struct {
 	Endpoints []Report `json:"endpoints"`
 }
 
@@ -124,10 +124,10 @@ func ReadClassifier(text []byte) (Classifier, error) {
 }
 
 // ReadReports reads a file. A field that is not known is an error.
-func ReadReports(text []byte) (Reports, error) {
-	var r Reports
+func ReadReports(text []byte) (ReportEndpoints, error) {
+	var r ReportEndpoints
 	if err := yaml.UnmarshalStrict(text, &r); err != nil {
-		return Reports{}, err
+		return ReportEndpoints{}, err
 	}
 	return r, r.Check()
 }
@@ -141,7 +141,7 @@ func (c Classifier) Write() ([]byte, error) {
 }
 
 // Write makes the text of a file: the same for the same endpoints, in any order.
-func (r Reports) Write() ([]byte, error) {
+func (r ReportEndpoints) Write() ([]byte, error) {
 	r.Endpoints = slices.SortedFunc(slices.Values(r.Endpoints), func(a, b Report) int { return strings.Compare(a.Name, b.Name) })
 	if err := r.Check(); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (c Classifier) Target(certname string) (*url.URL, error) {
 }
 
 // Check returns an error that names the invalid field.
-func (r Reports) Check() error {
+func (r ReportEndpoints) Check() error {
 	seen := map[string]bool{}
 	for _, report := range r.Endpoints {
 		if seen[report.Name] {

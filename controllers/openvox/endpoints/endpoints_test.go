@@ -36,9 +36,9 @@ func TestWrittenAndRead(t *testing.T) {
 	a, b := makeReport("a"), makeReport("b")
 	a.Processor, a.Headers = ProcessorPuppetDB, []Header{{"X-B", "b"}, {"X-A", "a"}}
 	b.Auth = &Auth{Type: AuthBasic, Username: "ann", Password: ": yes"}
-	one, err := Reports{[]Report{a, b}}.Write()
+	one, err := ReportEndpoints{[]Report{a, b}}.Write()
 	require.NoError(t, err)
-	two, err := Reports{[]Report{b, a}}.Write()
+	two, err := ReportEndpoints{[]Report{b, a}}.Write()
 	require.NoError(t, err)
 	require.Equal(t, string(one), string(two))
 	all, err := ReadReports(one)
@@ -111,10 +111,10 @@ func TestBadReports(t *testing.T) {
 	} {
 		r := makeReport("a")
 		change(&r)
-		_, err := Reports{[]Report{r}}.Write()
+		_, err := ReportEndpoints{[]Report{r}}.Write()
 		require.ErrorContains(t, err, want)
 	}
-	_, err := Reports{[]Report{makeReport("a"), makeReport("a")}}.Write()
+	_, err := ReportEndpoints{[]Report{makeReport("a"), makeReport("a")}}.Write()
 	require.EqualError(t, err, "endpoint a: there are two of the name")
 }
 
@@ -146,7 +146,7 @@ func FuzzReadClassifier(f *testing.F) {
 
 // FuzzReadReports: a valid file can be written again without changes, except for the order.
 func FuzzReadReports(f *testing.F) {
-	text, err := Reports{[]Report{makeReport("a")}}.Write()
+	text, err := ReportEndpoints{[]Report{makeReport("a")}}.Write()
 	require.NoError(f, err)
 	f.Add(text)
 	f.Fuzz(func(t *testing.T, text []byte) {

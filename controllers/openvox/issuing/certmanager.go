@@ -136,7 +136,7 @@ func becomesAnother(before, after *v1alpha1.CertificateAuthority) bool {
 
 // waitingFor returns the requests to a CA that have no outcome.
 func waitingFor(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
-	return object.Requests(ctx, reader, &cmapi.CertificateRequestList{}, func(o *cmapi.CertificateRequest) bool {
+	return object.RequestsFor(ctx, reader, &cmapi.CertificateRequestList{}, func(o *cmapi.CertificateRequest) bool {
 		return isToAuthority(o) && o.Spec.IssuerRef.Name == ca.Name && !isFinal(o)
 	}, client.InNamespace(ca.Namespace))
 }

@@ -16,7 +16,7 @@ type watches struct{ reader client.Reader }
 
 // certificatesOf are those that wait for a CA, or ask it.
 func (w watches) certificatesOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.CertificateList{}, func(c *v1alpha1.Certificate) bool {
+	return object.RequestsFor(ctx, w.reader, &v1alpha1.CertificateList{}, func(c *v1alpha1.Certificate) bool {
 		return c.Spec.AuthorityRef == ca.Name && c.Status.Phase != v1alpha1.CertificateSigned
 	}, client.InNamespace(ca.Namespace))
 }

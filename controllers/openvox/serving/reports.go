@@ -100,7 +100,7 @@ func (r *ReportReconciler) keep(ctx context.Context, config *v1alpha1.Config, pr
 	if len(processors) == 0 {
 		return r.applier.Remove(ctx, ours, client.ObjectKey{Namespace: config.Namespace, Name: name}, &corev1.Secret{})
 	}
-	file, before := endpoints.Reports{Endpoints: []endpoints.Report{}}, map[string]endpoints.Report{}
+	file, before := endpoints.ReportEndpoints{Endpoints: []endpoints.Report{}}, map[string]endpoints.Report{}
 	if slices.ContainsFunc(processors, func(p v1alpha1.ReportProcessor) bool { return pausing.IsPaused(&p) }) {
 		secret, err := layout.ReadSecret(ctx, r.secrets.live, config.Namespace, name)
 		if err != nil {

@@ -103,7 +103,7 @@ func SetUp(mgr system.Manager, o Options) error {
 			object.Mapped(c, &v1alpha1.NodeClassifier{}, w.configsOfClassifier, predicate.TypedGenerationChangedPredicate[*v1alpha1.NodeClassifier]{}),
 			object.Mapped(c, &v1alpha1.ReportProcessor{}, configOfProcessor, predicate.TypedGenerationChangedPredicate[*v1alpha1.ReportProcessor]{}),
 			object.Mapped(c, &v1alpha1.Database{}, func(ctx context.Context, d *v1alpha1.Database) []reconcile.Request {
-				return object.Requests(ctx, c.GetClient(), &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.DatabaseRef == d.Name }, client.InNamespace(d.Namespace))
+				return object.RequestsFor(ctx, c.GetClient(), &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.DatabaseRef == d.Name }, client.InNamespace(d.Namespace))
 			}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{}),
 			object.Mapped(c, &v1alpha1.SigningPolicy{}, w.configsReplacing),
 			object.Mapped(all, object.MetadataOf(object.SecretKind), w.configsOfClassifierSecret),

@@ -30,6 +30,6 @@ func newSiteOn(t *testing.T, c client.WithWatch) *site {
 }
 
 // codeOf are sources of Puppet code.
-func codeOf(sources ...v1alpha1.CodeSource) v1alpha1.CodeSources {
-	return v1alpha1.CodeSources{List: sources}
+func codeOf(sources ...v1alpha1.CodeSource) v1alpha1.PuppetCode {
+	return v1alpha1.PuppetCode{List: sources}
 }

@@ -73,7 +73,7 @@ func (w watches) databaseSources(c, all cluster.Cluster, externalOnly bool) []so
 		return list
 	}
 	ofNamespace := func(ctx context.Context, o client.Object) []reconcile.Request {
-		return object.Requests(ctx, w.reader, &v1alpha1.DatabaseList{}, func(*v1alpha1.Database) bool { return true }, client.InNamespace(o.GetNamespace()))
+		return object.RequestsFor(ctx, w.reader, &v1alpha1.DatabaseList{}, func(*v1alpha1.Database) bool { return true }, client.InNamespace(o.GetNamespace()))
 	}
 	list = append(list,
 		// Whose clients they are is seen when they are listed, before a change and after.
@@ -116,21 +116,21 @@ func (w watches) poolSources(c cluster.Cluster, externalOnly bool) []source.Sour
 
 // poolsIn are the Pools of a Namespace.
 func (w watches) poolsIn(ctx context.Context, namespace *corev1.Namespace) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.PoolList{}, func(*v1alpha1.Pool) bool { return true }, client.InNamespace(namespace.Name))
+	return object.RequestsFor(ctx, w.reader, &v1alpha1.PoolList{}, func(*v1alpha1.Pool) bool { return true }, client.InNamespace(namespace.Name))
 }
 
 // databasesOfSecret maps a Secret to the Databases that refer to it, or whose certificate or CA
 // it contains.
 func (w watches) databasesOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	ofCA := secret.GetLabels()[layout.CALabel] != ""
-	return object.Requests(ctx, w.reader, &v1alpha1.DatabaseList{}, func(d *v1alpha1.Database) bool {
+	return object.RequestsFor(ctx, w.reader, &v1alpha1.DatabaseList{}, func(d *v1alpha1.Database) bool {
 		p := d.Spec.Postgres
 		return ofCA || p.CredentialsSecretRef == secret.GetName() || p.CASecretRef != nil && p.CASecretRef.Name == secret.GetName() || layout.TLSSecret(d.Spec.CertificateRef) == secret.GetName()
 	}, client.InNamespace(secret.GetNamespace()))
 }
 
 func (w watches) servers(ctx context.Context, namespace string, concerned func(*v1alpha1.Server) bool) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.ServerList{}, concerned, client.InNamespace(namespace))
+	return object.RequestsFor(ctx, w.reader, &v1alpha1.ServerList{}, concerned, client.InNamespace(namespace))
 }
 
 // serversOf are those of a CA.
@@ -141,7 +141,7 @@ func (w watches) serversOf(ctx context.Context, ca *v1alpha1.CertificateAuthorit
 // serversWithVolume returns the Servers that name the claim of a CA, which may not exist yet.
 func (w watches) serversWithVolume(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
 	claim := layout.CAClaim(ca.Name)
-	names := func(code v1alpha1.CodeSources) bool {
+	names := func(code v1alpha1.PuppetCode) bool {
 		return slices.ContainsFunc(code.List, func(s v1alpha1.CodeSource) bool { return s.ClaimName == claim })
 	}
 	own := w.servers(ctx, ca.Namespace, func(s *v1alpha1.Server) bool {
@@ -187,29 +187,29 @@ func (w watches) serversOfSecret(ctx context.Context, secret client.Object) []re
 
 // poolsBeside are those of the namespace.
 func (w watches) poolsBeside(ctx context.Context, pool *v1alpha1.Pool) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.PoolList{}, func(p *v1alpha1.Pool) bool { return p.Name != pool.Name && routed(p) }, client.InNamespace(pool.Namespace))
+	return object.RequestsFor(ctx, w.reader, &v1alpha1.PoolList{}, func(p *v1alpha1.Pool) bool { return p.Name != pool.Name && routed(p) }, client.InNamespace(pool.Namespace))
 }
 
 // configsOf returns the Configs that name a CA.
 func (w watches) configsOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.AuthorityRef == ca.Name }, client.InNamespace(ca.Namespace))
+	return object.RequestsFor(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.AuthorityRef == ca.Name }, client.InNamespace(ca.Namespace))
 }
 
 // classifiersOfSecret returns the NodeClassifiers that read a Secret.
 func (w watches) classifiersOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.NodeClassifierList{}, func(c *v1alpha1.NodeClassifier) bool {
+	return object.RequestsFor(ctx, w.reader, &v1alpha1.NodeClassifierList{}, func(c *v1alpha1.NodeClassifier) bool {
 		return slices.Contains(secretsOf(c.Spec.Auth, c.Spec.TLS), secret.Name)
 	}, client.InNamespace(secret.Namespace))
 }
 
 // configsOfClassifier returns the Configs that name a NodeClassifier.
 func (w watches) configsOfClassifier(ctx context.Context, classifier *v1alpha1.NodeClassifier) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.NodeClassifierRef == classifier.Name }, client.InNamespace(classifier.Namespace))
+	return object.RequestsFor(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.NodeClassifierRef == classifier.Name }, client.InNamespace(classifier.Namespace))
 }
 
 // configsReplacing are those with a program in place of the SigningPolicies of their CA.
 func (w watches) configsReplacing(ctx context.Context, policy *v1alpha1.SigningPolicy) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool {
+	return object.RequestsFor(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool {
 		return c.Spec.Puppet.AutosignCommand != "" && c.Spec.AuthorityRef == policy.Spec.CertificateAuthorityRef
 	}, client.InNamespace(policy.Namespace))
 }

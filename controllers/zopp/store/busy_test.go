@@ -36,7 +36,7 @@ func TestFullLinesInABlackHole(t *testing.T) {
 			connection, err := grpc.NewClient(silent.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = connection.Close() })
-			l := &line{connection: connection}
+			l := &pooledConnection{connection: connection}
 			l.limit.Store(c.limit)
 			l.calls.Store(c.calls)
 			l.answered.Store(time.Now().Add(-c.answered).UnixNano())

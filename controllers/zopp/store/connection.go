@@ -34,7 +34,7 @@ const (
 const maxAnswerBytes = 32 << 20
 
 // connect returns a connection that is established on first use.
-func connect(server, caFile string, on *line) (*grpc.ClientConn, error) {
+func connect(server, caFile string, on *pooledConnection) (*grpc.ClientConn, error) {
 	address, secure, err := parseServer(server)
 	if err != nil {
 		return nil, err

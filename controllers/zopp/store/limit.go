@@ -18,12 +18,12 @@ const (
 	maxSettingsBytes = 1 << 10
 )
 
-// limitReader is the transport credentials of a line. They read the server's limit of concurrent
+// limitReader is the transport credentials of a connection. They read the server's limit of concurrent
 // streams from the first frame of each connection: gRPC knows the limit, does not expose it, and
 // blocks calls that exceed it.
 type limitReader struct {
 	credentials.TransportCredentials
-	on *line
+	on *pooledConnection
 }
 
 // ClientHandshake implements credentials.TransportCredentials.
@@ -43,7 +43,7 @@ func (l limitReader) Clone() credentials.TransportCredentials {
 // settingsConn keeps the first frame that is read until it is complete.
 type settingsConn struct {
 	net.Conn
-	on    *line
+	on    *pooledConnection
 	first []byte
 	done  bool
 }

@@ -50,7 +50,7 @@ func (s *Store) Reconnect(ctx context.Context) error {
 	}
 	limit := time.NewTimer(lastChance)
 	defer limit.Stop()
-	dead := map[*line]bool{}
+	dead := map[*pooledConnection]bool{}
 	for _, each := range known {
 		dead[each] = true
 	}
@@ -69,7 +69,7 @@ func (s *Store) Reconnect(ctx context.Context) error {
 		_ = fresh.connection.Close()
 		return err
 	}
-	var replaced []*line
+	var replaced []*pooledConnection
 	for _, each := range known {
 		if dead[each] {
 			replaced = append(replaced, each)
@@ -81,12 +81,12 @@ func (s *Store) Reconnect(ctx context.Context) error {
 
 // answer is the outcome of a check.
 type answer struct {
-	on  *line
+	on  *pooledConnection
 	err error
 }
 
-// checkAll checks lines at the same time. The channel has room for all answers.
-func checkAll(ctx context.Context, all []*line) chan answer {
+// checkAll checks connections at the same time. The channel has room for all answers.
+func checkAll(ctx context.Context, all []*pooledConnection) chan answer {
 	answers := make(chan answer, len(all))
 	for _, each := range all {
 		go func() { answers <- answer{each, each.check(ctx)} }()
@@ -95,9 +95,9 @@ func checkAll(ctx context.Context, all []*line) chan answer {
 }
 
 // check requests the server's health, which needs no credentials. Any response counts, even that
-// the method is unknown. A busy line has no free stream for the request: the response would be
+// the method is unknown. A busy connection has no free stream for the request: the response would be
 // late, although the server answers.
-func (l *line) check(ctx context.Context) error {
+func (l *pooledConnection) check(ctx context.Context) error {
 	if l.isBusy() {
 		return nil
 	}

@@ -34,7 +34,7 @@ const defaultTimeout = 10 * time.Second
 // one. It is safe for concurrent use.
 type Store struct {
 	options Options
-	lines   lines
+	lines   connectionPool
 	client  wire.ZoppServiceClient
 
 	mutex sync.Mutex
@@ -50,7 +50,7 @@ func New(options Options) (*Store, error) {
 		options.Timeout = defaultTimeout
 	}
 	s := &Store{options: options, keys: map[Environment]*environmentKey{}}
-	s.lines.connect = func(on *line) (*grpc.ClientConn, error) {
+	s.lines.connect = func(on *pooledConnection) (*grpc.ClientConn, error) {
 		return connect(options.Server, options.CAFile, on)
 	}
 	if err := s.lines.add(); err != nil {

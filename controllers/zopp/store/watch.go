@@ -31,7 +31,7 @@ type Watch struct {
 	// ctx is the caller's; cancel ends the stream.
 	ctx    context.Context
 	cancel context.CancelFunc
-	on     *line
+	on     *pooledConnection
 	stream grpc.ServerStreamingClient[wire.WatchSecretsResponse]
 	// late reports that the server has not accepted the stream in time, and drained that it
 	// accepts no more calls on this connection.
@@ -76,7 +76,7 @@ func (s *Store) Watch(ctx context.Context, environment Environment) (*Watch, err
 // shuts down sends GOAWAY, and may leave its streams open without sending any change.
 // Streams of a transport that breaks end by themselves, with a reason. local is the
 // transport's address: the connection may have left Ready and be Ready again already.
-func (w *Watch) endWith(ctx context.Context, on *line, local string) {
+func (w *Watch) endWith(ctx context.Context, on *pooledConnection, local string) {
 	for on.carries(local) {
 		// A transport that is replaced before the call below is noticed in the next round.
 		round, cancel := context.WithTimeout(ctx, drainCheck)
@@ -95,7 +95,7 @@ func (w *Watch) endWith(ctx context.Context, on *line, local string) {
 }
 
 // open waits for the headers, which a server sends once it has subscribed.
-func (w *Watch) open(ctx context.Context, on *line, request *wire.WatchSecretsRequest) (err error) {
+func (w *Watch) open(ctx context.Context, on *pooledConnection, request *wire.WatchSecretsRequest) (err error) {
 	timer := time.AfterFunc(w.store.options.Timeout, func() {
 		w.late.Store(true)
 		w.cancel()

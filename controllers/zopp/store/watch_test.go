@@ -25,7 +25,7 @@ func TestAStreamOnAFormerTransportEnds(t *testing.T) {
 		_ = server.Serve(listener)
 	}()
 	t.Cleanup(func() { server.Stop(); <-served })
-	on := &line{}
+	on := &pooledConnection{}
 	on.connection, err = connect("http://"+listener.Addr().String(), "", on)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = on.connection.Close() })
@@ -50,4 +50,4 @@ func TestAStreamOnAFormerTransportEnds(t *testing.T) {
 	require.False(t, ends(stopped, on.newest.Load().(string)), "its own transport is ready")
 }
 
-var _ stats.Handler = (*line)(nil)
+var _ stats.Handler = (*pooledConnection)(nil)

@@ -25,7 +25,7 @@ func FullName(b *Bundle, p openclawv1.Policy) string { return b.Name + "/" + p.N
 // needs all bundles that may bind the same instances. It may be used concurrently. One bundle
 // of each namespace is evaluated at a time, including dry runs.
 type Parser struct {
-	shares namespaceQueues
+	shares fairQueue
 	// reading are the turns to read short texts, and long ones: however many requests there
 	// are, one of each is read at a time, which takes what sidecar.MaxEffort says at most.
 	// Those who write short texts never wait for long ones.

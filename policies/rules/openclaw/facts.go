@@ -184,7 +184,7 @@ type peer struct {
 // warning if each policy uses the rules internally, so that gateways need not query them, and
 // if the conflict existed before: it must not block other changes.
 func (f *Facts) agree(ctx context.Context, p, other *sidecar.Policy, parents []*sidecar.Policy, before func(decision string) bool) {
-	for _, conflict := range restriction.Conflicts(ctx, p, []*sidecar.Policy{other}, parents) {
+	for _, conflict := range restriction.FindConflicts(ctx, p, []*sidecar.Policy{other}, parents) {
 		if conflict.Outcome == restriction.Counterexample && (conflict.Helper || before(conflict.Decision)) {
 			f.Unordered = append(f.Unordered, fmt.Sprintf("%s of %s and of %s, which are of one scope, differ on input %s: gateways get no answer there",
 				conflict.Decision, p.Name, other.Name, conflict.InputText()))
@@ -209,7 +209,7 @@ func (c *Parser) hadConflict(ctx context.Context, by asker, bundle, old *Bundle,
 			return false
 		}
 		earlier, err := c.parse(ctx, by, old, old.Spec.Policies[i], candidate)
-		return err == nil && slices.ContainsFunc(restriction.Conflicts(ctx, earlier, []*sidecar.Policy{other.policy}, nil), func(conflict restriction.Conflict) bool {
+		return err == nil && slices.ContainsFunc(restriction.FindConflicts(ctx, earlier, []*sidecar.Policy{other.policy}, nil), func(conflict restriction.Conflict) bool {
 			return conflict.Decision == decision && conflict.Outcome == restriction.Counterexample
 		})
 	}

@@ -60,8 +60,8 @@ func (t *requestQueue) next() {
 	t.taken = false
 }
 
-// namespaceQueues give each namespace one request at a time.
-type namespaceQueues struct {
+// fairQueue give each namespace one request at a time.
+type fairQueue struct {
 	mutex sync.Mutex
 	of    map[string]*namespaceQueue // of namespaces with requests
 }
@@ -72,7 +72,7 @@ type namespaceQueue struct {
 }
 
 // take waits for the turn of a request of a namespace, which ends with leave.
-func (s *namespaceQueues) take(ctx context.Context, namespace string) (leave func(), err error) {
+func (s *fairQueue) take(ctx context.Context, namespace string) (leave func(), err error) {
 	s.mutex.Lock()
 	if s.of == nil {
 		s.of = map[string]*namespaceQueue{}

@@ -45,7 +45,7 @@ type Facts struct {
 	// Sources and Keys are the request; without a request, there are no sources. Beyond the
 	// limits, they contain only enough entries to show the violation.
 	Sources []Source `json:"sources"`
-	Keys    Keys     `json:"keys"`
+	Keys    KeyList  `json:"keys"`
 	// Entries are Sources as an annotation lists them.
 	Entries []string `json:"entries"`
 	// Claims are others that fill the same Secret: of each namespace one of them.
@@ -94,7 +94,7 @@ func SyncFacts(sync *v1alpha1.ZoppSecretSync, mapping Mapping) Facts {
 
 // factsOf returns empty lists instead of null, since rules iterate over them.
 func factsOf(request Request, mapping Mapping) Facts {
-	facts := Facts{Mapping: mapping, Sources: []Source{}, Keys: Keys{}, Entries: []string{}, Claims: []Reference{}}
+	facts := Facts{Mapping: mapping, Sources: []Source{}, Keys: KeyList{}, Entries: []string{}, Claims: []Reference{}}
 	for _, s := range oneMore(request.Sources, maxSources) {
 		facts.Sources = append(facts.Sources, Source{
 			Workspace: begin(s.Workspace, maxNameLength), Project: begin(s.Project, maxNameLength), Environment: begin(s.Environment, maxNameLength),

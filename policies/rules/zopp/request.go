@@ -17,7 +17,7 @@ type Request struct {
 	// Sources are the sources of values; for equal keys, the later source has precedence.
 	Sources []Source
 	// Keys are which keys are wanted: all where there are none.
-	Keys Keys
+	Keys KeyList
 	// Cleanup reports whether the keys are removed from the Secret when its sync ends.
 	Cleanup bool
 }
@@ -81,10 +81,10 @@ type Key struct {
 
 func (k Key) isPattern() bool { return k.Name == "" && strings.Contains(k.Key, "*") }
 
-// Keys are which keys of zopp are wanted, and under which names.
-type Keys []Key
+// KeyList are which keys of zopp are wanted, and under which names.
+type KeyList []Key
 
-func readKeys(entries []string) (keys Keys) {
+func readKeys(entries []string) (keys KeyList) {
 	for _, entry := range entries {
 		if name, key, named := strings.Cut(entry, "="); named {
 			keys = append(keys, Key{Name: strings.TrimSpace(name), Key: strings.TrimSpace(key)})
@@ -98,10 +98,10 @@ func readKeys(entries []string) (keys Keys) {
 // Select maps each key of the Secret to a key of zopp, from the available ones. Named keys have
 // precedence over those that match a pattern, and missing are the named keys that zopp does not
 // have.
-func (k Keys) Select(available []string) (selected map[string]string, missing []string) {
+func (k KeyList) Select(available []string) (selected map[string]string, missing []string) {
 	selected = map[string]string{}
 	if len(k) == 0 {
-		k = Keys{{Key: "*"}}
+		k = KeyList{{Key: "*"}}
 	}
 	has := make(map[string]bool, len(available))
 	for _, key := range available {

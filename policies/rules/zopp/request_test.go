@@ -43,7 +43,7 @@ func TestRead(t *testing.T) {
 		},
 		"keys": {
 			map[string]string{"zopp.dev/keys": "DATABASE_URL, db.password = DB_PASSWORD,API_*,=X,y=,a=b=c"},
-			Request{Keys: Keys{{Key: "DATABASE_URL"}, {"db.password", "DB_PASSWORD"}, {Key: "API_*"}, {Key: "X"}, {Name: "y"}, {"a", "b=c"}}},
+			Request{Keys: KeyList{{Key: "DATABASE_URL"}, {"db.password", "DB_PASSWORD"}, {Key: "API_*"}, {Key: "X"}, {Name: "y"}, {"a", "b=c"}}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.is, Read(c.annotations)) })
@@ -53,7 +53,7 @@ func TestRead(t *testing.T) {
 func TestReadSync(t *testing.T) {
 	production := environment("acme", "backend", "production")
 	sync := &v1alpha1.ZoppSecretSync{Spec: v1alpha1.ZoppSecretSyncSpec{Source: &production, Keys: []string{"a=B"}}}
-	require.Equal(t, Request{Sync: true, Sources: []Source{production}, Keys: Keys{{"a", "B"}}, Cleanup: true}, ReadSync(sync))
+	require.Equal(t, Request{Sync: true, Sources: []Source{production}, Keys: KeyList{{"a", "B"}}, Cleanup: true}, ReadSync(sync))
 	sync = &v1alpha1.ZoppSecretSync{Spec: v1alpha1.ZoppSecretSyncSpec{Sources: []Source{production, production}, Suspend: true}}
 	require.Equal(t, Request{Sources: []Source{production, production}, Cleanup: true}, ReadSync(sync))
 }

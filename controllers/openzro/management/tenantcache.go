@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Tenants has the known tenants, by their credentials.
-type Tenants struct {
+// TenantCache caches tenants by their credentials.
+type TenantCache struct {
 	observe Observe
 	now     func() time.Time
 
@@ -19,12 +19,12 @@ type Tenants struct {
 }
 
 // NewTenants returns Tenants whose requests are counted.
-func NewTenants(observe Observe, now func() time.Time) *Tenants {
-	return &Tenants{observe: observe, now: now, known: map[[sha256.Size]byte]*Tenant{}, used: map[*Tenant]time.Time{}}
+func NewTenants(observe Observe, now func() time.Time) *TenantCache {
+	return &TenantCache{observe: observe, now: now, known: map[[sha256.Size]byte]*Tenant{}, used: map[*Tenant]time.Time{}}
 }
 
 // Of returns the Tenant of credentials, or an error for invalid ones.
-func (t *Tenants) Of(c Credentials) (*Tenant, error) {
+func (t *TenantCache) Of(c Credentials) (*Tenant, error) {
 	digest := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", c.URL, c.Key, c.CA))
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -45,7 +45,7 @@ const idle = 10 * time.Minute
 
 // All are the tenants with whose keys objects are carried out. Others, such as those whose
 // keys were replaced, are forgotten after a while.
-func (t *Tenants) All() (used []*Tenant) {
+func (t *TenantCache) All() (used []*Tenant) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	for digest, tenant := range t.known {

@@ -16,10 +16,10 @@ import (
 // themselves, but proxies in front of them do: 100 is a usual one.
 const streamsEach = 80
 
-// line is a connection, and how many streams are on it. It is also the connection's
+// pooledConnection is a connection, and how many streams are on it. It is also the connection's
 // stats.Handler, and notes the local address of the newest transport: a ClientConn replaces
 // its transport whenever that one ends.
-type line struct {
+type pooledConnection struct {
 	connection *grpc.ClientConn
 	streams    int
 	newest     atomic.Value // string
@@ -29,38 +29,38 @@ type line struct {
 	answered atomic.Int64
 	// limit is how many streams the server takes on the newest transport: 0 for any number.
 	limit atomic.Uint32
-	// replaced reports that the server no longer answered here, and did on another line.
+	// replaced reports that the server no longer answered here, and did on another connection.
 	replaced atomic.Bool
 }
 
 // TagConn implements stats.Handler.
-func (l *line) TagConn(ctx context.Context, transport *stats.ConnTagInfo) context.Context {
+func (l *pooledConnection) TagConn(ctx context.Context, transport *stats.ConnTagInfo) context.Context {
 	l.newest.Store(transport.LocalAddr.String())
 	return ctx
 }
 
 // HandleConn implements stats.Handler.
-func (*line) HandleConn(context.Context, stats.ConnStats) {}
+func (*pooledConnection) HandleConn(context.Context, stats.ConnStats) {}
 
 // TagRPC implements stats.Handler.
-func (*line) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+func (*pooledConnection) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
 
 // HandleRPC implements stats.Handler.
-func (*line) HandleRPC(context.Context, stats.RPCStats) {}
+func (*pooledConnection) HandleRPC(context.Context, stats.RPCStats) {}
 
 // carries reports whether new calls would be on the transport with this local address.
-func (l *line) carries(local string) bool {
+func (l *pooledConnection) carries(local string) bool {
 	return l.newest.Load() == any(local) && l.connection.GetState() == connectivity.Ready
 }
 
-// smallLimit is the limit below which the first line carries calls alone: otherwise, streams
+// smallLimit is the limit below which the first connection carries calls alone: otherwise, streams
 // would leave so little room that a few calls hold up the check of the server, which looks like
 // an outage.
 const smallLimit = 16
 
-// capacity is how many streams the line carries. A fifth of the server's limit is left for
+// capacity is how many streams the connection carries. A fifth of the server's limit is left for
 // calls, and at least one.
-func (l *line) capacity(further bool) int {
+func (l *pooledConnection) capacity(further bool) int {
 	limit := int(l.limit.Load())
 	switch {
 	case limit == 0:
@@ -73,21 +73,21 @@ func (l *line) capacity(further bool) int {
 
 // isFull reports whether calls and streams may have used up the server's limit: a further call
 // would wait in the client.
-func (l *line) isFull() bool {
+func (l *pooledConnection) isFull() bool {
 	limit := int(l.limit.Load())
 	return limit == 1 || limit > 0 && int(l.calls.Load()) >= limit-l.capacity(false)
 }
 
-// isBusy reports whether the line is full and the server works nevertheless: it has answered a
+// isBusy reports whether the connection is full and the server works nevertheless: it has answered a
 // call lately, or a stream takes up all that it permits. Calls that are all lost in the network
-// fill a line, too.
-func (l *line) isBusy() bool {
+// fill a connection, too.
+func (l *pooledConnection) isBusy() bool {
 	return l.isFull() && (l.calls.Load() == 0 || time.Since(time.Unix(0, l.answered.Load())) < checkTimeout)
 }
 
 // settle waits until the connection is ready and the server's limit is known, or until the
 // connection fails.
-func (l *line) settle(ctx context.Context) {
+func (l *pooledConnection) settle(ctx context.Context) {
 	l.connection.Connect()
 	for state := l.connection.GetState(); state == connectivity.Idle || state == connectivity.Connecting; state = l.connection.GetState() {
 		if !l.connection.WaitForStateChange(ctx, state) {
@@ -96,16 +96,16 @@ func (l *line) settle(ctx context.Context) {
 	}
 }
 
-// lines are connections to one server. Calls use the first.
-type lines struct {
-	connect func(*line) (*grpc.ClientConn, error)
+// connectionPool are connections to one server. Calls use the first.
+type connectionPool struct {
+	connect func(*pooledConnection) (*grpc.ClientConn, error)
 
 	mutex sync.Mutex
-	all   []*line
+	all   []*pooledConnection
 }
 
-// add adds a line.
-func (l *lines) add() error {
+// add adds a connection.
+func (l *connectionPool) add() error {
 	added, err := l.dial()
 	if err != nil {
 		return err
@@ -114,17 +114,17 @@ func (l *lines) add() error {
 	return nil
 }
 
-// dial returns a line that is not among the others.
-func (l *lines) dial() (*line, error) {
-	added := &line{}
+// dial returns a connection that is not among the others.
+func (l *connectionPool) dial() (*pooledConnection, error) {
+	added := &pooledConnection{}
 	var err error
 	added.connection, err = l.connect(added)
 	return added, err
 }
 
-// take returns a line for a stream, and counts the stream. It connects a line before it counts on
+// take returns a connection for a stream, and counts the stream. It connects a connection before it counts on
 // it, because the server's limit is unknown until then.
-func (l *lines) take(ctx context.Context) (*line, error) {
+func (l *connectionPool) take(ctx context.Context) (*pooledConnection, error) {
 	for at := 0; ; at++ {
 		candidate, err := l.at(at)
 		if err != nil {
@@ -137,8 +137,8 @@ func (l *lines) take(ctx context.Context) (*line, error) {
 	}
 }
 
-// at returns a line by index. The one after the last is added.
-func (l *lines) at(index int) (*line, error) {
+// at returns a connection by index. The one after the last is added.
+func (l *connectionPool) at(index int) (*pooledConnection, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if index >= len(l.all) {
@@ -150,9 +150,9 @@ func (l *lines) at(index int) (*line, error) {
 	return l.all[index], nil
 }
 
-// count adds a stream to a line that has room. A line without other streams has room unless
+// count adds a stream to a connection that has room. A connection without other streams has room unless
 // it is the first, which calls use: some servers take one stream on each connection.
-func (l *lines) count(on *line, further bool) bool {
+func (l *connectionPool) count(on *pooledConnection, further bool) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if on.streams >= on.capacity(further) && (on.streams > 0 || !further) || !slices.Contains(l.all, on) {
@@ -163,48 +163,48 @@ func (l *lines) count(on *line, further bool) bool {
 }
 
 // leave gives the place back. A further connection that has no streams is closed.
-func (l *lines) leave(from *line) {
+func (l *connectionPool) leave(from *pooledConnection) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if from.streams--; from.streams > 0 || from == l.all[0] {
 		return
 	}
 	_ = from.connection.Close()
-	l.all = slices.DeleteFunc(l.all, func(known *line) bool { return known == from })
+	l.all = slices.DeleteFunc(l.all, func(known *pooledConnection) bool { return known == from })
 }
 
-// current returns a copy of the lines.
-func (l *lines) current() []*line {
+// current returns a copy of the connections.
+func (l *connectionPool) current() []*pooledConnection {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return slices.Clone(l.all)
 }
 
-// replace closes lines, which ends their calls and streams. The fresh line becomes the first
+// replace closes connections, which ends their calls and streams. The fresh connection becomes the first
 // if that one is among them, and is closed otherwise.
-func (l *lines) replace(dead []*line, fresh *line) {
+func (l *connectionPool) replace(dead []*pooledConnection, fresh *pooledConnection) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if slices.Contains(dead, l.all[0]) {
-		l.all = append([]*line{fresh}, l.all...)
+		l.all = append([]*pooledConnection{fresh}, l.all...)
 	} else {
 		_ = fresh.connection.Close()
 	}
-	l.all = slices.DeleteFunc(l.all, func(known *line) bool { return slices.Contains(dead, known) })
+	l.all = slices.DeleteFunc(l.all, func(known *pooledConnection) bool { return slices.Contains(dead, known) })
 	for _, each := range dead {
 		each.replaced.Store(true)
 		_ = each.connection.Close()
 	}
 }
 
-func (l *lines) close() {
+func (l *connectionPool) close() {
 	for _, known := range l.current() {
 		_ = known.connection.Close()
 	}
 }
 
-// Invoke implements grpc.ClientConnInterface, by the first line.
-func (l *lines) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
+// Invoke implements grpc.ClientConnInterface, by the first connection.
+func (l *connectionPool) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
 	first := l.current()[0]
 	first.calls.Add(1)
 	defer first.calls.Add(-1)
@@ -215,7 +215,7 @@ func (l *lines) Invoke(ctx context.Context, method string, args, reply any, opti
 	return err
 }
 
-// NewStream implements grpc.ClientConnInterface, by the first line.
-func (l *lines) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, options ...grpc.CallOption) (grpc.ClientStream, error) {
+// NewStream implements grpc.ClientConnInterface, by the first connection.
+func (l *connectionPool) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, options ...grpc.CallOption) (grpc.ClientStream, error) {
 	return l.current()[0].connection.NewStream(ctx, desc, method, options...)
 }

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
+)
+
+// mutatorDialect is the dialect of Gatekeeper's mutators, which only change objects. They name the
+// versions in which they do so.
+type mutatorDialect struct{ nativeDialect }
+
+func (mutatorDialect) isForeign() bool { return true }
+
+func (mutatorDialect) matches(p *policy, _ *admission.Resources, e *evaluation, verb bool) (matches bool, reason string) {
+	if p.unmetCriterion(e.review, e.review.Kind, verb) != criterionNone || e.isExempt(p.source) {
+		return false, ""
+	}
+	if p.missesNamespace(e) {
+		return false, "it selects Namespaces by their labels, and those of namespace " + e.review.Namespace + " are not available"
+	}
+	return true, ""
+}
+
+func (mutatorDialect) expands(admission.GroupVersionKind) bool { return false }
+
+// applyMutators applies the mutators of a source to the object. All changes are one member: they
+// follow from each other.
+func (p *policy) applyMutators(ctx context.Context, e *evaluation, root func() any, decision *Decision) (members []member, failed bool) {
+	request := definition.MutationRequest{
+		Kind: e.review.Kind, Namespace: e.review.Namespace, Operation: e.review.Operation,
+	}
+	if e.namespace != nil {
+		request.NamespaceLabels = e.namespace.Labels()
+	}
+	object, isObject := toJSON(e.review.New.Value()).(map[string]any)
+	if !isObject {
+		return nil, false
+	}
+	rule := definition.Rule{Entry: definition.EntryPatch, Location: p.Location}
+	applied, err := p.Mutators.Apply(ctx, request, object)
+	if err != nil {
+		p.report(e, decision, p.mutationFailure(rule, err.Error()))
+		return nil, true
+	}
+	if len(applied) == 0 {
+		return nil, false
+	}
+	rule.Location = applied[0].Location
+	if steps := jsonpatch.Difference(root(), object); len(steps) > 0 {
+		members = append(members, member{p, rule, steps})
+	}
+	return members, false
+}
