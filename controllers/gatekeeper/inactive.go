@@ -29,7 +29,9 @@ func (r *Reconciler) inactive(ctx context.Context, existing *v1alpha1.PolicySour
 			continue
 		}
 		if policy, reviews := policies[id(c.object)]; !reviews {
-			reasons[id(c.object)] = "none of its enforcement points is validation.gatekeeper.sh or *: it reviews no requests"
+			reasons[id(c.object)] = "none of its enforcement points is validation.gatekeeper.sh, audit.gatekeeper.sh or *: it reviews no objects"
+		} else if policy.OnlyStored && !r.options.Audits {
+			reasons[id(c.object)] = "its only enforcement point is audit.gatekeeper.sh, and audit is off; start the manager with --audit"
 		} else if why := unserved(policy, r.options.Resources()); why != "" {
 			reasons[id(c.object)] = why
 		}

@@ -86,8 +86,8 @@ func TestConstraintsThatReviewNothing(t *testing.T) {
 	for name, c := range map[string]struct{ spec, want string }{
 		"at the webhook":       {scoped("validation.gatekeeper.sh"), ""},
 		"everywhere":           {scoped(`"*"`), ""},
-		"at the API server":    {scoped("vap.k8s.io"), "none of its enforcement points is validation.gatekeeper.sh or *: it reviews no requests"},
-		"at the audit":         {scoped("audit.gatekeeper.sh"), "none of its enforcement points"},
+		"at the API server":    {scoped("vap.k8s.io"), "none of its enforcement points is validation.gatekeeper.sh, audit.gatekeeper.sh or *: it reviews no objects"},
+		"at the audit":         {scoped("audit.gatekeeper.sh"), "audit is off; start the manager with --audit"},
 		"every kind":           {"{}", ""},
 		"a kind":               {about("", "Pod"), ""},
 		"a kind of any group":  {about("*", "Pod"), ""},
@@ -116,6 +116,12 @@ func TestConstraintsThatReviewNothing(t *testing.T) {
 				return
 			}
 			require.Contains(t, reasons["One/a"], c.want)
+			if name == "at the audit" {
+				r.options.Audits = true
+				reasons, err = r.inactive(t.Context(), &v1alpha1.PolicySource{}, kept)
+				require.NoError(t, err)
+				require.Empty(t, reasons)
+			}
 		})
 	}
 }

@@ -84,6 +84,8 @@ type Options struct {
 	Readable func(context.Context, admission.GroupVersionKind) (why string, err error)
 	// Resources is the table of the kinds that the cluster serves.
 	Resources func() *admission.Resources
+	// Audits reports that audit is on: it evaluates constraints that review no requests.
+	Audits bool
 	// Registerer registers the metrics.
 	Registerer prometheus.Registerer
 }

@@ -257,7 +257,7 @@ func (m *slowTeams) report() {
 	}
 	for _, t := range m.teams {
 		m.row(row{
-			What: fmt.Sprintf("slow team %s, %d clients: evaluated, 429 and failed reviews a second", t.name, slowClients),
+			What:   fmt.Sprintf("slow team %s, %d clients: evaluated, 429 and failed reviews a second", t.name, slowClients),
 			Lintel: fmt.Sprintf("%.1f, %.1f, %.1f", float64(t.evaluated.Load())/seconds, float64(t.busy.Load())/seconds, float64(t.failed.Load())/seconds),
 		})
 	}

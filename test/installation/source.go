@@ -58,7 +58,7 @@ func (c *Cluster) ApplySource(ctx context.Context, name string, files map[string
 // A busy machine may refuse a source that it has no time to compile, applyAttempts times.
 const (
 	busyMachine   = "the machine is busy; try again"
-	applyAttempts = 20
+	applyAttempts = 60
 )
 
 // WaitSource waits until a PolicySource is Ready at its present generation.

@@ -8,7 +8,7 @@ var described = map[string]string{
 	"policy Compiled":            "The policies compile. The message has their number and any warnings.",
 	"policy Enterprise":          "The source has the enterprise scope, which no other scope limits.",
 	"policy LimitReached":        "A policy reached a limit of evaluation in the last minutes.",
-	"policy NoPolicies":          "The source has no policy that any request is evaluated by.",
+	"policy NoPolicies":          "No package of the source has a rule deny, warn, patch or defaults, and the source has no constraint.",
 	"policy NotCalled":           "The API server does not call the webhooks.",
 	"policy NotEnforced":         "Gatekeeper objects in the cluster are not enforced. The message names them.",
 	"policy NotRegistered":       "The manager cannot write the webhook configurations.",
