@@ -86,7 +86,7 @@ func (p *throttle) review(tenant string) *throttledReview {
 }
 
 // Wait implements engine.Pacer.
-func (r *throttledReview) Wait(ctx context.Context, now time.Time) (waited time.Duration) {
+func (r *throttledReview) Wait(ctx context.Context, now time.Time) {
 	switch {
 	case r.of == nil:
 		r.begin(now)
@@ -94,8 +94,9 @@ func (r *throttledReview) Wait(ctx context.Context, now time.Time) (waited time.
 		r.since = now
 	}
 	if now.Sub(r.since) < r.left {
-		return 0
+		return
 	}
+	waited := time.Duration(0)
 	if !r.next(now) {
 		select {
 		case <-r.slot:
@@ -108,7 +109,6 @@ func (r *throttledReview) Wait(ctx context.Context, now time.Time) (waited time.
 		r.waited += waited
 	}
 	r.since, r.left = now.Add(waited), slotLength
-	return waited
 }
 
 // Pause implements engine.Pacer.

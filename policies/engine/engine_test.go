@@ -23,7 +23,7 @@ func compileSource(t *testing.T, source definition.Source) *PolicySet {
 	t.Helper()
 	set, err := policyset.Compile(source)
 	require.NoError(t, err)
-	return policyset.TestTimeouts(set)
+	return set
 }
 
 // sourceOf returns the source of a set whose scope is the only one.

@@ -34,14 +34,13 @@ type Options struct {
 	// that they control. Policies of scopes below the enterprise are not evaluated for it: they
 	// would hold up what broader scopes decide. nil is for none.
 	Own func(*admission.Review) bool
-	// Clock is where the time comes from: what policies with `clock: true` see is its time
-	// when the review is first looked at, and what the policies of a source take is
-	// measured by it. nil is the system's clock.
+	// Clock is where the time comes from that policies with `clock: true` see: that at the
+	// start of the evaluation. nil is the system's clock.
 	Clock func() time.Time
 	// Cluster holds the objects that policies read by `requires`. A policy that
 	// requires a missing kind, or any kind if it is nil, cannot be evaluated.
 	Cluster *clusterdata.Objects
-	// Pacer bounds the time of policies of sources below the enterprise: nil is for none.
+	// Pacer lets policies of sources below the enterprise wait for others; nil is for none.
 	Pacer Pacer
 	// Offline makes a policy that cannot be evaluated, because the caller lacks
 	// cluster objects, undecided instead of an error.
@@ -56,7 +55,7 @@ type Options struct {
 // Pacer makes policies of sources below the enterprise wait, so that others can be evaluated.
 type Pacer interface {
 	// Wait is called when a policy begins, and as eval.Limits.Pace.
-	Wait(ctx context.Context, now time.Time) (waited time.Duration)
+	Wait(ctx context.Context, now time.Time)
 	// Pause is called when a policy ends.
 	Pause(now time.Time)
 }

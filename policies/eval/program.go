@@ -58,6 +58,9 @@ type Function struct {
 	Admit func(operands []*ast.Term) (steps int, err error)
 	// Accept does so for each result.
 	Accept func(result *ast.Term) (steps int, err error)
+	// Prepare returns what a call prepares and keeps for later calls, such as a regular
+	// expression, and what that costs in steps, in addition to Admit. nil prepares nothing.
+	Prepare func(operands []*ast.Term) (key string, steps int)
 }
 
 // Apply calls the function once, within its limits: the last of its results, nil where it

@@ -108,8 +108,6 @@ const (
 	maxOutputsBytes = 256 << 10
 	// maxMessageBytes bounds one message.
 	maxMessageBytes = 4 << 10
-	// testTimeout bounds one Rego test.
-	testTimeout = 5 * time.Second
 )
 
 // Has reports whether a source has tests.
