@@ -19,7 +19,7 @@ func compile(t *testing.T, rego string) *PolicySet {
 	return compileSource(t, definition.Source{Name: "test", Files: map[string]string{"policy.rego": rego}})
 }
 
-func compileSource(t *testing.T, source definition.Source) *PolicySet {
+func compileSource(t testing.TB, source definition.Source) *PolicySet {
 	t.Helper()
 	set, err := policyset.Compile(source)
 	require.NoError(t, err)

@@ -18,7 +18,8 @@ type evaluation struct {
 	options   Options
 	now       time.Time
 	namespace *admission.Object // nil where unknown or cluster-scoped
-	usage     *usage
+	usage     *usage            // of all evaluations for the review: own of the first
+	own       usage
 	generated bool                                 // the review is about what another object would create
 	covered   map[*policyset.Policy]*eval.Coverage // not nil where what evaluations reach is recorded
 	// original is the review as it came; review may be about a changed object, or about the
@@ -37,7 +38,9 @@ func newEvaluation(review *admission.Review, options Options) *evaluation {
 	if options.Clock == nil {
 		options.Clock = time.Now
 	}
-	return &evaluation{review: review, options: options, now: options.Clock(), namespace: options.Namespace.object, usage: &usage{bySource: map[string]int64{}}, original: review, inputs: map[*source]*ast.Term{}}
+	e := &evaluation{review: review, options: options, now: options.Clock(), namespace: options.Namespace.object, own: usage{bySource: map[string]int64{}}, original: review, inputs: map[*source]*ast.Term{}}
+	e.usage = &e.own
+	return e
 }
 
 // with is the same evaluation of another review.

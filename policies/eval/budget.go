@@ -154,7 +154,7 @@ func (m *machine) mayCompare(a, b *ast.Term) bool {
 	}
 	smaller := int64(0)
 	for most := int64(64); ; most *= 8 { // no more of the larger is counted than of the smaller
-		smaller = min(weigh(a, most), weigh(b, most))
+		smaller = min(m.weigh(a, most), m.weigh(b, most))
 		if smaller <= most || smaller/comparedPerStep > m.limits.Steps-m.work() {
 			break
 		}
@@ -176,22 +176,28 @@ func scalarWeight(value ast.Value) int64 {
 
 // weigh counts the values in a value up to a limit: a string as many as its length takes to
 // compare, and a long number as the many that take as long.
-func weigh(t *ast.Term, most int64) (weight int64) {
-	var walk func(*ast.Term) bool
-	walk = func(t *ast.Term) (enough bool) {
-		weight += 1 + comparedPerStep*scalarWeight(t.Value)
-		switch value := t.Value.(type) {
-		case *ast.Array:
-			return value.Until(walk)
-		case ast.Set:
-			return value.Until(walk)
-		case ast.Object:
-			return value.Until(func(key, value *ast.Term) bool { return walk(key) || walk(value) })
+func (m *machine) weigh(t *ast.Term, most int64) int64 {
+	m.weight, m.mostWeight = 0, most
+	m.addWeight(t)
+	return m.weight
+}
+
+// addWeight adds the weight of a value, and reports whether the limit is exceeded.
+func (m *machine) addWeight(t *ast.Term) (enough bool) {
+	m.weight += 1 + comparedPerStep*scalarWeight(t.Value)
+	switch value := t.Value.(type) {
+	case *ast.Array:
+		for i := range value.Len() {
+			if m.addWeight(value.Elem(i)) {
+				return true
+			}
 		}
-		return weight > most
+	case ast.Set:
+		return value.Until(m.weighOne)
+	case ast.Object:
+		return value.Until(m.weighBoth)
 	}
-	walk(t)
-	return weight
+	return m.weight > m.mostWeight
 }
 
 // digitsPerStep and longNumberSteps are the cost of a number that OPA converts to a fraction of

@@ -111,7 +111,7 @@ func (m *machine) admit(f *called, operands ...*ast.Term) bool {
 		return true
 	}
 	if f.Prepare != nil {
-		m.prepare(f.Prepare(operands))
+		m.prepare(f.Prepare, operands)
 	}
 	steps, err := f.Admit(operands)
 	if m.steps += int64(steps); err != nil {
@@ -125,15 +125,19 @@ func (m *machine) admit(f *called, operands ...*ast.Term) bool {
 const maxPrepared = 64
 
 // prepare charges for operands that are prepared, unless an earlier call has prepared them.
-func (m *machine) prepare(key string, steps int) {
+func (m *machine) prepare(p *Preparation, operands []*ast.Term) {
+	key := p.Key(operands)
 	if _, known := m.prepared[key]; known {
 		return
 	}
-	if m.prepared == nil || len(m.prepared) == maxPrepared {
-		m.prepared = make(map[string]struct{}, 1)
+	switch {
+	case m.prepared == nil:
+		m.prepared = map[string]struct{}{}
+	case len(m.prepared) == maxPrepared:
+		clear(m.prepared)
 	}
 	m.prepared[key] = struct{}{}
-	m.steps += int64(steps)
+	m.steps += int64(p.Steps(key))
 }
 
 // outcome is how a statement ends that cannot go on.

@@ -24,7 +24,7 @@
 //     operands and result. A call that is refused costs the check.
 //
 // An evaluation may exceed its bound by what one call or comparison costs whose size is not known
-// before. The benchmark Functions of package sandbox, and Hostile of package engine, report
+// before. The benchmarks Functions of package sandbox and Hostile of package engine report
 // nanoseconds for each step. A new function, or a function that is slower in a new release of OPA,
 // needs a cost at which they stay below 100.
 //

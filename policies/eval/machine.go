@@ -75,6 +75,10 @@ type machine struct {
 	collect  func(*ast.Term) error
 	walkOne  func(*ast.Term) bool
 	walkBoth func(key, value *ast.Term) bool
+
+	weight, mostWeight int64 // of weigh
+	weighOne           func(*ast.Term) bool
+	weighBoth          func(key, value *ast.Term) bool
 }
 
 // memo is the last result of a function. It holds for the same operands: input and data
@@ -212,7 +216,8 @@ func (p *Program) machine(ctx context.Context, o Options) *machine {
 		m = &machine{program: p, stack: make([]*ast.Term, 256), memos: make([]memo, p.functions), operands: make([]*ast.Term, 0, 8), cache: builtins.Cache{}}
 		m.give = func(t *ast.Term) error { m.result = t; return nil }
 		m.collect = func(t *ast.Term) error { m.all = append(m.all, t); return nil }
-		m.walkOne = m.walk
+		m.walkOne, m.weighOne = m.walk, m.addWeight
+		m.weighBoth = func(key, value *ast.Term) bool { return m.addWeight(key) || m.addWeight(value) }
 		m.walkBoth = func(key, value *ast.Term) bool { return m.walk(key) || m.walk(value) }
 	}
 	m.ctx, m.limits, m.strict, m.cover, m.gather, m.cancel.machine = ctx, o.Limits, o.Strict, o.Cover, o.Gather, m
@@ -240,10 +245,12 @@ func (m *machine) release() {
 	clear(m.stack)
 	clear(m.memos)
 	clear(m.cache)
+	clear(m.prepared)
 	clear(m.operands[:cap(m.operands)])
 	*m = machine{
 		program: p, stack: m.stack, memos: m.memos, operands: m.operands[:0], cache: m.cache,
 		give: m.give, collect: m.collect, walkOne: m.walkOne, walkBoth: m.walkBoth,
+		weighOne: m.weighOne, weighBoth: m.weighBoth, prepared: m.prepared,
 	}
 	p.pool.Put(m)
 }

@@ -6,6 +6,10 @@ import "github.com/open-policy-agent/opa/v1/ast"
 // be compared with each other however alike they are.
 const alike = 64
 
+// fewElements is how many elements a collection may have even if these are large: their bytes
+// cost as much as comparing them.
+const fewElements = 8
+
 // placement is how OPA places the elements of a collection by their hashes: a set gives an element
 // the first free place from its hash on, and compares it with all that are in its way. An object
 // compares a key with those of the same hash only, so that it takes no longer. The hash of a number
@@ -41,7 +45,7 @@ func (m *machine) placementOf(collection ast.Value) *placement {
 	if p == nil {
 		p = &placement{places: map[int]struct{}{}, isNew: true}
 		add := func(key *ast.Term) bool {
-			m.steps += placedSteps + p.add(key.Hash())*(probeSteps+keyWeight(key)/comparedPerStep)
+			m.steps += placedSteps + p.add(key.Hash())*(probeSteps+m.keyWeight(key)/comparedPerStep)
 			return !m.mayGoOn()
 		}
 		switch collection := collection.(type) {
@@ -67,19 +71,22 @@ const (
 
 // keyWeight is the number of ordinary values that take as long to compare as a key, up to a limit
 // that no key within the limit on bytes exceeds.
-func keyWeight(key *ast.Term) int64 {
+func (m *machine) keyWeight(key *ast.Term) int64 {
 	switch value := key.Value.(type) {
 	case ast.String, ast.Number, ast.Boolean, ast.Null:
 		return 1 + comparedPerStep*scalarWeight(value)
 	}
-	return weigh(key, 1<<22)
+	return m.weigh(key, 1<<22)
 }
 
 // inserted charges for an insertion into a collection, which had so many elements before.
 func (m *machine) inserted(collection ast.Value, key *ast.Term, before, after int) {
+	if before < fewElements {
+		return
+	}
 	weight := int64(1)
 	if _, isString := key.Value.(ast.String); !isString {
-		weight = keyWeight(key)
+		weight = m.keyWeight(key)
 	}
 	if int64(before)*weight < alike {
 		return
@@ -103,7 +110,7 @@ func (m *machine) mayFind(key *ast.Term, collection ast.Value) bool {
 		}
 		return m.mayGoOn()
 	}
-	weight, inWay := keyWeight(key), int64(0)
+	weight, inWay := m.keyWeight(key), int64(0)
 	if int64(keysOf(collection))*weight > alike {
 		inWay = m.placementOf(collection).longest
 	}

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
 // defaultCallSteps is the cost of a call, without that of its operands and result: a step for
@@ -45,30 +47,31 @@ const (
 )
 
 // preparations are the costs of operands that OPA prepares once for many calls.
-var preparations = map[string]func(operands []*ast.Term) (key string, steps int){
+var preparations = map[string]*eval.Preparation{
 	"regex.match":                      expressionAt(0),
 	"re_match":                         expressionAt(0),
 	"regex.find_n":                     expressionAt(0),
 	"regex.find_all_string_submatch_n": expressionAt(0),
 	"regex.split":                      expressionAt(0),
 	"regex.replace":                    expressionAt(1),
-	"glob.match": func(operands []*ast.Term) (string, int) {
-		pattern := textAt(operands, 0)
-		return pattern, globSteps + partSteps*len(pattern)
+	"glob.match": {
+		Key:   func(operands []*ast.Term) string { return textAt(operands, 0) },
+		Steps: func(pattern string) int { return globSteps + partSteps*len(pattern) },
 	},
 }
 
 // expressionAt is the preparation of the regular expression at a position.
-func expressionAt(i int) func([]*ast.Term) (string, int) {
-	return func(operands []*ast.Term) (string, int) {
-		pattern := textAt(operands, i)
-		if len(pattern) > MaxPatternBytes {
-			return "", 0 // it is refused
-		}
-		size := patternSize(pattern)
-		if size > maxPatternSize {
-			return "", 0
-		}
-		return pattern, expressionSteps + partSteps*size
+func expressionAt(i int) *eval.Preparation {
+	return &eval.Preparation{
+		Key: func(operands []*ast.Term) string { return textAt(operands, i) },
+		Steps: func(pattern string) int {
+			if len(pattern) > MaxPatternBytes {
+				return 0 // it is refused
+			}
+			if size := patternSize(pattern); size <= maxPatternSize {
+				return expressionSteps + partSteps*size
+			}
+			return 0
+		},
 	}
 }

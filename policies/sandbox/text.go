@@ -5,6 +5,8 @@ import (
 	"regexp/syntax"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -63,12 +65,28 @@ func patternSize(pattern string) int {
 	if !strings.Contains(pattern, "{") {
 		return len(pattern) + 1
 	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return len(pattern) + 1 // the function returns the error
+	if size, known := patternSizes.Load(pattern); known {
+		return size.(int)
 	}
-	return parts(parsed)
+	size := len(pattern) + 1
+	if parsed, err := syntax.Parse(pattern, syntax.Perl); err == nil { // else, the function returns the error
+		size = parts(parsed)
+	}
+	if patternSizeCount.Add(1) <= maxPatternSizes {
+		patternSizes.Store(strings.Clone(pattern), size)
+	}
+	return size
 }
+
+// maxPatternSizes is how many sizes of patterns are kept.
+const maxPatternSizes = 1000
+
+// patternSizes are sizes by pattern. Those of policies that are no longer in force are kept, too:
+// they are few, and short.
+var (
+	patternSizes     sync.Map
+	patternSizeCount atomic.Int64
+)
 
 func parts(pattern *syntax.Regexp) int {
 	count := 1 + len(pattern.Rune)
