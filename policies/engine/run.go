@@ -74,6 +74,7 @@ func (e *evaluation) evaluate(ctx context.Context, p *policy, q *policyset.Query
 		Limits: limits,
 	})
 	e.usage.charge(p, steps)
+	p.Cost.Add(steps)
 	if bySource && len(errs) > 0 && errs[0].limit == eval.LimitSteps {
 		errs[0] = sourceExhausted()
 	}

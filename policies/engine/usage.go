@@ -25,12 +25,15 @@ const (
 type usage struct {
 	// bySource are the steps of each source below the enterprise.
 	bySource map[string]int64
+	// total are the steps of all policies.
+	total int64
 	// payer is the source that other evaluations count for; "" if each counts for its own.
 	payer string
 }
 
 // charge counts steps for the source of a policy.
 func (u *usage) charge(p *policy, steps int64) {
+	u.total += steps
 	switch {
 	case u.payer != "":
 		u.bySource[u.payer] += steps

@@ -26,6 +26,7 @@ func (s *Snapshot) Evaluate(ctx context.Context, review *admission.Review, optio
 		decision.add(one)
 	}
 	decision.add(s.verifyFixpoint(ctx, e))
+	decision.Steps = e.usage.total
 	return decision
 }
 

@@ -217,7 +217,7 @@ func (r *runner) runCase(ctx context.Context, snapshot *engine.Snapshot, base Ca
 	}
 	decision := snapshot.Evaluate(ctx, objects.review, options)
 	violations, err := violations(decision)
-	base.Output = printed.String()
+	base.Steps, base.Output = decision.Steps, printed.String()
 	if err != nil {
 		base.Outcome, base.Message = Errored, err.Error()
 		return

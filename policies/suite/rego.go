@@ -168,7 +168,7 @@ func (t *regoSuite) run(ctx context.Context, test regoTest, cover *coverageRecor
 	t.begun = nil
 	start := time.Now()
 	values, report, err := program.Run(ctx, []*eval.Rule{program.Rule(test.ref())}, options)
-	c.Duration, c.Output = time.Since(start), printed.String()
+	c.Duration, c.Steps, c.Output = time.Since(start), report.Steps, printed.String()
 	if err == nil {
 		err = joinedOnce(report.Errors)
 	}

@@ -51,6 +51,8 @@ type Case struct {
 	// Output is the output of the policy, up to MaxOutputBytes.
 	Output   string        `json:"output,omitempty"`
 	Duration time.Duration `json:"duration"` // nanoseconds
+	// Steps is the work of the evaluation, by which policies are bounded.
+	Steps int64 `json:"steps"`
 }
 
 // Failed reports whether the case counts as failed.
