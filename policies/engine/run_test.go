@@ -19,8 +19,8 @@ func TestAPanicIsAFailureOfItsPolicy(t *testing.T) {
 	require.Contains(t, answers[0], "internal error: at once")
 }
 
-// TestNoVerdictDependsOnTheClock: policies end at the same step whatever the clock and the pacer
-// do, and policies of the enterprise never wait.
+// TestNoVerdictDependsOnTheClock: policies end at the same step while the clock jumps and the pacer
+// waits, and policies of the enterprise never wait.
 func TestNoVerdictDependsOnTheClock(t *testing.T) {
 	const ends = "package p\ndeny contains \"no\" if { some i in numbers.range(1, 3000); i == 3000 }"
 	const endless = "package endless\ndeny contains \"no\" if { some i in numbers.range(1, 30000); some j in numbers.range(1, 30000); i + j == 0 }"

@@ -121,7 +121,7 @@ func (m *machine) admit(f *called, operands ...*ast.Term) bool {
 	return m.mayGoOn()
 }
 
-// maxPrepared is how many prepared operands are assumed to be kept: OPA keeps a hundred.
+// maxPrepared is the number of prepared operands that OPA is assumed to store: it stores a hundred.
 const maxPrepared = 64
 
 // prepare charges for operands that are prepared, unless an earlier call has prepared them.

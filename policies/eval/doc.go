@@ -23,7 +23,7 @@
 //   - a call of a function costs what its supplier says (Function): a base, and a part by the sizes of
 //     operands and result. A call that is refused costs the check.
 //
-// An evaluation may exceed its bound by what one call or comparison costs whose size is not known
+// An evaluation may exceed its bound by the cost of one call or comparison whose size is not known
 // before. The benchmarks Functions of package sandbox and Hostile of package engine report
 // nanoseconds for each step. A new function, or a function that is slower in a new release of OPA,
 // needs a cost at which they stay below 100.

@@ -78,11 +78,11 @@ func patternSize(pattern string) int {
 	return size
 }
 
-// maxPatternSizes is how many sizes of patterns are kept.
+// maxPatternSizes is how many sizes of patterns are stored.
 const maxPatternSizes = 1000
 
-// patternSizes are sizes by pattern. Those of policies that are no longer in force are kept, too:
-// they are few, and short.
+// patternSizes are sizes by pattern. Those of policies that are no longer in force stay: they are
+// few, and short.
 var (
 	patternSizes     sync.Map
 	patternSizeCount atomic.Int64
