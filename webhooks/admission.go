@@ -128,6 +128,9 @@ func undecided(policy definition.FailurePolicy, failure error) *answer {
 		a.code, a.reason = http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable
 		text = "Lintel has not loaded its policies yet; retry"
 	}
+	if errors.Is(failure, errOutOfTime) {
+		a.code, a.reason, a.retryAfter = http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, retryAfterSeconds
+	}
 	if policy == definition.Ignore {
 		a.warningTexts = limitWarnings([]string{"admitted unchecked: " + text})
 	} else {

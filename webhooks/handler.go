@@ -20,6 +20,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/webhooks/registration"
@@ -42,8 +43,8 @@ type Decider interface {
 	Validate(ctx context.Context, review *admission.Review, options engine.Options) *engine.Decision
 }
 
-// reviewsPerCPU is the number of reviews that are evaluated in parallel for each CPU. Policies
-// have wall-clock deadlines: with more reviews in parallel, each policy would appear slow.
+// reviewsPerCPU is the number of reviews that are evaluated in parallel for each CPU. With more
+// reviews in parallel, each takes longer, and the API server waits for a limited time only.
 const reviewsPerCPU = 4
 
 // HandlerOptions are what a Handler needs.
@@ -303,6 +304,7 @@ func (h *Handler) recovering(served *entry, f func() error) (err error) {
 var (
 	errNotLoaded = errors.New("no policies are loaded")
 	errPanic     = errors.New("an internal error, of which the log has the stack trace")
+	errOutOfTime = errors.New("the policies were not evaluated within the timeout of the request; retry")
 )
 
 func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Context, *admission.Review, string) (*answer, error) {
@@ -312,11 +314,8 @@ func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Conte
 			return nil, err
 		}
 		decision := decider.Validate(ctx, review, options)
-		if err := throttleOf(ctx).err(ctx); err != nil {
-			decision.Denials = slices.DeleteFunc(decision.Denials, func(f engine.Finding) bool { return f.Error })
-			if len(decision.Denials) == 0 {
-				return nil, err
-			}
+		if err := withoutUnfinished(ctx, decision); err != nil {
+			return nil, err
 		}
 		a := decided(decision, decider.Digest())
 		if !a.allowed() && options.Scopes != nil && decider.Tenant(review) != "" {
@@ -326,13 +325,30 @@ func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Conte
 	}
 }
 
+// withoutUnfinished removes the errors of policies that the deadline of the request has ended: they
+// deny nothing. The error is the reason why the review cannot be decided, if no denial is left.
+func withoutUnfinished(ctx context.Context, decision *engine.Decision) error {
+	isUnfinished := func(f engine.Finding) bool { return f.Limit == eval.LimitTimeout }
+	reason := errOutOfTime
+	if err := throttleOf(ctx).err(ctx); err != nil {
+		isUnfinished, reason = func(f engine.Finding) bool { return f.Error }, err
+	} else if !slices.ContainsFunc(decision.Denials, isUnfinished) {
+		return nil
+	}
+	decision.Denials = slices.DeleteFunc(decision.Denials, isUnfinished)
+	if len(decision.Denials) == 0 {
+		return reason
+	}
+	return nil
+}
+
 // allDenials is what the policies of all scopes say about a review that is denied, and the
 // given texts of the scopes that the entry is for. The entries of several scopes may deny,
 // and the API server reports the denial of one.
 func allDenials(ctx context.Context, decider Decider, review *admission.Review, options engine.Options, own []string) (texts []string) {
 	options.Scopes = nil
 	denials := decider.Validate(ctx, review, options).Denials
-	if throttleOf(ctx).err(ctx) != nil { // those of narrower scopes had no time
+	if ctx.Err() != nil { // some had no time
 		return own
 	}
 	for _, finding := range denials {
@@ -354,6 +370,9 @@ func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context
 		}
 		mutation := decider.Mutate(ctx, review, options)
 		if err := throttleOf(ctx).err(ctx); err != nil {
+			return nil, err
+		}
+		if err := withoutUnfinished(ctx, &mutation.Decision); err != nil {
 			return nil, err
 		}
 		a := decided(&mutation.Decision, decider.Digest())

@@ -93,7 +93,7 @@ func (p *throttle) review(tenant string) *throttledReview {
 }
 
 // Wait implements engine.Pacer.
-func (r *throttledReview) Wait(ctx context.Context, now time.Time) (waited time.Duration) {
+func (r *throttledReview) Wait(ctx context.Context, now time.Time) {
 	switch {
 	case r.of == nil:
 		r.begin(now)
@@ -101,14 +101,15 @@ func (r *throttledReview) Wait(ctx context.Context, now time.Time) (waited time.
 		r.since = now
 	}
 	if now.Sub(r.since) < r.left || r.refused {
-		return 0
+		return
 	}
 	if r.slow != nil {
 		if r.refused = !r.slow(); r.refused {
-			return 0
+			return
 		}
 		r.slow = nil
 	}
+	waited := time.Duration(0)
 	if !r.next(now) {
 		select {
 		case <-r.slot:
@@ -121,7 +122,6 @@ func (r *throttledReview) Wait(ctx context.Context, now time.Time) (waited time.
 		r.waited += waited
 	}
 	r.since, r.left = now.Add(waited), slotLength
-	return waited
 }
 
 // Pause implements engine.Pacer.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -119,15 +120,17 @@ func TestFastReviewsNeedNoTurn(t *testing.T) {
 		slow := p.review("slow")
 		slow.Wait(t.Context(), time.Now())
 		time.Sleep(unthrottledTime)
-		require.Zero(t, slow.Wait(t.Context(), time.Now()))
+		slow.Wait(t.Context(), time.Now())
 		require.True(t, slow.holds)
 		time.Sleep(10 * slotLength)
-		require.Zero(t, slow.Wait(t.Context(), time.Now()), "no other review waits")
+		slow.Wait(t.Context(), time.Now())
+		require.Zero(t, slow.waited, "no other review waits")
 
 		fast := p.review("fast")
 		fast.Wait(t.Context(), time.Now())
 		time.Sleep(unthrottledTime / 2)
-		require.Zero(t, fast.Wait(t.Context(), time.Now()))
+		fast.Wait(t.Context(), time.Now())
+		require.Zero(t, fast.waited)
 		fast.end()
 		require.True(t, slow.holds)
 
@@ -138,7 +141,8 @@ func TestFastReviewsNeedNoTurn(t *testing.T) {
 			time.Sleep(3 * slotLength)
 			slow.end()
 		}()
-		require.Equal(t, 3*slotLength, other.Wait(t.Context(), time.Now()))
+		other.Wait(t.Context(), time.Now())
+		require.Equal(t, 3*slotLength, other.waited)
 		require.NoError(t, other.err(t.Context()))
 		ctx, cancel := context.WithTimeout(t.Context(), slotLength)
 		defer cancel()
@@ -159,6 +163,52 @@ func TestFastReviewsNeedNoTurn(t *testing.T) {
 type tenantOf struct{ decisions }
 
 func (tenantOf) Tenant(*admission.Review) string { return "team shop" }
+
+// TestTheDeadlineIsNoDenial: a policy that the deadline of the request has ended denies nothing.
+// The failure policy decides about a review without any other denial.
+func TestTheDeadlineIsNoDenial(t *testing.T) {
+	t.Parallel()
+	cut, denied := finding("policy p cannot be evaluated: the request's own deadline passed"), finding("forbidden")
+	cut.Error, cut.Limit = true, "timeout"
+	steps := finding("policy q cannot be evaluated: it took more than 1000000 steps")
+	steps.Error, steps.Limit = true, "steps"
+	for name, c := range map[string]struct {
+		path    string
+		denials []engine.Finding
+		code    int32 // 0 where the request is admitted
+		message string
+	}{
+		"a deadline":                    {"/validate/fail", []engine.Finding{cut}, http.StatusTooManyRequests, "were not evaluated within the timeout of the request; retry"},
+		"a deadline, Ignore":            {"/validate/ignore", []engine.Finding{cut}, 0, ""},
+		"a deadline of a mutation":      {"/mutate/fail", []engine.Finding{cut}, http.StatusTooManyRequests, "were not evaluated within the timeout of the request; retry"},
+		"a deadline and a denial":       {"/validate/fail", []engine.Finding{cut, denied}, http.StatusForbidden, "forbidden"},
+		"a deadline and a limit":        {"/validate/fail", []engine.Finding{cut, steps}, http.StatusForbidden, "it took more than 1000000 steps"},
+		"a limit, before any deadline":  {"/validate/fail", []engine.Finding{steps}, http.StatusForbidden, "it took more than 1000000 steps"},
+		"a denial, before any deadline": {"/validate/fail", []engine.Finding{denied}, http.StatusForbidden, "forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, decisions{
+				validate: func(context.Context, *admission.Review, engine.Options) *engine.Decision {
+					return &engine.Decision{Denials: slices.Clone(c.denials)}
+				},
+				mutate: func(context.Context, *admission.Review, engine.Options) *engine.Mutation {
+					return &engine.Mutation{Decision: engine.Decision{Denials: slices.Clone(c.denials)}}
+				},
+			}, nil)
+			response := f.ask(t, c.path, podRequest)
+			require.Equal(t, c.code == 0, response.Allowed)
+			if c.code == 0 {
+				require.Contains(t, response.Warnings[0], "admitted unchecked")
+				return
+			}
+			require.Equal(t, c.code, response.Result.Code)
+			require.Contains(t, response.Result.Message, c.message)
+			require.NotContains(t, response.Result.Message, "deadline")
+			require.Equal(t, c.code == http.StatusTooManyRequests, response.Result.Details != nil && response.Result.Details.RetryAfterSeconds == 1)
+		})
+	}
+}
 
 // TestMissedTurnsAreNoDenials: a policy without a slot before the request's deadline is not a
 // denial, nor is the error of a policy that the deadline ended.

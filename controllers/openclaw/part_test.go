@@ -16,7 +16,6 @@ import (
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
-	"github.com/lintel-policy/lintel/policies/policyset"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
 	"github.com/lintel-policy/lintel/test/reviews"
@@ -30,7 +29,7 @@ func bundleWebhook(t *testing.T, stored ...client.Object) builtin.Evaluator {
 	scheme := kuberuntime.NewScheme()
 	require.NoError(t, openclawv1.AddToScheme(scheme))
 	s := &admitter{
-		parser: rules.NewParser(), snapshot: engine.NewSnapshot(admission.BuiltinResources(), policyset.TestTimeouts(set)),
+		parser: rules.NewParser(), snapshot: engine.NewSnapshot(admission.BuiltinResources(), set),
 		timeout: time.Minute, // a machine may be busy
 		bundles: fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored...).Build(),
 	}

@@ -50,6 +50,18 @@ var (
 		"When the last replica began to serve the live revision of a source.", []string{"source"}, nil)
 )
 
+// Metrics of a policy in this replica, since it serves the revision.
+var (
+	policyEvaluationsDesc = prometheus.NewDesc("lintel_policy_evaluations_total",
+		"Evaluations of a policy by this replica since it serves the revision.", []string{"source", "policy"}, nil)
+	policyStepsDesc = prometheus.NewDesc("lintel_policy_steps_total",
+		"Steps of all evaluations of a policy by this replica since it serves the revision.", []string{"source", "policy"}, nil)
+	policyMostStepsDesc = prometheus.NewDesc("lintel_policy_steps_max",
+		"The most steps of one evaluation of a policy by this replica since it serves the revision.", []string{"source", "policy"}, nil)
+	policyStepLimitDesc = prometheus.NewDesc("lintel_policy_steps_limit",
+		"The steps that one evaluation of a policy may take.", []string{"source", "policy"}, nil)
+)
+
 // listTimeout bounds reading the sources from a cache that is not synced yet.
 const listTimeout = time.Second
 
@@ -63,7 +75,10 @@ type sourceMetrics struct {
 
 // Describe implements prometheus.Collector.
 func (sourceMetrics) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, one := range []*prometheus.Desc{sourceReadyDesc, sourceInfoDesc, sourcePoliciesDesc, sourceRulesDesc, sourceSinceDesc} {
+	for _, one := range []*prometheus.Desc{
+		sourceReadyDesc, sourceInfoDesc, sourcePoliciesDesc, sourceRulesDesc, sourceSinceDesc,
+		policyEvaluationsDesc, policyStepsDesc, policyMostStepsDesc, policyStepLimitDesc,
+	} {
 		descriptions <- one
 	}
 }
@@ -89,10 +104,25 @@ func (s sourceMetrics) Collect(metrics chan<- prometheus.Metric) {
 			gauge(sourceInfoDesc, 1, set.Revision())
 			gauge(sourcePoliciesDesc, float64(set.Policies()))
 			gauge(sourceRulesDesc, float64(set.Rules()))
+			collectCosts(set, metrics)
 		}
 		if since := servingSince(&list.Items[i]); !since.IsZero() {
 			gauge(sourceSinceDesc, float64(since.Unix()))
 		}
+	}
+}
+
+// collectCosts collects the work of the policies of a source.
+func collectCosts(set *engine.PolicySet, metrics chan<- prometheus.Metric) {
+	for _, p := range set.List() {
+		evaluations, steps, most := p.Cost.Load()
+		emit := func(description *prometheus.Desc, kind prometheus.ValueType, value int64) {
+			metrics <- prometheus.MustNewConstMetric(description, kind, float64(value), set.Name(), p.Name)
+		}
+		emit(policyEvaluationsDesc, prometheus.CounterValue, evaluations)
+		emit(policyStepsDesc, prometheus.CounterValue, steps)
+		emit(policyMostStepsDesc, prometheus.GaugeValue, most)
+		emit(policyStepLimitDesc, prometheus.GaugeValue, p.Meta.Steps())
 	}
 }
 

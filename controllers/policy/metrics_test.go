@@ -61,6 +61,8 @@ lintel_source_ready{source="team"} `+c.want+`
 func TestWhatIsServedOfASource(t *testing.T) {
 	set, err := policyset.Compile(definition.Source{Name: "team", Revision: "main@sha1:1", Files: map[string]string{"p.rego": good}})
 	require.NoError(t, err)
+	set.List()[0].Cost.Add(3)
+	set.List()[0].Cost.Add(7)
 	served := func(digests ...string) func(*v1alpha1.PolicySource) {
 		return func(o *v1alpha1.PolicySource) {
 			o.Status.Digest = set.Digest()
@@ -93,7 +95,19 @@ lintel_source_policies{source="team"} 1
 # HELP lintel_source_rules Rules of a source's policies that this replica serves.
 # TYPE lintel_source_rules gauge
 lintel_source_rules{source="team"} 1
-`+c.since), "lintel_source_info", "lintel_source_policies", "lintel_source_rules", "lintel_source_serving_since_timestamp_seconds"))
+# HELP lintel_policy_evaluations_total Evaluations of a policy by this replica since it serves the revision.
+# TYPE lintel_policy_evaluations_total counter
+lintel_policy_evaluations_total{policy="p",source="team"} 2
+# HELP lintel_policy_steps_total Steps of all evaluations of a policy by this replica since it serves the revision.
+# TYPE lintel_policy_steps_total counter
+lintel_policy_steps_total{policy="p",source="team"} 10
+# HELP lintel_policy_steps_max The most steps of one evaluation of a policy by this replica since it serves the revision.
+# TYPE lintel_policy_steps_max gauge
+lintel_policy_steps_max{policy="p",source="team"} 7
+# HELP lintel_policy_steps_limit The steps that one evaluation of a policy may take.
+# TYPE lintel_policy_steps_limit gauge
+lintel_policy_steps_limit{policy="p",source="team"} 1e+06
+`+c.since), "lintel_policy_evaluations_total", "lintel_policy_steps_total", "lintel_policy_steps_max", "lintel_policy_steps_limit", "lintel_source_info", "lintel_source_policies", "lintel_source_rules", "lintel_source_serving_since_timestamp_seconds"))
 		})
 	}
 }

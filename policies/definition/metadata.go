@@ -19,10 +19,13 @@ import (
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
-// Deadlines of one policy for one review.
+// The work of one policy for one review, as the time that it takes at most on an idle core.
 const (
 	DefaultTimeout = 100 * time.Millisecond
 	MaxTimeout     = time.Second
+	// StepsPerMillisecond is the number of steps of package eval that bound a millisecond: a
+	// policy is bounded by steps, which do not depend on the machine and its load.
+	StepsPerMillisecond int64 = 10_000
 )
 
 // Enforcement is the effect of a policy's verdicts.
@@ -43,12 +46,19 @@ type Metadata struct {
 	Enforcement        Enforcement
 	Requires           []admission.GroupVersionKind
 	Clock              bool
-	Timeout            time.Duration
+	// Timeout bounds the steps: see Steps. Zero is the default.
+	Timeout time.Duration
 	// Severity and Category describe violations in reports. Values that reports do not have are
 	// left out: the keys may be the author's own.
 	Severity, Category string
 	// Exceptions is nil if the METADATA do not contain it.
 	Exceptions *Allowance
+}
+
+// Steps is the number of steps that the policy may take for one review.
+func (m Metadata) Steps() int64 {
+	timeout := cmp.Or(m.Timeout, DefaultTimeout)
+	return max(1, int64(timeout)*StepsPerMillisecond/int64(time.Millisecond))
 }
 
 // Allowance is what the policy allows exceptions from its rules.

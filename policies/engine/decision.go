@@ -24,8 +24,9 @@ type Decision struct {
 	// Undecided names the policies that could not be evaluated, with the reason. Only
 	// Options.Offline leaves any; elsewhere they are errors.
 	Undecided []Undecided
-	// Policies counts the policies that were evaluated.
+	// Policies counts the policies that were evaluated, and Steps is their work.
 	Policies int
+	Steps    int64
 }
 
 // Allowed says whether the object is admitted.

@@ -19,11 +19,11 @@ func compile(t *testing.T, rego string) *PolicySet {
 	return compileSource(t, definition.Source{Name: "test", Files: map[string]string{"policy.rego": rego}})
 }
 
-func compileSource(t *testing.T, source definition.Source) *PolicySet {
+func compileSource(t testing.TB, source definition.Source) *PolicySet {
 	t.Helper()
 	set, err := policyset.Compile(source)
 	require.NoError(t, err)
-	return policyset.TestTimeouts(set)
+	return set
 }
 
 // sourceOf returns the source of a set whose scope is the only one.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -18,9 +17,9 @@ type evaluation struct {
 	review    *admission.Review
 	options   Options
 	now       time.Time
-	namespace *admission.Object                    // nil where unknown or cluster-scoped
-	used      map[string]time.Duration             // by each source below the enterprise
-	waited    time.Duration                        // for other reviews, by options.Pacer
+	namespace *admission.Object // nil where unknown or cluster-scoped
+	usage     *usage            // of all evaluations for the review: own of the first
+	own       usage
 	generated bool                                 // the review is about what another object would create
 	covered   map[*policyset.Policy]*eval.Coverage // not nil where what evaluations reach is recorded
 	// original is the review as it came; review may be about a changed object, or about the
@@ -39,28 +38,16 @@ func newEvaluation(review *admission.Review, options Options) *evaluation {
 	if options.Clock == nil {
 		options.Clock = time.Now
 	}
-	return &evaluation{review: review, options: options, now: options.Clock(), namespace: options.Namespace.object, used: map[string]time.Duration{}, original: review, inputs: map[*source]*ast.Term{}}
+	e := &evaluation{review: review, options: options, now: options.Clock(), namespace: options.Namespace.object, own: usage{bySource: map[string]int64{}}, original: review, inputs: map[*source]*ast.Term{}}
+	e.usage = &e.own
+	return e
 }
 
 // with is the same evaluation of another review.
 func (e *evaluation) with(review *admission.Review) *evaluation {
-	other := &evaluation{review: review, options: e.options, now: e.now, namespace: e.namespace, used: e.used, original: e.original, inputs: map[*source]*ast.Term{}}
+	other := &evaluation{review: review, options: e.options, now: e.now, namespace: e.namespace, usage: e.usage, original: e.original, inputs: map[*source]*ast.Term{}}
 	if e.covered != nil {
 		other.covered = map[*policyset.Policy]*eval.Coverage{}
 	}
 	return other
-}
-
-// measure adds the time until done is called to the time that a source has used, without the time
-// of other reviews.
-func (e *evaluation) measure(source string) (done func()) {
-	start, waited := e.options.Clock(), e.waited
-	return func() { e.used[source] += e.options.Clock().Sub(start) - (e.waited - waited) }
-}
-
-// wait waits for other reviews.
-func (e *evaluation) wait(ctx context.Context, now time.Time) time.Duration {
-	waited := e.options.Pacer.Wait(ctx, now)
-	e.waited += waited
-	return waited
 }

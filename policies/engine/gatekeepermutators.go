@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -38,6 +39,10 @@ func (p *policy) applyMutators(ctx context.Context, e *evaluation, root func() a
 	object, isObject := toJSON(e.review.New.Value()).(map[string]any)
 	if !isObject {
 		return nil, false
+	}
+	if e.isPaced(p) {
+		e.options.Pacer.Wait(ctx, time.Now())
+		defer func() { e.options.Pacer.Pause(time.Now()) }()
 	}
 	rule := definition.Rule{Entry: definition.EntryPatch, Location: p.Location}
 	applied, err := p.Mutators.Apply(ctx, request, object)

@@ -55,7 +55,7 @@ func TestHostileTexts(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			decision := snapshotOf(policyset.TestTimeouts(set)).Validate(t.Context(), makeReview(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"n":7}`), Options{})
+			decision := snapshotOf(set).Validate(t.Context(), makeReview(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"n":7}`), Options{})
 			for _, denial := range decision.Denials {
 				require.Empty(t, denial.Limit, "%q", denial.Words)
 			}

@@ -83,7 +83,7 @@ var hostile = []hostilePolicy{
 	{"trimming many letters", `msg := trim(input.request.object.text, input.request.object.text)`, "", "is too much work"},
 	{"a list within a list", `object.subset(input.request.object.a, input.request.object.b); msg := "x"`, "", "looking for a list of 20000 elements"},
 	{"many patches of a long list", `json.patch(input.request.object.a, [p | some i in numbers.range(1, 4000); p := {"op": "add", "path": "0", "value": 1}]); msg := "x"`, "", "patches of a value of"},
-	{"numbers with one hash", `object.remove({}, [x | some i in numbers.range(1, 20000); x := i / 100000]); msg := "x"`, "", "have the same hash"},
+	{"numbers with one hash", `object.remove({}, [x | some i in numbers.range(1, 20000); x := i / 100000]); msg := "x"`, "", "it took "},
 	{"paths to deep values", `walk([[[[[[[[[[[[[[[x40]]]]]]]]]]]]]]], [p, "q"]); msg := sprintf("%v", [p])`, forty("x0 := [o.a, o.b, o.a, o.b] if o := input.request.object", "x%[1]d := [x%[2]d]"), "it made values of more than"},
 	{"a large pattern on no text", `regex.match(concat("", ["(", substring(input.request.object.text, 0, 3000), "){1000}"]), ""); msg := "x"`, "", "once its repetitions are written out"},
 	{"pieces by the million", `count(regex.split("a", input.request.object.text)) > 0; msg := "x"`, "", "is too much work"},
@@ -188,10 +188,6 @@ func TestHostilePolicies(t *testing.T) {
 				"hostile.rego": "package hostile\nimport rego.v1\ndeny contains msg if { " + c.body + " }\n" + c.rules,
 				"other.rego":   "package other\ndeny contains \"asked\"",
 			}})
-			if c.says == "it took " {
-				// Elsewhere another limit is to be reached, however slow the machine.
-				policiesIn(set)[0].Meta.Timeout = definition.DefaultTimeout
-			}
 			snapshot := snapshotOf(set)
 			peak := watchHeap()
 			start := time.Now()

@@ -34,6 +34,7 @@ func (s *Snapshot) Mutate(ctx context.Context, review *admission.Review, options
 		mutation.Patch, mutation.Review, m.protected = nil, review, nil
 	}
 	mutation.sort()
+	mutation.Steps = e.usage.total
 	if !mutation.Allowed() {
 		mutation.Patch, mutation.Review = nil, review
 	}

@@ -34,14 +34,13 @@ type Options struct {
 	// that they control. Policies of scopes below the enterprise are not evaluated for it: they
 	// would hold up what broader scopes decide. nil is for none.
 	Own func(*admission.Review) bool
-	// Clock is where the time comes from: what policies with `clock: true` see is its time
-	// when the review is first looked at, and what the policies of a source take is
-	// measured by it. nil is the system's clock.
+	// Clock is where the time comes from that policies with `clock: true` see: that at the
+	// start of the evaluation. nil is the system's clock.
 	Clock func() time.Time
 	// Cluster holds the objects that policies read by `requires`. A policy that
 	// requires a missing kind, or any kind if it is nil, cannot be evaluated.
 	Cluster *clusterdata.Objects
-	// Pacer bounds the time of policies of sources below the enterprise: nil is for none.
+	// Pacer lets policies of sources below the enterprise wait for others; nil is for none.
 	Pacer Pacer
 	// Stored reports that the review is about a stored object. Constraints can have another
 	// enforcement and other excluded namespaces for these.
@@ -51,9 +50,6 @@ type Options struct {
 	Offline bool
 	// ExceptionsAt is when PolicyExceptions must be in force; zero is the time of the Clock.
 	ExceptionsAt time.Time
-	// Steps receives the number of statements that policies took, as StepBudget counts them; nil
-	// is for none.
-	Steps *int64
 	// Coverage records the locations that evaluations reach, which takes time, and Print
 	// receives printed values if the source was compiled for that. Both are for tests; nil
 	// disables them.
@@ -64,7 +60,7 @@ type Options struct {
 // Pacer makes policies of sources below the enterprise wait, so that others can be evaluated.
 type Pacer interface {
 	// Wait is called when a policy begins, and as eval.Limits.Pace.
-	Wait(ctx context.Context, now time.Time) (waited time.Duration)
+	Wait(ctx context.Context, now time.Time)
 	// Pause is called when a policy ends.
 	Pause(now time.Time)
 }

@@ -2,10 +2,13 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
+	"github.com/open-policy-agent/opa/v1/ast"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
@@ -13,6 +16,15 @@ import (
 // maxOverwritten bounds how many existing values a policy of a scope below the enterprise may
 // change: for each, the policies of broader scopes are evaluated again.
 const maxOverwritten = 32
+
+// Steps of the comparison with broader scopes, in addition to those of their policies:
+// comparisonSteps for a path that is compared with another, and copiedSteps for each value of an object that is
+// converted, changed and converted back.
+const (
+	comparisonSteps = 5
+	copiedSteps     = 10
+	bytesPerValue   = 1024 // of its strings, which take as long as a value
+)
 
 // protect records the paths that the members of a round set, of policies that have scopes below
 // them.
@@ -33,17 +45,19 @@ func (m *mutator) protect(root any, members []member) {
 	}
 }
 
-// overrides returns the conflict of a member of a narrower scope with a broader one. The time of
+// overrides returns the conflict of a member of a narrower scope with a broader one. The work of
 // the comparison counts for the source of the member.
 func (m *mutator) overrides(by member, above *parents) *conflict {
 	if !by.policy.source.place.Below {
 		return nil
 	}
-	defer above.e.measure(by.policy.source.Name)()
+	usage := above.e.usage
+	defer usage.payFor(by.policy.source.Name)()
 	rank := by.policy.rank()
 	claims := newReservations(above.root)
 	for _, op := range by.ops {
 		for _, own := range claims.effects(op, &by) {
+			usage.charge(by.policy, int64(comparisonSteps*(1+len(own.path)+len(m.protected))))
 			if !own.change {
 				continue
 			}
@@ -65,8 +79,8 @@ func (m *mutator) overrides(by member, above *parents) *conflict {
 
 // exceedsComparisons bounds how often the policies of broader scopes are evaluated again.
 func (m *mutator) exceedsComparisons(own claim, above *parents) *conflict {
-	if above.e.used[own.member.policy.source.Name] >= sourceTime {
-		return &conflict{path: jsonpatch.Pointer(own.path), mine: fmt.Sprintf("changes what takes longer than the %s that its source has to compare with the policies of broader scopes, such as", sourceTime)}
+	if above.e.usage.bySource[own.member.policy.source.Name] >= sourceSteps {
+		return &conflict{path: jsonpatch.Pointer(own.path), mine: fmt.Sprintf("changes what takes more than the %d steps that its source has to compare with the policies of broader scopes, such as", sourceSteps)}
 	}
 	if have, err := jsonpatch.Get(above.root(), own.path); err != nil || have == nil {
 		return nil
@@ -102,7 +116,9 @@ func (m *mutator) parentsOf(e *evaluation, root func() any) *parents {
 // conflictOf returns the conflict if broader scopes set the path of a change, or have set it when
 // the object was created, in an earlier call, or by a value around it.
 func (p *parents) conflictOf(own claim) *conflict {
-	for _, now := range p.propose(nil) {
+	proposals := p.propose(nil)
+	p.e.usage.charge(own.member.policy, int64(comparisonSteps*len(proposals)*(1+len(own.path))))
+	for _, now := range proposals {
 		if now.isBroader(own) && now.sets(own) {
 			return &conflict{jsonpatch.Pointer(own.path), now.member, "changes", "sets"}
 		}
@@ -162,6 +178,8 @@ func (p *parents) without(at []string) (*evaluation, func() any) {
 	if len(at) == 0 {
 		return p.e, p.root
 	}
+	values, bytes := eval.Measure(ast.NewTerm(p.e.review.New.Value()), math.MaxInt, math.MaxInt)
+	p.e.usage.bySource[p.e.usage.payer] += int64(copiedSteps * (values + bytes/bytesPerValue))
 	doc := &jsonpatch.Document{Root: toJSON(p.e.review.New.Value())}
 	op := jsonpatch.Step{Op: "remove", Path: at}
 	if jsonpatch.IsElement(doc.Root, at) {

@@ -92,9 +92,9 @@ func TestPatchesOfScopesInOtherCalls(t *testing.T) {
 	}
 }
 
-// TestTheTimeOfComparingIsTheNarrowerScopes: else a source could have the policies above
+// TestTheWorkOfComparingIsTheNarrowerScopes: else a source could have the policies above
 // it asked for as long as it likes.
-func TestTheTimeOfComparingIsTheNarrowerScopes(t *testing.T) {
+func TestTheWorkOfComparingIsTheNarrowerScopes(t *testing.T) {
 	snapshot := snapshotOf(
 		scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/priority\", \"value\": 1} if not input.request.object.spec.priority"),
 		scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), "package c\npatch contains {\"op\": \"replace\", \"path\": \"/metadata/labels/app\", \"value\": \"x\"}"),
@@ -104,10 +104,10 @@ func TestTheTimeOfComparingIsTheNarrowerScopes(t *testing.T) {
 	root := func() any { return toJSON(e.review.New.Value()) }
 	by := member{policy: snapshot.policies[1], ops: []jsonpatch.Step{{Op: "replace", Path: []string{"metadata", "labels", "app"}, Value: "x"}}}
 	require.Nil(t, m.overrides(by, m.parentsOf(e, root)))
-	require.Positive(t, e.used["team"])
-	require.Zero(t, e.used["all"])
-	e.used["team"] = sourceTime
-	require.Contains(t, m.overrides(by, m.parentsOf(e, root)).reason(), "takes longer than the 250ms")
+	require.Positive(t, e.usage.bySource["team"])
+	require.Zero(t, e.usage.bySource["all"])
+	e.usage.bySource["team"] = sourceSteps
+	require.Contains(t, m.overrides(by, m.parentsOf(e, root)).reason(), "takes more than the 2500000 steps")
 }
 
 // TestOverwrittenPlacesAreBounded: for each of them the policies above are asked again.

@@ -14,38 +14,25 @@ import (
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
-const (
-	// StepBudget is how many statements one evaluation of one policy may take, so that the
-	// command line and the webhook stop at the same point, which a deadline alone cannot.
-	StepBudget = 1_000_000
-	// MaxMadeBytes is how many bytes the values may have that one evaluation makes, each
-	// counted with all its parts as often as it becomes part of another.
-	MaxMadeBytes = 64 << 20
-)
-
 // evalError is the reason why a policy could not be evaluated.
 type evalError struct {
 	message  string
 	location definition.Location // zero where unknown
-	limit    string              // steps, bytes, timeout or function where a limit was reached
+	limit    string              // steps, bytes, timeout, function or source where a limit was reached
 	unknown  bool                // the input lacks what the policy reads
 }
 
 // runQuery evaluates the query. results are the values for each rule of the query, or nil after an
 // error that ended the evaluation. Errors that did not end it (a function that failed in one
-// rule) are returned together with the values of the other rules. The steps of the evaluation are
-// added to steps, unless that is nil.
-func runQuery(ctx context.Context, q *policyset.Query, options eval.Options, steps *int64) (results [][]eval.Given, errs []evalError) {
+// rule) are returned together with the values of the other rules. steps is the work that was done.
+func runQuery(ctx context.Context, q *policyset.Query, options eval.Options) (results [][]eval.Given, steps int64, errs []evalError) {
 	_, report, err := q.Program.Run(ctx, q.Rules, options)
-	if steps != nil {
-		*steps += report.Steps
-	}
 	if unknown, ok := errors.AsType[*eval.UnknownError](err); ok {
-		return nil, []evalError{unknownError(unknown)}
+		return nil, report.Steps, []evalError{unknownError(unknown)}
 	}
 	var limit *eval.LimitError
 	if errors.As(err, &limit) {
-		return nil, []evalError{{message: limit.Message, limit: limit.Limit}}
+		return nil, report.Steps, []evalError{{message: limit.Message, limit: limit.Limit}}
 	}
 	results = report.Given
 	switch {
@@ -59,7 +46,7 @@ func runQuery(ctx context.Context, q *policyset.Query, options eval.Options, ste
 			errs = append(errs, err)
 		}
 	}
-	return results, errs
+	return results, report.Steps, errs
 }
 
 // unknownError is the error of an evaluation that depends on an unknown value.

@@ -7,6 +7,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 	"github.com/lintel-policy/lintel/policies/terms"
@@ -15,7 +16,7 @@ import (
 // report files a denial, or an error, where the policy's enforcement and the
 // source's failure policy put it.
 func (p *policy) report(e *evaluation, decision *Decision, finding Finding) {
-	if finding.Limit != "" {
+	if finding.Limit != "" && finding.Limit != eval.LimitTimeout { // the review was slow, not this policy
 		p.LastOverrun.Store(&policyset.Overrun{Limit: finding.Limit, At: e.now})
 	}
 	switch enforcement := p.dialect.enforcement(p, e); {

@@ -14,11 +14,6 @@ import (
 	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
-// sourceTime bounds all policies of one source below the enterprise in one review, so that a
-// team cannot delay the reviews of others for long. Policies of the enterprise have only their
-// own limits.
-const sourceTime = 250 * time.Millisecond
-
 // invocation is the evaluation of one policy for one review.
 type invocation struct {
 	policy     *policy
@@ -35,7 +30,7 @@ type invocation struct {
 // runInOrder runs one invocation after the other, and returns the results in their order. The
 // enterprise's policies are evaluated first: those of narrower scopes may wait, and take no
 // time from them. failed returns the result of a policy that panics, and of one whose source has
-// used its time.
+// used its steps.
 func runInOrder[T any](invocations []invocation, run func(invocation) T, failed func(invocation, evalError) T) []T {
 	results := make([]T, len(invocations))
 	for _, below := range []bool{false, true} {
@@ -48,7 +43,7 @@ func runInOrder[T any](invocations []invocation, run func(invocation) T, failed 
 	return results
 }
 
-// runGuarded runs an invocation within the time of its source, and recovers from a panic.
+// runGuarded runs an invocation within the steps of its source, and recovers from a panic.
 func runGuarded[T any](i invocation, run func(invocation) T, failed func(invocation, evalError) T) (result T) {
 	defer func() {
 		cause := recover()
@@ -58,27 +53,10 @@ func runGuarded[T any](i invocation, run func(invocation) T, failed func(invocat
 			result = failed(i, evalError{message: fmt.Sprintf("internal error: %v\n%s", cause, debug.Stack())})
 		}
 	}()
-	if !i.policy.source.place.Below {
-		return run(i)
+	if i.evaluation != nil && i.evaluation.usage.isExhausted(i.policy.source) {
+		return failed(i, sourceExhausted())
 	}
-	source := i.policy.source.Name
-	if i.evaluation.used[source] >= sourceTime {
-		return failed(i, evalError{
-			message: fmt.Sprintf("the policies of its source have taken %s for this object, which is all that a source below the enterprise has; do less in them", sourceTime),
-			limit:   "source",
-		})
-	}
-	defer i.evaluation.measure(source)()
 	return run(i)
-}
-
-// evalLimits bound the evaluation of a policy. A policy below the enterprise waits for its turn.
-func (e *evaluation) evalLimits(p *policy) eval.Limits {
-	limits := eval.Limits{Steps: StepBudget, Bytes: MaxMadeBytes, Timeout: p.Meta.Timeout}
-	if e.isPaced(p) {
-		limits.Pace = e.wait
-	}
-	return limits
 }
 
 // isPaced reports whether a policy waits for its turn.
@@ -90,13 +68,19 @@ func (e *evaluation) isPaced(p *policy) bool {
 func (e *evaluation) evaluate(ctx context.Context, p *policy, q *policyset.Query, entry string, input *ast.Term, data eval.Document) (results [][]eval.Given, errs []evalError) {
 	ctx, end := p.startSpan(ctx, entry)
 	if e.isPaced(p) {
-		e.wait(ctx, time.Now())
+		e.options.Pacer.Wait(ctx, time.Now())
 		defer func() { e.options.Pacer.Pause(time.Now()) }()
 	}
-	results, errs = runQuery(ctx, q, eval.Options{
+	limits, bySource := e.limitsFor(p)
+	results, steps, errs := runQuery(ctx, q, eval.Options{
 		Input: input, Data: data, Now: e.now, Print: e.options.Print, Cover: e.coverageOf(p), Gather: true,
-		Limits: e.evalLimits(p),
-	}, e.options.Steps)
+		Limits: limits,
+	})
+	e.usage.charge(p, steps)
+	p.Cost.Add(steps)
+	if bySource && len(errs) > 0 && errs[0].limit == eval.LimitSteps {
+		errs[0] = sourceExhausted()
+	}
 	end(errs)
 	return results, errs
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -20,45 +19,34 @@ func TestAPanicIsAFailureOfItsPolicy(t *testing.T) {
 	require.Contains(t, answers[0], "internal error: at once")
 }
 
-// TestTheTimeOfASourceIsReadFromTheClock that the caller hands in.
-func TestTheTimeOfASourceIsReadFromTheClock(t *testing.T) {
-	now := time.Unix(1, 0)
-	e := newEvaluation(makeReview(t, pod), Options{Clock: func() time.Time { return now }})
-	require.Equal(t, now, e.now)
-	done := e.measure("team")
-	now = now.Add(sourceTime)
-	done()
-	require.Equal(t, sourceTime, e.used["team"])
-}
-
-// TestTimeInWhichOthersRunDoesNotCount towards the timeout of a policy below the enterprise, nor
-// towards the time of its source. Policies of the enterprise never wait.
-func TestTimeInWhichOthersRunDoesNotCount(t *testing.T) {
-	const loop = "package p\ndeny contains \"no\" if { some i in numbers.range(1, 3000); i == 3000 }"
-	another := func(s *definition.Source) {
-		s.Files["another.rego"] = strings.Replace(loop, "package p", "package another", 1)
-	}
+// TestNoVerdictDependsOnTheClock: policies end at the same step while the clock jumps and the pacer
+// waits, and policies of the enterprise never wait.
+func TestNoVerdictDependsOnTheClock(t *testing.T) {
+	const ends = "package p\ndeny contains \"no\" if { some i in numbers.range(1, 3000); i == 3000 }"
+	const endless = "package endless\ndeny contains \"no\" if { some i in numbers.range(1, 30000); some j in numbers.range(1, 30000); i + j == 0 }"
+	another := func(s *definition.Source) { s.Files["another.rego"] = endless }
 	waits, now := 0, time.Now()
-	pacer := &pacerFunc{wait: func() time.Duration {
-		waits++
-		waited := time.Duration(waits) * time.Hour // more each time, as a first delay is excused
-		now = now.Add(waited)
-		return waited
-	}}
-	options := Options{Clock: func() time.Time { return now }, Pacer: pacer}
-	evaluate := func(p *PolicySet) *Decision {
+	jumps := func() time.Time {
+		now = now.Add(time.Duration(waits) * time.Hour)
+		return now
+	}
+	pacer := &pacerFunc{wait: func() { waits++; jumps() }}
+	evaluate := func(p *PolicySet, options Options) *Decision {
 		return snapshotOf(p).Validate(t.Context(), makeReview(t, in("shop")), options)
 	}
-	decision := evaluate(scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), loop, another))
-	require.Len(t, decision.Denials, 2)
-	for _, denial := range decision.Denials {
-		require.Equal(t, "no", denial.Words)
+	for _, scope := range []hierarchy.Scope{scopeOf(hierarchy.Team, "shop", "", "shop"), {}} {
+		waits, pacer.paused = 0, 0
+		set := scoped(t, "source", scope, ends, another)
+		jumping := evaluate(set, Options{Clock: jumps, Pacer: pacer})
+		require.Equal(t, []string{"policy endless cannot be evaluated: it took more than 1000000 steps: iterate over less, or in fewer nested loops", "no"}, wordsOf(jumping.Denials))
+		require.Equal(t, jumping, evaluate(set, Options{}))
+		if scope.Level == "" {
+			require.Zero(t, waits)
+			continue
+		}
+		require.Greater(t, waits, 1000, "the pacer is called while a policy is evaluated")
+		require.Equal(t, 2, pacer.paused, "after each policy")
 	}
-	require.Positive(t, waits)
-	require.Equal(t, 2, pacer.paused, "after each policy")
-	waits = 0
-	require.Len(t, evaluate(scoped(t, "all", hierarchy.Scope{}, loop)).Denials, 1)
-	require.Zero(t, waits)
 }
 
 // TestPoliciesOfTheEnterpriseAreEvaluatedFirst, so that they do not lack the time for which those of a
@@ -79,10 +67,10 @@ func TestPoliciesOfTheEnterpriseAreEvaluatedFirst(t *testing.T) {
 
 // pacerFunc is a Pacer.
 type pacerFunc struct {
-	wait   func() time.Duration
+	wait   func()
 	paused int
 }
 
-func (p *pacerFunc) Wait(context.Context, time.Time) time.Duration { return p.wait() }
+func (p *pacerFunc) Wait(context.Context, time.Time) { p.wait() }
 
 func (p *pacerFunc) Pause(time.Time) { p.paused++ }

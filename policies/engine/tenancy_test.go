@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -211,8 +210,8 @@ func wordsOf(findings []Finding) []string {
 	return out
 }
 
-// A source below the enterprise that takes its time takes it once, not for each policy.
-func TestASourceBelowTheEnterpriseHasItsTime(t *testing.T) {
+// TestStepsOfASource: all policies of a source below the enterprise share them.
+func TestStepsOfASource(t *testing.T) {
 	e := newEvaluation(makeReview(t, in("shop")), Options{})
 	set := scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), no)
 	below := policiesOf(set, newSource(set, hierarchy.Place{Below: true}))[0]
@@ -222,14 +221,14 @@ func TestASourceBelowTheEnterpriseHasItsTime(t *testing.T) {
 	}
 	ok, _ := asked(below)
 	require.True(t, ok)
-	e.used["team"] = sourceTime
+	e.usage.bySource["team"] = sourceSteps
 	ok, err := asked(below)
 	require.False(t, ok)
 	require.Equal(t, "source", err.limit)
 	require.Contains(t, err.message, "all that a source below the enterprise has")
 	ok, _ = asked(policiesIn(scoped(t, "team", hierarchy.Scope{}, no))[0])
 	require.True(t, ok, "the enterprise's are only bounded one by one")
-	require.Less(t, e.used["other"], time.Nanosecond)
+	require.Zero(t, e.usage.bySource["other"])
 }
 
 // TestScopesDoNotHoldUpKubernetes: a team whose policy denies all deletions would otherwise

@@ -45,12 +45,11 @@ func TestPoliciesThatReadMaskedValuesAreUndecided(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			steps := int64(0)
 			decision := NewSnapshot(admission.BuiltinResources(), compile(t, head+test.rules+"\n")).
-				Validate(t.Context(), maskedSecret(t), Options{Offline: true, Steps: &steps})
+				Validate(t.Context(), maskedSecret(t), Options{Offline: true})
 			require.Len(t, decision.Denials, test.denials)
 			require.Len(t, decision.Warnings, test.warnings)
-			require.Positive(t, steps)
+			require.Positive(t, decision.Steps)
 			if test.undecided {
 				require.Equal(t, []Undecided{{Policy: "p", Reason: undecided}}, decision.Undecided)
 			} else {

@@ -26,6 +26,7 @@ func (s *Snapshot) Evaluate(ctx context.Context, review *admission.Review, optio
 		decision.add(one)
 	}
 	s.addFixpoint(ctx, e, decision)
+	decision.Steps = e.usage.total
 	return decision
 }
 

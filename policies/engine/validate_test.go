@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
@@ -186,33 +187,26 @@ func TestEachEntryAsksItsOwnFailurePolicy(t *testing.T) {
 	}
 }
 
-func TestDeadlineAndStepBudget(t *testing.T) {
-	cases := map[string]struct{ rego, says string }{
-		"steps": {
-			"package p\ndeny contains \"x\" if { some i in numbers.range(1, 2000); some j in numbers.range(1, 2000); i + j == 0 }",
-			"it took more than 1000000 steps",
-		},
-		"deadline": {
-			"# METADATA\n# custom:\n#   timeout: 1ms\npackage p\ndeny contains \"x\" if { some i in numbers.range(1, 400); some j in numbers.range(1, 400); i + j == 0 }",
-			"it took longer than its timeout of 1ms",
-		},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			set := compileSource(t, definition.Source{Name: "test", Files: map[string]string{
-				"policy.rego": c.rego,
-				"other.rego":  "package other\ndeny contains \"still asked\"",
-			}})
-			for _, p := range set.List() {
-				if name == "steps" {
-					p.Meta.Timeout = time.Minute // longer than policies may: a slow machine must not stop it first
-				}
+// TestTimeoutsAreSteps, at a fixed rate.
+func TestTimeoutsAreSteps(t *testing.T) {
+	const loop = "package p\ndeny contains \"x\" if { all := numbers.range(1, 30000); some i in all; some j in all; i + j == 0 }"
+	for timeout, steps := range map[string]string{"": "1000000", "1ms": "10000", "250us": "2500", "1us": "10", "1ns": "1", "1s": "10000000"} {
+		t.Run(cmp.Or(timeout, "default"), func(t *testing.T) {
+			t.Parallel()
+			text := loop
+			if timeout != "" {
+				text = "# METADATA\n# custom:\n#   timeout: " + timeout + "\n" + loop
 			}
-			decision := snapshotOf(set).Validate(context.Background(), makeReview(t, pod), Options{})
+			set := compileSource(t, definition.Source{Name: "test", Files: map[string]string{
+				"policy.rego": text,
+				"other.rego":  "package other\ndeny contains \"still evaluated\"",
+			}})
+			decision := snapshotOf(set).Validate(t.Context(), makeReview(t, pod), Options{})
 			require.Len(t, decision.Denials, 2)
-			require.Equal(t, "still asked", decision.Denials[0].Words)
-			require.Contains(t, decision.Denials[1].Text(), "policy p cannot be evaluated: "+c.says)
+			require.Equal(t, "still evaluated", decision.Denials[0].Words)
+			require.Contains(t, decision.Denials[1].Text(), "policy p cannot be evaluated: it took more than "+steps+" steps")
 			require.True(t, decision.Denials[1].Error)
+			require.Equal(t, "steps", decision.Denials[1].Limit)
 		})
 	}
 }
@@ -221,8 +215,11 @@ func TestRequestDeadlineStopsEvaluation(t *testing.T) {
 	set := compile(t, "# METADATA\n# custom:\n#   timeout: 1s\npackage p\ndeny contains \"x\" if { some i in numbers.range(1, 400); some j in numbers.range(1, 400); i + j == 0 }")
 	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
 	defer cancel()
-	decision := snapshotOf(set).Validate(ctx, makeReview(t, pod), Options{})
+	snapshot := snapshotOf(set)
+	decision := snapshot.Validate(ctx, makeReview(t, pod), Options{})
 	require.Contains(t, decision.Denials[0].Words, "the request's own deadline passed")
+	require.Equal(t, "timeout", decision.Denials[0].Limit)
+	require.Empty(t, snapshot.ReachedLimits(time.Time{}), "the review was slow, not the policy")
 }
 
 func TestRequiresReadsClusterObjects(t *testing.T) {

@@ -3,7 +3,6 @@ package eval
 import (
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -13,23 +12,27 @@ import (
 
 // Limits bound one evaluation; zero means unlimited.
 type Limits struct {
-	// Steps is how many statements may run. What a function costs beyond its call, the
-	// functions say (Function.Admit).
+	// Steps limits the work: see the package documentation.
 	Steps int64
 	// Bytes limits the values that are created: each value that becomes part of another counts
 	// with all its parts, as often as they occur in it.
 	Bytes int64
-	// Timeout is how long it may take.
-	Timeout time.Duration
-	// Pace is called every few microseconds with the current time. It may wait, so that other
-	// evaluations run, and returns how long it waited: that does not count towards Timeout.
-	// nil is never called.
-	Pace func(ctx context.Context, now time.Time) (waited time.Duration)
+	// Pace is called with the current time, again after every stepsPerLook steps. It may wait, so
+	// that other evaluations run. nil is never called.
+	Pace func(ctx context.Context, now time.Time)
 }
+
+// Names of limits in LimitError.
+const (
+	LimitSteps = "steps"
+	LimitBytes = "bytes"
+	// LimitTimeout is the deadline of the context, which is that of the whole review.
+	LimitTimeout = "timeout"
+)
 
 // LimitError ends an evaluation that has reached a limit.
 type LimitError struct {
-	// Limit is steps, bytes or timeout, or cancelled where the context was.
+	// Limit is one of LimitSteps, LimitBytes and LimitTimeout.
 	Limit   string
 	Message string
 }
@@ -37,70 +40,51 @@ type LimitError struct {
 func (e *LimitError) Error() string { return e.Message }
 
 const (
-	// clockEvery is how many calls and turns there are between two looks at the clock.
-	clockEvery = 64
-	// valuesPerTurn is how many values are compared or copied in the time of a turn.
-	valuesPerTurn = 256
+	// stepsPerLook is how many steps there are between two checks of the context.
+	stepsPerLook = 500
+	// bytesPerStep is how many bytes of created values cost a step.
+	bytesPerStep = 256
 )
 
-// wentThrough has the clock looked at sooner, after work on so many values.
-func (m *machine) wentThrough(values int64) { m.sinceClock += values / valuesPerTurn }
+// work is the number of steps so far.
+func (m *machine) work() int64 { return m.steps + m.bytes/bytesPerStep }
 
-// mayGoOn says whether the evaluation may go on: it is asked at every call and every turn of a
-// loop.
+// mayGoOn reports whether the evaluation may go on. It is called for every call and every turn
+// of a loop.
 func (m *machine) mayGoOn() bool {
 	if m.err != nil {
 		return false
 	}
-	switch {
-	case m.steps > m.limits.Steps:
-		m.stop(&LimitError{"steps", fmt.Sprintf("it took more than %d steps: iterate over less, or in fewer nested loops", m.limits.Steps)})
-		return false
-	case m.bytes > m.limits.Bytes:
-		m.stop(&LimitError{"bytes", fmt.Sprintf("it made values of more than %d MiB: keep only the parts that are needed", m.limits.Bytes>>20)})
-		return false
-	}
-	if m.sinceClock++; m.sinceClock < clockEvery {
+	if m.work() < m.look && m.bytes <= m.limits.Bytes {
 		return true
 	}
-	m.sinceClock = 0
-	return m.inTime()
+	return m.isWithinLimits()
 }
 
-// inTime looks at the clock.
-func (m *machine) inTime() bool {
-	if err := m.ctx.Err(); err != nil {
-		m.stop(&LimitError{"cancelled", "the request's own deadline passed: " + context.Cause(m.ctx).Error()})
+// isWithinLimits compares the work with the limits, looks at the context, and paces the
+// evaluation.
+func (m *machine) isWithinLimits() bool {
+	work := m.work()
+	switch {
+	case work > m.limits.Steps:
+		m.stop(&LimitError{LimitSteps, fmt.Sprintf("it took more than %d steps: iterate over less, or in fewer nested loops", m.limits.Steps)})
+		return false
+	case m.bytes > m.limits.Bytes:
+		m.stop(&LimitError{LimitBytes, fmt.Sprintf("it made values of more than %d MiB: keep only the parts that are needed", m.limits.Bytes>>20)})
 		return false
 	}
-	if m.limits.Timeout == 0 && m.limits.Pace == nil {
+	if work < m.look {
 		return true
 	}
-	now := time.Now()
+	m.look = min(work+stepsPerLook, m.limits.Steps+1)
 	if m.limits.Pace != nil {
-		if waited := m.limits.Pace(m.ctx, now); waited > 0 {
-			m.deadline, now = m.deadline.Add(waited), now.Add(waited)
-		}
+		m.limits.Pace(m.ctx, time.Now())
 	}
-	if m.limits.Timeout > 0 && m.overdue(now) {
-		m.stop(&LimitError{"timeout", fmt.Sprintf("it took longer than its timeout of %s", m.limits.Timeout)})
+	if err := m.ctx.Err(); err != nil {
+		m.stop(&LimitError{LimitTimeout, "the request's own deadline passed: " + context.Cause(m.ctx).Error()})
 		return false
 	}
 	return true
-}
-
-// overdue says whether the deadline has passed. The first time that it has, there is a
-// tenth more from then on: what the machine did not let run, and has little left to do,
-// comes to its end, and what never ends gains next to nothing.
-func (m *machine) overdue(now time.Time) bool {
-	switch {
-	case !now.After(m.deadline):
-		return false
-	case m.extended:
-		return true
-	}
-	m.extended, m.deadline = true, now.Add(m.limits.Timeout/10)
-	return false
 }
 
 // stop ends the evaluation with an error, the first of them.
@@ -127,8 +111,11 @@ func (m *machine) charge(t *ast.Term) { m.walk(t) }
 // copied counts the elements of a collection that is copied, its parts left aside.
 func (m *machine) copied(elements int) {
 	m.bytes += 4 * valueBytes * int64(elements)
-	m.wentThrough(int64(elements))
+	m.steps += copiedSteps * int64(elements)
 }
+
+// copiedSteps is the cost of an element that is copied, in addition to its bytes.
+const copiedSteps = 3
 
 // walk counts a value with all its parts, up to the remaining limit.
 func (m *machine) walk(t *ast.Term) (enough bool) {
@@ -153,58 +140,106 @@ func (m *machine) walk(t *ast.Term) (enough bool) {
 }
 
 // comparedPerStep is how many values are compared for a step.
-const comparedPerStep = 16
+const comparedPerStep = 3
+
+// bytesComparedPerStep is how many bytes of strings are compared, or hashed, for a step.
+const bytesComparedPerStep = 1024
 
 // mayCompare charges the steps of a comparison beyond its statement: the parts of the smaller
-// of two collections. It reports whether enough steps are left.
+// of two values. It reports whether enough steps are left.
 func (m *machine) mayCompare(a, b *ast.Term) bool {
 	if ast.IsScalar(a.Value) || ast.IsScalar(b.Value) {
-		return true
+		m.steps += min(scalarWeight(a.Value), scalarWeight(b.Value))
+		return m.mayGoOn()
 	}
 	smaller := int64(0)
-	for most := 64; ; most *= 8 { // no more of the larger is counted than of the smaller
-		left, _ := Measure(a, most, math.MaxInt)
-		right, _ := Measure(b, most, math.MaxInt)
-		smaller = int64(min(left, right))
-		if smaller <= int64(most) || smaller/comparedPerStep > m.limits.Steps-m.steps {
+	for most := int64(64); ; most *= 8 { // no more of the larger is counted than of the smaller
+		smaller = min(m.weigh(a, most), m.weigh(b, most))
+		if smaller <= most || smaller/comparedPerStep > m.limits.Steps-m.work() {
 			break
 		}
 	}
 	m.steps += smaller / comparedPerStep
-	m.wentThrough(smaller)
-	return m.steps <= m.limits.Steps
+	return m.mayGoOn()
 }
 
-// mayFind charges the cost of finding a key, or of inserting a new one, among others: OPA
-// compares it with all keys that have the same hash. The hash of a number is its integer part,
-// and that of a list the sum of those of its elements, so that it may be with each.
-func (m *machine) mayFind(key *ast.Term, among int) bool {
-	switch value := key.Value.(type) {
-	case ast.String, ast.Boolean, ast.Null:
-		return true
+// scalarWeight is the cost in steps of comparing or hashing a scalar, beyond that of a statement.
+func scalarWeight(value ast.Value) int64 {
+	switch value := value.(type) {
+	case ast.String:
+		return int64(len(value) / bytesComparedPerStep)
 	case ast.Number:
-		if IsLong(value) {
-			m.steps += longNumber
-		}
-		m.wentThrough(int64(among))
-	default:
-		if among == 0 {
-			return true
-		}
-		before := m.bytes
-		m.walk(key)
-		count := (m.bytes - before) / valueBytes
-		m.bytes = before // it is not made, but looked at
-		m.steps += count / comparedPerStep
-		m.wentThrough(count * int64(among))
+		return numberSteps(value)
 	}
-	return m.steps <= m.limits.Steps
+	return 0
 }
 
-// longNumber is the cost in steps of sorting a long number among others.
-const longNumber = 200
+// weigh counts the values in a value up to a limit: a string as many as its length takes to
+// compare, and a long number as the many that take as long.
+func (m *machine) weigh(t *ast.Term, most int64) int64 {
+	m.weight, m.mostWeight = 0, most
+	m.addWeight(t)
+	return m.weight
+}
 
-// IsLong says whether a number is one that OPA compares as a fraction of two large integers.
+// addWeight adds the weight of a value, and reports whether the limit is exceeded.
+func (m *machine) addWeight(t *ast.Term) (enough bool) {
+	m.weight += 1 + comparedPerStep*scalarWeight(t.Value)
+	switch value := t.Value.(type) {
+	case *ast.Array:
+		for i := range value.Len() {
+			if m.addWeight(value.Elem(i)) {
+				return true
+			}
+		}
+	case ast.Set:
+		return value.Until(m.weighOne)
+	case ast.Object:
+		return value.Until(m.weighBoth)
+	}
+	return m.weight > m.mostWeight
+}
+
+// digitsPerStep and longNumberSteps are the cost of a number that OPA converts to a fraction of
+// two large integers.
+const (
+	longNumberSteps = 20
+	digitsPerStep   = 2
+)
+
+// numberSteps is the cost in steps of comparing or hashing a number, beyond that of a statement.
+func numberSteps(n ast.Number) int64 {
+	if len(n) < 5 || !IsLong(n) {
+		return 0
+	}
+	return longNumberSteps + digitsOf(n)/digitsPerStep
+}
+
+// NumberSteps is the cost in steps of an operation with a number, beyond that of a call.
+func NumberSteps(n ast.Number) int { return int(numberSteps(n)) }
+
+// digitsOf is how many digits a number has once its exponent is written out.
+func digitsOf(n ast.Number) int64 {
+	digits := int64(len(n))
+	if i := strings.IndexAny(string(n), "eE"); i >= 0 {
+		if power, err := strconv.Atoi(string(n[i+1:])); err == nil {
+			digits += int64(max(power, -power))
+		}
+	}
+	return digits
+}
+
+// sortedLongNumber is how often a long number is compared to sort it among others.
+const sortedLongNumber = 20
+
+// chargeOrder charges for sorting an element among others, which takes long if it is a long number.
+func (m *machine) chargeOrder(t *ast.Term) {
+	if n, isNumber := t.Value.(ast.Number); isNumber {
+		m.steps += sortedLongNumber * numberSteps(n)
+	}
+}
+
+// IsLong reports whether a number is one that OPA compares as a fraction of two large integers.
 func IsLong(n ast.Number) bool {
 	if _, isInteger := n.Int64(); isInteger {
 		return false

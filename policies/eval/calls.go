@@ -98,9 +98,6 @@ func (m *machine) callFunction(f *called, operands []operand, r []*ast.Term, tar
 		if m.steps += int64(steps); err != nil {
 			return m.functionFailed(f.fails(err))
 		}
-		if steps > longCall && !m.inTime() {
-			return failed
-		}
 	}
 	m.charge(m.result)
 	r[target] = m.result
@@ -113,16 +110,35 @@ func (m *machine) admit(f *called, operands ...*ast.Term) bool {
 	if f.Admit == nil {
 		return true
 	}
+	if f.Prepare != nil {
+		m.prepare(f.Prepare, operands)
+	}
 	steps, err := f.Admit(operands)
 	if m.steps += int64(steps); err != nil {
 		m.functionFailed(f.fails(err))
 		return false
 	}
-	return m.mayGoOn() && (steps <= longCall || m.inTime())
+	return m.mayGoOn()
 }
 
-// longCall is how many steps a call costs, beyond which the clock is looked at.
-const longCall = 1000
+// maxPrepared is the number of prepared operands that OPA is assumed to store: it stores a hundred.
+const maxPrepared = 64
+
+// prepare charges for operands that are prepared, unless an earlier call has prepared them.
+func (m *machine) prepare(p *Preparation, operands []*ast.Term) {
+	key := p.Key(operands)
+	if _, known := m.prepared[key]; known {
+		return
+	}
+	switch {
+	case m.prepared == nil:
+		m.prepared = map[string]struct{}{}
+	case len(m.prepared) == maxPrepared:
+		clear(m.prepared)
+	}
+	m.prepared[key] = struct{}{}
+	m.steps += int64(p.Steps(key))
+}
 
 // outcome is how a statement ends that cannot go on.
 func (m *machine) outcome() ctl {
@@ -148,6 +164,7 @@ func (m *machine) functionFailed(err error) ctl {
 		return m.fail(err)
 	}
 	m.errs = append(m.errs, err)
+	m.steps += errorSteps
 	m.bytes += errorBytes
 	if failure, ok := err.(*topdown.Error); ok {
 		m.bytes += 2 * int64(len(failure.Message)) // and that of the cause
@@ -155,8 +172,11 @@ func (m *machine) functionFailed(err error) ctl {
 	return undef
 }
 
-// errorBytes is the size of an error without its message.
-const errorBytes = 256
+// errorBytes is the size of an error without its message, and errorSteps the cost of one.
+const (
+	errorBytes = 256
+	errorSteps = 15
+)
 
 // callDynamic calls the rule whose name is in registers.
 func (c *compiler) callDynamic(s *ir.CallDynamicStmt) (op, error) {
@@ -237,7 +257,7 @@ func (c *compiler) native(f *called, operands []operand, target int, general op)
 		return order(func(sign int) bool { return sign <= 0 })
 	case ast.Count.Name:
 		return func(m *machine, r []*ast.Term) ctl {
-			n := length(a.value(m, r))
+			n := m.length(a.value(m, r))
 			if n < 0 {
 				return general(m, r)
 			}
@@ -265,6 +285,7 @@ func (c *compiler) objectGet(operands []operand, target int, general op) op {
 		if !isPath {
 			found = m.part(found, at)
 		} else {
+			m.steps += int64(keys.Len())
 			for i := 0; found != nil && i < keys.Len(); i++ {
 				found = m.part(found, keys.Elem(i))
 			}
@@ -278,8 +299,8 @@ func (c *compiler) objectGet(operands []operand, target int, general op) op {
 }
 
 // keysOf is how many keys there are among which one is looked for by its hash.
-func keysOf(t *ast.Term) int {
-	switch value := t.Value.(type) {
+func keysOf(collection ast.Value) int {
+	switch value := collection.(type) {
 	case ast.Object:
 		return value.Len()
 	case ast.Set:
@@ -299,7 +320,10 @@ func (m *machine) part(t, key *ast.Term) *ast.Term {
 	if m.partial && !m.mayLookUp(t, key) {
 		return nil
 	}
-	if _, isName := key.Value.(ast.String); !isName && !m.mayFind(key, keysOf(t)) {
+	if name, isName := key.Value.(ast.String); isName && len(name) < bytesComparedPerStep && m.placements == nil {
+		return get(t, key) // as most are
+	}
+	if keysOf(t.Value) > 0 && !m.mayFind(key, t.Value) {
 		return nil
 	}
 	return get(t, key)

@@ -104,7 +104,7 @@ func (m *machine) overlaid(b *built, old, short *ast.Term, place *ast.Location, 
 		return nil
 	}
 	made := &conflicted{object: ast.NewObject(), err: keyConflict(place), short: short}
-	m.copied(object.Len() + keysOf(short))
+	m.copied(object.Len() + keysOf(short.Value))
 	eachPart(short, func(k, v *ast.Term) { made.object.Insert(k, v) })
 	object.Foreach(func(k, v *ast.Term) {
 		alone, isObject := short.Value.(ast.Object)
@@ -155,7 +155,7 @@ func (m *machine) conflictAt(r []*ast.Term, register, conflict int, place *ast.L
 // partOfConflicted is the value of a key without a conflict. Within the function that makes
 // it, a conflict has no parts.
 func (m *machine) partOfConflicted(c *conflicted, key *ast.Term) *ast.Term {
-	if c.object == nil || !m.mayFind(key, c.object.Len()) {
+	if c.object == nil || !m.mayFind(key, c.object) {
 		return nil
 	}
 	part := c.object.Get(key)

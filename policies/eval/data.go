@@ -97,12 +97,12 @@ func (d *documentValue) part(m *machine, key *ast.Term) *ast.Term {
 // made is the whole value of a document; nil where it cannot be had.
 func (m *machine) made(d *documentValue) *ast.Term {
 	if d.whole == nil {
-		m.sinceClock = clockEvery // it may take long
 		value, err := d.Value()
 		if err != nil {
 			m.stop(err)
 			return nil
 		}
+		m.steps += int64(keysOf(value))
 		d.whole = ast.NewTerm(value)
 	}
 	return d.whole

@@ -5,6 +5,9 @@ import (
 	"github.com/open-policy-agent/opa/v1/ir"
 )
 
+// insertedSteps is the cost of an insertion, in addition to its statement.
+const insertedSteps = 3
+
 // insertion compiles a statement that puts a value into a collection of the policy's own:
 // nil for others.
 func (c *compiler) insertion(s ir.Stmt) op {
@@ -17,6 +20,7 @@ func (c *compiler) insertion(s ir.Stmt) op {
 				return undef
 			}
 			m.charge(v)
+			m.steps += insertedSteps
 			if r[array] == emptyArray {
 				r[array] = ast.NewTerm(ast.NewArray(v))
 			} else {
@@ -39,16 +43,18 @@ func (c *compiler) insertion(s ir.Stmt) op {
 			if isResult && m.gathers() {
 				m.given = append(m.given, Given{v, place})
 			}
-			if !m.mayFind(v, keysOf(r[set])) {
-				return undef
-			}
 			if _, isSet := r[set].Value.(ast.Set); !isSet {
 				return m.conflictAt(r, set, conflict, place)
 			}
 			if m.partial && !m.mayDiffer(r[set].Value.(ast.Set), v) {
 				return failed
 			}
-			m.writable(r, set, shared).(ast.Set).Add(v)
+			into := m.writable(r, set, shared).(ast.Set)
+			before := into.Len()
+			m.steps += insertedSteps
+			m.chargeOrder(v)
+			into.Add(v)
+			m.inserted(into, v, before, into.Len())
 			return next
 		}
 	case *ir.ObjectInsertStmt:
@@ -85,12 +91,11 @@ func (c *compiler) insert(s ir.Stmt, into ir.Local, at, what ir.Operand, once bo
 		if !isObject {
 			return m.conflictAt(r, object, conflict, place)
 		}
-		if !m.mayFind(k, have.Len()) {
-			return undef
-		}
 		if !m.knows(k) {
 			return failed
 		}
+		m.steps += insertedSteps
+		m.chargeOrder(k)
 		if once {
 			if old := have.Get(k); old != nil {
 				if v = m.second(old, v, place, conflict == 0, conflict != 0 && r[conflict] != nil); v == nil {
@@ -139,6 +144,7 @@ func (m *machine) put(r []*ast.Term, register int, shared bool, k, v *ast.Term) 
 	object := m.writable(r, register, shared).(ast.Object)
 	had := object.Len()
 	object.Insert(k, v)
+	m.inserted(object, k, had, object.Len())
 	hashes := m.hashes[object]
 	if object.Len() > had {
 		if hashes != nil {
@@ -146,6 +152,7 @@ func (m *machine) put(r []*ast.Term, register int, shared bool, k, v *ast.Term) 
 		}
 		return
 	}
+	m.steps += int64(had) // the hash of the object is computed again
 	if hashes == nil {
 		hashes = &keyHashes{seen: make(map[int]struct{}, had)}
 		object.Foreach(func(k, _ *ast.Term) { hashes.add(k) })

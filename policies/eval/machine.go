@@ -37,9 +37,7 @@ type machine struct {
 	limits  Limits
 
 	steps, bytes int64
-	sinceClock   int64 // calls since the clock was read
-	deadline     time.Time
-	extended     bool // the deadline was, once
+	look         int64 // the work after which the context is checked again
 
 	stack []*ast.Term // the registers of the functions that run
 	used  int
@@ -49,7 +47,13 @@ type machine struct {
 	// be added to.
 	owned map[ast.Value]bool
 	// hashes are those of the keys of objects in which a value was replaced.
-	hashes map[ast.Object]*keyHashes
+	hashes   map[ast.Object]*keyHashes
+	prepared map[string]struct{} // see Function.Prepare
+	// placements are those of collections of more than a few elements; the last one is that of
+	// lastPlaced.
+	placements    map[ast.Value]*placement
+	lastPlaced    ast.Value
+	lastPlacement *placement
 	// built are objects within those of rules, where these have paths of different length.
 	built map[ast.Object]*built
 
@@ -72,6 +76,10 @@ type machine struct {
 	collect  func(*ast.Term) error
 	walkOne  func(*ast.Term) bool
 	walkBoth func(key, value *ast.Term) bool
+
+	weight, mostWeight int64 // of weigh
+	weighOne           func(*ast.Term) bool
+	weighBoth          func(key, value *ast.Term) bool
 }
 
 // memo is the last result of a function. It holds for the same operands: input and data
@@ -199,7 +207,7 @@ func (m *machine) globals(o Options) []*ast.Term {
 }
 
 func (m *machine) end(values []*ast.Term) ([]*ast.Term, Report, error) {
-	report := Report{Steps: m.steps, Bytes: m.bytes, Errors: m.errs}
+	report := Report{Steps: m.work(), Bytes: m.bytes, Errors: m.errs}
 	if m.err == nil {
 		m.mayGoOn() // the last statements and functions count, too
 	}
@@ -215,20 +223,19 @@ func (p *Program) machine(ctx context.Context, o Options) *machine {
 		m = &machine{program: p, stack: make([]*ast.Term, 256), memos: make([]memo, p.functions), operands: make([]*ast.Term, 0, 8), cache: builtins.Cache{}}
 		m.give = func(t *ast.Term) error { m.result = t; return nil }
 		m.collect = func(t *ast.Term) error { m.all = append(m.all, t); return nil }
-		m.walkOne = m.walk
+		m.walkOne, m.weighOne = m.walk, m.addWeight
+		m.weighBoth = func(key, value *ast.Term) bool { return m.addWeight(key) || m.addWeight(value) }
 		m.walkBoth = func(key, value *ast.Term) bool { return m.walk(key) || m.walk(value) }
 	}
 	m.ctx, m.limits, m.strict, m.cover, m.gather, m.cancel.machine = ctx, o.Limits, o.Strict, o.Cover, o.Gather, m
 	m.partial = o.Input != nil && !o.Input.IsGround()
 	if m.limits.Steps == 0 {
-		m.limits.Steps = math.MaxInt64 / comparedPerStep
+		m.limits.Steps = math.MaxInt64 / 2
 	}
 	if m.limits.Bytes == 0 {
 		m.limits.Bytes = math.MaxInt64
 	}
-	if m.limits.Timeout > 0 {
-		m.deadline = time.Now().Add(m.limits.Timeout)
-	}
+	m.look = min(stepsPerLook, m.limits.Steps+1)
 	now := o.Now
 	if now.IsZero() {
 		now = time.Now()
@@ -246,10 +253,12 @@ func (m *machine) release() {
 	clear(m.stack)
 	clear(m.memos)
 	clear(m.cache)
+	clear(m.prepared)
 	clear(m.operands[:cap(m.operands)])
 	*m = machine{
 		program: p, stack: m.stack, memos: m.memos, operands: m.operands[:0], cache: m.cache,
 		give: m.give, collect: m.collect, walkOne: m.walkOne, walkBoth: m.walkBoth,
+		weighOne: m.weighOne, weighBoth: m.weighBoth, prepared: m.prepared,
 	}
 	p.pool.Put(m)
 }
@@ -329,7 +338,7 @@ func (m *machine) call(f *function, operands []operand, r []*ast.Term, target in
 	used := m.used
 	m.used = base + f.registers
 	if m.depth++; m.depth > maxDepth {
-		return m.fail(&LimitError{"steps", "functions and rules call each other more than " + strconv.Itoa(maxDepth) + " deep: put some of them together"})
+		return m.fail(&LimitError{LimitSteps, "functions and rules call each other more than " + strconv.Itoa(maxDepth) + " deep: put some of them together"})
 	}
 	var result *ast.Term
 	for i, block := range f.blocks {

@@ -58,6 +58,17 @@ type Function struct {
 	Admit func(operands []*ast.Term) (steps int, err error)
 	// Accept does so for each result.
 	Accept func(result *ast.Term) (steps int, err error)
+	// Prepare is what a call prepares and keeps for later calls, such as a regular expression.
+	// nil prepares nothing.
+	Prepare *Preparation
+}
+
+// Preparation is the cost of what calls prepare, in addition to that of Function.Admit.
+type Preparation struct {
+	// Key is what a call prepares.
+	Key func(operands []*ast.Term) string
+	// Steps is the cost of preparing a key.
+	Steps func(key string) int
 }
 
 // Apply calls the function once, within its limits: the last of its results, nil where it

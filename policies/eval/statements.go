@@ -77,7 +77,7 @@ func (c *compiler) statement(s ir.Stmt) (op, error) {
 			if !m.knowsItself(t) {
 				return failed
 			}
-			n := length(t)
+			n := m.length(t)
 			if n < 0 {
 				return undef
 			}
@@ -214,7 +214,7 @@ func (c *compiler) dot(s *ir.DotStmt) op {
 
 // length is that of a collection, or of a string in characters: negative for anything
 // else.
-func length(t *ast.Term) int {
+func (m *machine) length(t *ast.Term) int {
 	if t == nil {
 		return -1
 	}
@@ -226,10 +226,14 @@ func length(t *ast.Term) int {
 	case ast.Set:
 		return value.Len()
 	case ast.String:
+		m.steps += int64(len(value) / lettersPerStep)
 		return utf8.RuneCountInString(string(value))
 	}
 	return -1
 }
+
+// lettersPerStep is how many bytes of a string are counted for a step.
+const lettersPerStep = 64
 
 // assignment compiles a statement that sets a register: nil for others.
 func (c *compiler) assignment(s ir.Stmt) op {
@@ -386,8 +390,11 @@ func (m *machine) equal(a, b *ast.Term) bool {
 	switch x := a.Value.(type) {
 	case ast.String:
 		y, ok := b.Value.(ast.String)
+		if ok && len(x) == len(y) {
+			m.steps += int64(len(x) / bytesComparedPerStep)
+		}
 		return ok && x == y
-	case *ast.Array, ast.Object, ast.Set:
+	case *ast.Array, ast.Object, ast.Set, ast.Number:
 		if !m.mayCompare(a, b) {
 			return false
 		}

@@ -33,6 +33,8 @@ type Policy struct {
 	// LastOverrun is the last limit that an evaluation has reached. It is here because it
 	// outlives a snapshot: a new one is created with each change of any source.
 	LastOverrun *atomic.Pointer[Overrun]
+	// Cost is the work of the evaluations since the set was compiled.
+	Cost *Cost
 
 	path ast.Ref
 	// lines holds, per file, the rules by their first line, to locate errors.
@@ -41,6 +43,27 @@ type Policy struct {
 	requires *inert.Policy
 	// RequestReads are the rules that read fields that only a request has.
 	RequestReads []NotAuditable
+}
+
+// Cost is the work of the evaluations of a policy, in steps.
+type Cost struct {
+	evaluations, steps, most atomic.Int64
+}
+
+// Add counts an evaluation.
+func (c *Cost) Add(steps int64) {
+	c.evaluations.Add(1)
+	c.steps.Add(steps)
+	for most := c.most.Load(); steps > most; most = c.most.Load() {
+		if c.most.CompareAndSwap(most, steps) {
+			return
+		}
+	}
+}
+
+// Load returns the number of evaluations, the steps of all of them, and the most of one.
+func (c *Cost) Load() (evaluations, steps, most int64) {
+	return c.evaluations.Load(), c.steps.Load(), c.most.Load()
 }
 
 // Overrun is an evaluation that a limit ended.

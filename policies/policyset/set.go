@@ -13,7 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// Set is one compiled source. It is immutable, except for Policy.LastOverrun.
+// Set is one compiled source. It is immutable, except for Policy.LastOverrun and Policy.Cost.
 type Set struct {
 	source      definition.Pinned
 	compiler    *ast.Compiler     // nil unless the set is analysed, or prints
@@ -129,7 +129,7 @@ func (s *Set) require(kinds []admission.GroupVersionKind) {
 // add adds a copy of a policy to the set.
 func (s *Set) add(p *Policy) {
 	own := *p
-	own.LastOverrun = &atomic.Pointer[Overrun]{}
+	own.LastOverrun, own.Cost = &atomic.Pointer[Overrun]{}, &Cost{}
 	s.policies = append(s.policies, &own)
 	s.require(own.Meta.Requires)
 }

@@ -1,8 +1,6 @@
 package policyset
 
 import (
-	"time"
-
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/bounds"
@@ -21,15 +19,4 @@ func TestModules(source definition.Source) (map[string]*ast.Module, *ast.Compile
 		WithEnablePrintStatements(true).
 		WithPathConflictsCheck(func(path []string) (bool, error) { return definition.Descend(own, path) != nil, nil })
 	return modules, compiler, eval.ObjectDocument(own), definition.Distinct(errs)
-}
-
-// TestTimeouts sets the timeout of policies that have the default to two minutes, for tests
-// whose subject is not the timeout: the machine may be busy.
-func TestTimeouts(set *Set) *Set {
-	for _, p := range set.policies {
-		if p.Meta.Timeout == definition.DefaultTimeout {
-			p.Meta.Timeout = 2 * time.Minute
-		}
-	}
-	return set
 }

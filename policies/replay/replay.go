@@ -106,59 +106,37 @@ func (r *Replayer) Evaluate(ctx context.Context, request *Request) (*Result, err
 	return result, nil
 }
 
-// tries is how often a request is evaluated while a policy reaches its timeout: on a busy machine, a
-// timeout does not prove a slow policy.
-const tries = 3
-
 // decide evaluates the policies of a side.
 func (r *Replayer) decide(ctx context.Context, s *side, in *input) (decision, error) {
 	var d decision
 	options := engine.Options{
 		Namespace: in.namespace, Cluster: in.cluster, Offline: true, Clock: func() time.Time { return in.subject.Time },
-		ExceptionsAt: r.now, Steps: &d.steps,
+		ExceptionsAt: r.now,
 	}
-	add := func(evaluate func() *engine.Decision) error {
-		var made *engine.Decision
-		for try := 1; ; try++ {
-			d.steps = 0
-			made = evaluate()
-			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("evaluating %s: %w", in.subject.Title(), err)
-			}
-			if try == tries || !timedOut(made) {
-				break
-			}
+	add := func(made *engine.Decision) error {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("evaluating %s: %w", in.subject.Title(), err)
 		}
 		d.add(made)
+		d.steps += made.Steps
 		return nil
 	}
-	total := int64(0)
 	d.hasPatch = in.mutation != nil && (s.mutates || r.baseline != nil)
 	if d.hasPatch && s.mutates {
-		var mutation *engine.Mutation
-		if err := add(func() *engine.Decision {
-			mutation = s.snapshot.Mutate(ctx, in.mutation, options)
-			return &mutation.Decision
-		}); err != nil {
+		mutation := s.snapshot.Mutate(ctx, in.mutation, options)
+		if err := add(&mutation.Decision); err != nil {
 			return d, err
 		}
 		for _, op := range mutation.Patch {
 			d.patch = append(d.patch, op)
 		}
-		total += d.steps
 	}
 	if in.validation != nil {
-		if err := add(func() *engine.Decision { return s.snapshot.Validate(ctx, in.validation, options) }); err != nil {
+		if err := add(s.snapshot.Validate(ctx, in.validation, options)); err != nil {
 			return d, err
 		}
-		total += d.steps
 	}
-	d.steps = total
 	return d, nil
-}
-
-func timedOut(d *engine.Decision) bool {
-	return slices.ContainsFunc(slices.Concat(d.Denials, d.Warnings, d.Audits), isTimeout)
 }
 
 func isTimeout(f engine.Finding) bool { return f.Limit == "timeout" }

@@ -9,7 +9,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
-	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/sandbox"
@@ -101,13 +100,9 @@ func (r *replay) evaluate(p *sidecar.Policy, decision string, input ast.Value, c
 	if err != nil {
 		panic(exhausted{"evaluating " + p.Name + ": " + err.Error()})
 	}
-	deadline, bounded := r.ctx.Deadline()
-	if !bounded {
-		deadline = time.Now().Add(definition.MaxTimeout)
-	}
 	options := eval.Options{
 		Now: r.now, Cover: coverage,
-		Limits: eval.Limits{Steps: engine.StepBudget, Bytes: engine.MaxMadeBytes, Timeout: max(time.Until(deadline), 1)},
+		Limits: eval.Limits{Steps: engine.StepBudget, Bytes: engine.MaxMadeBytes},
 	}
 	if input != nil {
 		options.Input = ast.NewTerm(input)

@@ -68,6 +68,11 @@ func all(list ...checkFunc) checkFunc {
 	}
 }
 
+// perElement charges so many units for each element of an operand.
+func perElement(i, units int) checkFunc {
+	return func(operands []*ast.Term) (int, error) { return units * size(operands[i]), nil }
+}
+
 // joined bounds the elements of collections put together.
 func joined(operands []*ast.Term) (int, error) {
 	total := 0
@@ -109,16 +114,17 @@ func expanded(operands []*ast.Term) (int, error) {
 		return 0, nil // the function returns the error
 	}
 	ones, bits := network.Mask.Size()
-	if 1<<min(bits-ones, 30) > MaxElements {
+	addresses := 1 << min(bits-ones, 30)
+	if addresses > MaxElements {
 		return 0, exceeds("the network %s has more than %d addresses", network, MaxElements)
 	}
-	return 0, nil
+	return addresses / elementsPerStep, nil
 }
 
 // parsed charges for the values that a text becomes: an object takes many times the
 // memory of its text.
 func parsed(operands []*ast.Term) (int, error) {
-	return len(textAt(operands, 0)) / (bytesPerStep / 4), nil
+	return len(textAt(operands, 0)) / (bytesPerStep / 8), nil
 }
 
 // unfolded bounds the values that a text of YAML becomes once its aliases are written out.
@@ -232,11 +238,14 @@ func walked(operands []*ast.Term) (int, error) {
 	if walk(operands[0], 0); total > MaxCompared {
 		return 0, exceeds("the paths to all values have more than %d keys; walk through a part", MaxCompared)
 	}
-	return total / nodesPerStep, nil
+	return total / keysPerStep, nil
 }
 
+// keysPerStep is how many keys of paths walk makes for a step.
+const keysPerStep = 24
+
 // maxPlacing is how many values may be compared to put the elements of collections into one set.
-const maxPlacing = 1 << 18
+const maxPlacing = 1 << 16
 
 // spread bounds functions that put the elements of the operands from one position up to
 // another into a set, or look for them in one. OPA's set gives an element the first free
@@ -297,15 +306,18 @@ func inOneSet(collections []*ast.Term) (int, error) {
 			place := element.Hash()
 			for other := places[place]; other != nil && !ast.KeyHashEqual(other.Value, element.Value); other = places[place] {
 				if work += weight(element); work > maxPlacing {
-					return 0, exceeds("too many of %d elements have the same hash, or hashes that follow each other; use strings", count)
+					return count/elementsPerStep + work*probeUnits, exceeds("too many of %d elements have the same hash, or hashes that follow each other; use strings", count)
 				}
 				place++
 			}
 			places[place] = element
 		}
 	}
-	return count/elementsPerStep + work/nodesPerStep, nil
+	return count/elementsPerStep + work*probeUnits, nil
 }
+
+// probeUnits is the cost of a value that is in the way of another.
+const probeUnits = 1
 
 // weight is how many ordinary values a value is compared as long as: of collections their
 // elements, and many for a number that OPA makes a fraction of large integers of.
@@ -332,7 +344,7 @@ func sought(operands []*ast.Term) (int, error) {
 	if work > 2*MaxMatchWork {
 		return 0, exceeds("looking for a value with %d values in it among %d is too much work", values, size(operands[1]))
 	}
-	return work / nodesPerStep, nil
+	return work / (nodesPerStep / 4), nil
 }
 
 // printed bounds print, which takes a set for each operand and prints each with each.

@@ -40,7 +40,7 @@ const (
 // What a call costs, so that many calls within the limits are bounded, too: memory follows
 // the same measure. A unit is as much work as stepsPerUnit statements.
 const (
-	bytesPerStep    = 64
+	bytesPerStep    = 48
 	elementsPerStep = 2
 	nodesPerStep    = 64
 	stepsPerUnit    = 5
@@ -59,7 +59,7 @@ var limitedFunctions = sync.OnceValue(func() map[string]eval.Function {
 	all := map[string]eval.Function{}
 	for _, name := range allowedBuiltins {
 		if call := topdown.GetBuiltin(name); call != nil {
-			all[name] = eval.Function{Call: call, Admit: admits(checks[name]), Accept: accepts}
+			all[name] = eval.Function{Call: call, Admit: admits(name), Accept: accepts, Prepare: preparations[name]}
 			switch f := all[name]; name {
 			case "graph.reachable":
 				f.Call = reachable(call)
@@ -89,24 +89,33 @@ func exceeds(format string, args ...any) error {
 // checkFunc refuses operands, and says what a call with them costs in steps.
 type checkFunc func(operands []*ast.Term) (steps int, err error)
 
+// refusedSteps is the cost of a call that is refused: the check may have walked through MaxNodes
+// values.
+const refusedSteps = 20_000
+
+// fractionUnits is the cost of a number that is not an integer, with which OPA calculates by large
+// ones.
+const fractionUnits = 5
+
 // admits is the check of all operands, and the special one of a function, if it has one.
-func admits(special checkFunc) checkFunc {
+func admits(function string) checkFunc {
+	special, base := checks[function], cmp.Or(callSteps[function], defaultCallSteps)
 	return func(operands []*ast.Term) (steps int, err error) {
 		for _, operand := range operands {
 			cost, err := checkTerm(operand)
 			if err != nil {
-				return 0, err
+				return refusedSteps, err
 			}
 			steps += cost
 		}
 		if special != nil {
 			cost, err := special(operands)
 			if err != nil {
-				return 0, err
+				return refusedSteps + cost*stepsPerUnit, err
 			}
 			steps += cost
 		}
-		return steps * stepsPerUnit, nil
+		return base + steps*stepsPerUnit, nil
 	}
 }
 
@@ -128,7 +137,11 @@ func checkTerm(term *ast.Term) (steps int, err error) {
 		}
 		return len(value) / bytesPerStep, nil
 	case ast.Number:
-		return 0, numberWithin(value)
+		steps := eval.NumberSteps(value) / stepsPerUnit
+		if _, isInteger := value.Int64(); !isInteger {
+			steps += fractionUnits
+		}
+		return steps, numberWithin(value)
 	}
 	if size(term) > MaxElements {
 		return 0, exceeds("a collection has %d elements; the limit is %d", size(term), MaxElements)

@@ -68,7 +68,7 @@ func multiplied(operands []*ast.Term) (int, error) {
 	if digits > terms.MaxNumberDigits {
 		return 0, exceeds("the product would have more than %d digits", terms.MaxNumberDigits)
 	}
-	return 0, nil
+	return digits, nil
 }
 
 // ordered bounds functions that put the elements of a collection in order, or find the

@@ -5,6 +5,8 @@ import (
 	"regexp/syntax"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -42,9 +44,16 @@ func matching(pattern, text int) checkFunc {
 		if work > MaxMatchWork {
 			return 0, exceeds("a pattern of %d bytes on a text of %d bytes is too much work; match a shorter text", len(expression), len(textAt(operands, text)))
 		}
-		return work / (16 * bytesPerStep), nil
+		return min(work, shortMatch)/matchedPerUnit + max(0, work-shortMatch)/longMatchedPerUnit, nil
 	}
 }
+
+// The work of a regular expression for a unit: short texts are matched faster.
+const (
+	shortMatch         = 1 << 14
+	matchedPerUnit     = 320
+	longMatchedPerUnit = 128
+)
 
 // maxPatternSize is how many parts a regular expression may have. OPA keeps a hundred
 // compiled expressions, at about a hundred bytes for each part.
@@ -56,12 +65,28 @@ func patternSize(pattern string) int {
 	if !strings.Contains(pattern, "{") {
 		return len(pattern) + 1
 	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return len(pattern) + 1 // the function returns the error
+	if size, known := patternSizes.Load(pattern); known {
+		return size.(int)
 	}
-	return parts(parsed)
+	size := len(pattern) + 1
+	if parsed, err := syntax.Parse(pattern, syntax.Perl); err == nil { // else, the function returns the error
+		size = parts(parsed)
+	}
+	if patternSizeCount.Add(1) <= maxPatternSizes {
+		patternSizes.Store(strings.Clone(pattern), size)
+	}
+	return size
 }
+
+// maxPatternSizes is how many sizes of patterns are stored.
+const maxPatternSizes = 1000
+
+// patternSizes are sizes by pattern. Those of policies that are no longer in force stay: they are
+// few, and short.
+var (
+	patternSizes     sync.Map
+	patternSizeCount atomic.Int64
+)
 
 func parts(pattern *syntax.Regexp) int {
 	count := 1 + len(pattern.Rune)
@@ -123,7 +148,7 @@ func rewritten(operands []*ast.Term) (int, error) {
 	if total > 16*MaxStringBytes {
 		return 0, exceeds("the result could have %d bytes; the limit is %d", total, MaxStringBytes)
 	}
-	return total/bytesPerStep + len(textAt(operands, 0))/(2*elementsPerStep), nil // each letter may be a match
+	return total/bytesPerStep + 2*len(textAt(operands, 0))/3, nil // each letter may be a match
 }
 
 // formatted bounds sprintf: widths and precisions, and the size of the printed values.
@@ -190,6 +215,15 @@ func separated(operands []*ast.Term) (int, error) {
 	count := strings.Count(textAt(operands, 0), textAt(operands, 1)) + 1
 	return count / elementsPerStep, checkElements(count)
 }
+
+// soughtAgain charges indexof_n, which compares a text with the part at every place of another.
+func soughtAgain(operands []*ast.Term) (int, error) {
+	text, part := len(textAt(operands, 0)), len(textAt(operands, 1))
+	return text/16 + text*part/comparedBytesPerUnit, nil
+}
+
+// comparedBytesPerUnit is how many bytes are compared for a unit.
+const comparedBytesPerUnit = 32 << 10
 
 // grouped bounds regular expressions that collect matches with their groups.
 func grouped(operands []*ast.Term) (int, error) {

@@ -21,15 +21,6 @@ func TestViolationsCountOnce(t *testing.T) {
 	require.ErrorContains(t, err, "it took too long")
 }
 
-// TestTimeoutsAreSeen wherever they are reported: the case is then asked about again.
-func TestTimeoutsAreSeen(t *testing.T) {
-	late, costly := []engine.Finding{{}, {Limit: "timeout"}}, []engine.Finding{{Limit: "steps"}}
-	for _, decision := range []*engine.Decision{{Denials: late}, {Warnings: late}, {Audits: late}} {
-		require.True(t, timedOut(decision))
-	}
-	require.False(t, timedOut(&engine.Decision{Denials: costly, Warnings: costly, Audits: costly}))
-}
-
 // TestAnInvalidConstraintIsInvalidItself: an error in the template is not reported for the
 // constraint.
 func TestAnInvalidConstraintIsInvalidItself(t *testing.T) {

@@ -218,12 +218,8 @@ func (r *runner) runCase(ctx context.Context, snapshot *engine.Snapshot, base Ca
 		options.Coverage = &r.coverage.reached
 	}
 	decision := snapshot.Evaluate(ctx, objects.review, options)
-	for try := 1; try < tries && timedOut(decision); try++ {
-		printed.Reset()
-		decision = snapshot.Evaluate(ctx, objects.review, options)
-	}
 	violations, err := violations(decision)
-	base.Output = printed.String()
+	base.Steps, base.Output = decision.Steps, printed.String()
 	if err != nil {
 		base.Outcome, base.Message = Errored, err.Error()
 		return
@@ -234,16 +230,6 @@ func (r *runner) runCase(ctx context.Context, snapshot *engine.Snapshot, base Ca
 			return
 		}
 	}
-}
-
-// tries is how often a case is evaluated if it reaches its timeout: on a busy machine, a timeout
-// does not prove a slow policy. Evaluation steps are counted in any case.
-const tries = 5
-
-func timedOut(decision *engine.Decision) bool {
-	return slices.ContainsFunc(slices.Concat(decision.Denials, decision.Warnings, decision.Audits), func(finding engine.Finding) bool {
-		return finding.Limit == "timeout"
-	})
 }
 
 // violations are the messages of a decision, each once for all that it is about.

@@ -51,6 +51,8 @@ type Case struct {
 	// Output is the output of the policy, up to MaxOutputBytes.
 	Output   string        `json:"output,omitempty"`
 	Duration time.Duration `json:"duration"` // nanoseconds
+	// Steps is the work of the evaluation, by which policies are bounded.
+	Steps int64 `json:"steps"`
 }
 
 // Failed reports whether the case counts as failed.
@@ -108,8 +110,6 @@ const (
 	maxOutputsBytes = 256 << 10
 	// maxMessageBytes bounds one message.
 	maxMessageBytes = 4 << 10
-	// testTimeout bounds one Rego test.
-	testTimeout = 5 * time.Second
 )
 
 // Has reports whether a source has tests.

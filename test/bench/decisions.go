@@ -68,9 +68,9 @@ type contender struct {
 	late  atomic.Int64   // answers that a deadline has made
 }
 
-// outOfTime is what Lintel says where a policy has missed its deadline, which is by the
-// clock: on a busy machine that says nothing about the object.
-const outOfTime = "longer than its timeout"
+// outOfTime is part of Lintel's answer if a review was not finished before the API server's
+// deadline: on a busy machine that says nothing about the object.
+const outOfTime = "within the timeout of the request"
 
 func (c *contender) decide(ctx context.Context, body []byte) (d decision, err error) {
 	for range 5 {

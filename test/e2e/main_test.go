@@ -220,7 +220,7 @@ func printTail(path string) {
 
 // hurried are words of answers that say only that something took longer than it may: a
 // policy, a compilation, a call of a webhook.
-var hurried = []string{"took longer than its timeout", "the machine is busy", "context deadline exceeded", "Timeout: request did not complete"}
+var hurried = []string{"within the timeout of the request", "the machine is busy", "context deadline exceeded", "Timeout: request did not complete"}
 
 // kubectl runs kubectl, and returns its output. It retries when the server reports that the
 // machine is busy, as a user would: the speed of this machine must not decide the result.
