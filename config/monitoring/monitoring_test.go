@@ -45,7 +45,10 @@ type panel struct {
 }
 
 func TestAlertsSayWhatToDo(t *testing.T) {
-	runbook := readFile(t, "../../docs/reference/alerts.md")
+	pages := map[string]string{}
+	for _, page := range []string{"alerts.md", "alerts-of-systems.md"} {
+		pages[page] = readFile(t, "../../docs/reference/"+page)
+	}
 	seen := map[string]bool{}
 	for _, group := range readRules(t).Groups {
 		for _, rule := range group.Rules {
@@ -56,14 +59,17 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 				assert.Contains(t, []string{"critical", "warning"}, rule.Labels["severity"])
 				assert.NotEmpty(t, rule.Annotations["summary"])
 				assert.NotEmpty(t, rule.Annotations["description"])
-				_, anchor, _ := strings.Cut(rule.Annotations["runbook_url"], "/docs/reference/alerts.md#")
+				_, location, _ := strings.Cut(rule.Annotations["runbook_url"], "/docs/reference/")
+				page, anchor, _ := strings.Cut(location, "#")
 				assert.Equal(t, strings.ToLower(rule.Alert), anchor)
-				assert.Contains(t, runbook, "\n### "+rule.Alert+"\n", "docs/reference/alerts.md has no such heading")
+				assert.Contains(t, pages[page], "\n### "+rule.Alert+"\n", "docs/reference/%s has no such heading", page)
 			})
 		}
 	}
-	for _, heading := range regexp.MustCompile(`(?m)^### (Lintel\w+)$`).FindAllStringSubmatch(runbook, -1) {
-		assert.True(t, seen[heading[1]], "docs/reference/alerts.md explains %s, and there is no such alert", heading[1])
+	for page, text := range pages {
+		for _, heading := range regexp.MustCompile(`(?m)^### (Lintel\w+)$`).FindAllStringSubmatch(text, -1) {
+			assert.True(t, seen[heading[1]], "docs/reference/%s explains %s, and there is no such alert", page, heading[1])
+		}
 	}
 	assert.NotEmpty(t, seen)
 }
