@@ -151,7 +151,7 @@ func TestReplayOfUndecidedAndBrokenRecords(t *testing.T) {
 	require.Contains(t, none.stderr, "there are no records from 2026-11-20T00:00:00Z to 2026-11-21T00:00:00Z")
 }
 
-// TestReplayWritesTestCases that pass with the candidate, and fail with what was in force.
+// TestReplayWritesTestCases that pass with the candidate, and fail with the policies that were in force.
 func TestReplayWritesTestCases(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"policies/images.rego": replayPolicy})

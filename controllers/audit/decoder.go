@@ -69,7 +69,7 @@ func isSkipped(object *unstructured.Unstructured) bool {
 	return is
 }
 
-// objectName is what is read of an object before the rest is decoded.
+// objectName contains the fields that are decoded before the rest of an object.
 type objectName struct{ apiVersion, kind, namespace, name, uid, resourceVersion string }
 
 func (n objectName) object() *unstructured.Unstructured {

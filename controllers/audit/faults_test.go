@@ -64,8 +64,8 @@ func (s *site) refuseLists() *atomic.Pointer[error] {
 	return &refusal
 }
 
-// After a watch has ended, the kind does not count as audited until it is listed again, and what
-// has changed meanwhile is evaluated.
+// After a watch has ended, the kind does not count as audited until it is listed again, and
+// objects that have changed in the meantime are evaluated.
 func TestEndsOfWatches(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -75,7 +75,7 @@ func TestRefusedReports(t *testing.T) {
 	}
 }
 
-// A report that is no longer wanted is no problem, although its last write was refused.
+// A report that is no longer wanted does not count as a problem, although its last write was refused.
 func TestRefusedReportThatIsNoLongerWanted(t *testing.T) {
 	t.Parallel()
 	client := fake.NewSimpleDynamicClient(runtime.NewScheme())

@@ -24,13 +24,13 @@ const (
 	ReasonChildDenied = "ChildDenied"
 	action            = "Create"
 
-	// queueLength is how many denials wait. Controllers repeat a denied creation, so a denial that
-	// is dropped is no loss.
+	// queueLength is how many denials wait. Controllers repeat a denied creation, so
+	// a dropped denial is reported by a later attempt.
 	queueLength = 64
 	// repeatAfter is how long a message is not repeated for one owner.
 	repeatAfter = 10 * time.Minute
-	// ownerEvery and ownerBurst bound the denials of one owner that are looked at, whatever their
-	// messages are. allEvery and allBurst bound those of all owners together.
+	// ownerEvery and ownerBurst bound the denials of one owner that are processed, with equal or
+	// different messages. allEvery and allBurst bound those of all owners together.
 	ownerEvery = time.Minute
 	ownerBurst = 3
 	allEvery   = 500 * time.Millisecond

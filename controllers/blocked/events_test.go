@@ -110,7 +110,7 @@ func TestTheTopWorkloadGetsAnEvent(t *testing.T) {
 	require.Equal(t, "web", top.name, "the ReplicaSet names it")
 }
 
-// A repeated denial has one Event in ten minutes, and an owner few, whatever the messages are.
+// A repeated denial has one Event in ten minutes, and an owner few, even if all messages differ.
 func TestEventsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, workload("ReplicaSet", "web-1", "", ""))

@@ -13,7 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
-// Part is what is known of the objects of one kind.
+// Part contains the known objects of one kind.
 type Part struct {
 	// Kind is without version.
 	Kind admission.GroupVersionKind

@@ -63,7 +63,7 @@ func (r *Replayer) Replaces(request *Request) (replaced, others bool) {
 	return replaced, others
 }
 
-// decision is what one side decides about a request.
+// decision is the decision of one side about a request.
 type decision struct {
 	Findings
 	undecided []engine.Undecided

@@ -347,7 +347,7 @@ func TestReplayOfTheSamePolicies(t *testing.T) {
 	require.ErrorIs(t, run(requests+1, 0), ErrFewer)
 }
 
-// TestMinimize removes what does not matter, and keeps the outcome.
+// TestMinimize removes fields that do not matter, and keeps the outcome.
 func TestMinimize(t *testing.T) {
 	t.Parallel()
 	candidate := snapshotOf(t, "s", policy(`deny contains "i" if { some c in input.request.object.spec.containers; c.image == "nginx" }`))

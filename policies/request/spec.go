@@ -25,7 +25,7 @@ type Spec struct {
 	// User, UID and Groups are those that the request impersonates.
 	User, UID string
 	Groups    []string
-	// HasOld reports that the object before an update is given.
+	// HasOld reports that there is an object before the update.
 	HasOld bool
 	// Subresource is a name such as exec or, with the resource, deployments.apps/scale.
 	Subresource string

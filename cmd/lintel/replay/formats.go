@@ -53,7 +53,7 @@ func (r *Report) markdown() string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// code is a text as inline code in a table, whatever it contains.
+// code is a text as inline code in a table. The text may contain any characters.
 func code(text string) string {
 	text = strings.NewReplacer("`", "'", "|", "\\|", "\n", " ").Replace(report.Printable(text))
 	return "`" + text + "`"

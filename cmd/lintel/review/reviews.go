@@ -46,7 +46,7 @@ func readObjects(cmd *cobra.Command, o *options) ([]manifests.Object, error) {
 	return objects, nil
 }
 
-// withoutReviews are the objects that are given by themselves, and not in an AdmissionReview.
+// withoutReviews are the objects in manifests, without those in AdmissionReviews.
 func withoutReviews(objects []manifests.Object) []manifests.Object {
 	return slices.DeleteFunc(slices.Clone(objects), func(o manifests.Object) bool { return o.IsReview() || o.Request != nil })
 }
