@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -178,8 +179,8 @@ func TestAdmissionNeverWaitsForAudit(t *testing.T) {
 	s.lists = func(admission.Resource) cache.ListerWatcher {
 		wait := func(metav1.ListOptions) error { <-s.Context().Done(); return errors.New("ended") }
 		return &cache.ListWatch{
-			ListFunc:  func(o metav1.ListOptions) (runtime.Object, error) { return nil, wait(o) },
-			WatchFunc: func(o metav1.ListOptions) (watch.Interface, error) { return nil, wait(o) },
+			ListWithContextFunc:  func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) { return nil, wait(o) },
+			WatchFuncWithContext: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) { return nil, wait(o) },
 		}
 	}
 	s.put("1", "team")

@@ -127,8 +127,6 @@ func (j *joinedSite) answer(violations int) *summary {
 	}
 }
 
-var policyP = audit.PolicyKey{Source: "s", Policy: "p"}
-
 // check compares the status with a condition, the number of compliant policies and of violations.
 func (j *joinedSite) check(want metav1.ConditionStatus, compliant, violations int, message string) {
 	j.site.Helper()
