@@ -87,6 +87,7 @@ var remedies = map[string][]remedy{
 	"cleaned with --force only. Delete the Certificate instead":                   nil,
 	"spec.dnsZoneRef of the OZRoutingPeer: several namespaces share the account":  nil,
 	"%s is damaged; delete it":                                                    nil, // a file
+	"is the state of a run with other policies, records or flags: delete it":      nil, // a file
 }
 
 // asksToWrite and namesObject find messages that ask a user to write an object.
