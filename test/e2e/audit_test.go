@@ -199,7 +199,7 @@ func TestAuditSurvivesAKill(t *testing.T) {
 			want = "b c d"
 		}
 		eventually(t, func() bool {
-			found, _ := get(t, "reports.openreports.io", "-n", namespace, "-o", `jsonpath={range .items[*].results[?(@.description=="no owner")]}{.subjects[0].name} {end}`)
+			found, _ := get(t, "reports.openreports.io", "-n", namespace, "-o", `jsonpath={range .items[*].results[?(@.message=="no owner")]}{.resources[0].name} {end}`)
 			reported := strings.Fields(found)
 			slices.Sort(reported)
 			return strings.Join(reported, " ") == want
