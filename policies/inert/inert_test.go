@@ -44,6 +44,10 @@ func TestRulesThatNeverFire(t *testing.T) {
 		match, rego string
 		want        string // empty: nothing is wrong
 	}{
+		"not a call's element":  {pods, `deny contains "x" if not split(input.name, "-")[0]`, ""},
+		"not an element":        {pods, `deny contains "x" if { parts := split(input.name, "-"); not parts[0] }`, ""},
+		"not a bound element":   {pods, `deny contains "x" if { part := split(input.name, "-")[0]; not part }`, ""},
+		"not a rule's element":  {pods, "parts := split(input.name, \"-\")\ndeny contains \"x\" if { p := parts; not p[0] }", ""},
 		"direct":                {pods, `deny contains "x" if input.request.operation == "DELETE"`, "p.rego:6:22: " + never},
 		"without a match":       {"", `deny contains "x" if input.request.operation == "DELETE"`, never},
 		"reversed":              {pods, `deny contains "x" if "DELETE" == input.request.operation`, never},

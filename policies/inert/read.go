@@ -133,7 +133,7 @@ func operands(expr *ast.Expr) []*ast.Term {
 // constant.
 func inputPath(term *ast.Term) string {
 	ref, ok := term.Value.(ast.Ref)
-	if !ok || !ref[0].Equal(ast.InputRootDocument) {
+	if !ok || len(ref) == 0 || !ref[0].Equal(ast.InputRootDocument) {
 		return ""
 	}
 	var path []string
