@@ -228,7 +228,7 @@ const mutator = "apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata:
 func mutatorIn(namespace string) string {
 	return `apiVersion: mutations.gatekeeper.sh/v1
 kind: Assign
-metadata: {name: pull-always}
+metadata: {name: pull-always, labels: {owner: us}}
 spec:
   applyTo: [{groups: [""], versions: [v1], kinds: [Pod]}]
   match: {namespaces: [` + namespace + `]}
