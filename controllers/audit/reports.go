@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -59,7 +60,7 @@ type reporter struct {
 	now      func() time.Time
 
 	mu       sync.Mutex                // over the fields below
-	missing  string                    // why no reports can be written
+	missing  map[bool]string           // why no reports can be written, for namespaced ones and others
 	failures map[audit.GroupKey]string // of the last write of a group
 	listed   map[bool]bool
 	present  map[types.NamespacedName]audit.GroupKey
@@ -77,7 +78,7 @@ func newReporter(r *reporter) *reporter {
 	r.listed, r.present, r.versions = map[bool]bool{}, map[types.NamespacedName]audit.GroupKey{}, map[types.NamespacedName]string{}
 	r.observed, r.suspects = map[types.NamespacedName]string{}, map[types.NamespacedName]time.Time{}
 	r.pending, r.limiters = map[audit.GroupKey]*pendingGroup{}, map[audit.GroupKey]*rate.Limiter{}
-	r.failures = map[audit.GroupKey]string{}
+	r.failures, r.missing = map[audit.GroupKey]string{}, map[bool]string{}
 	return r
 }
 
@@ -85,8 +86,8 @@ func newReporter(r *reporter) *reporter {
 func (r *reporter) problem() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.missing != "" || len(r.failures) == 0 {
-		return r.missing
+	if missing := r.unavailable(); missing != "" || len(r.failures) == 0 {
+		return missing
 	}
 	return slices.Min(slices.Collect(maps.Values(r.failures)))
 }
@@ -115,6 +116,25 @@ func (r *reporter) resource(namespaced bool) schema.GroupVersionResource {
 	return kind.GroupVersion().WithResource(r.format.Resource(namespaced))
 }
 
+// unavailable is why reports cannot be written: the same text until one of the reasons changes. The
+// caller holds the mutex.
+func (r *reporter) unavailable() string { return cmp.Or(r.missing[true], r.missing[false]) }
+
+// cannotList notes that reports cannot be listed.
+func (r *reporter) cannotList(ctx context.Context, namespaced bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := r.unavailable() == ""
+	r.listed[namespaced] = false
+	r.missing[namespaced] = fmt.Sprintf("reports are not written: listing %s: %v", r.resource(namespaced).GroupResource(), err)
+	if apierrors.IsNotFound(err) {
+		r.missing[namespaced] = fmt.Sprintf("reports are not written: the cluster does not serve %s; install config/reports, or set --audit-reports", r.resource(namespaced).GroupResource())
+	}
+	if first {
+		log.FromContext(ctx).Info("reports of audit", "problem", r.missing[namespaced])
+	}
+}
+
 // follow lists and watches the metadata of reports.
 func (r *reporter) follow(ctx context.Context, namespaced bool) {
 	objects := r.metadata.Resource(r.resource(namespaced))
@@ -135,17 +155,7 @@ func (r *reporter) follow(ctx context.Context, namespaced bool) {
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		r.mu.Lock()
-		first := r.missing == ""
-		r.listed[namespaced] = false
-		r.missing = fmt.Sprintf("reports are not written: listing %s: %v", r.resource(namespaced).GroupResource(), err)
-		if apierrors.IsNotFound(err) {
-			r.missing = fmt.Sprintf("reports are not written: the cluster does not serve %s; install config/reports, or set --audit-reports", r.resource(namespaced).GroupResource())
-		}
-		if first {
-			log.FromContext(ctx).Info("reports of audit", "problem", r.missing)
-		}
-		r.mu.Unlock()
+		r.cannotList(ctx, namespaced, err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(crdInterval):
@@ -212,9 +222,8 @@ func (s *reportStore) Replace(list []any, _ string) error {
 	for _, group := range r.ledger.Groups() {
 		r.changed(group)
 	}
-	if r.listed[s.namespaced] = true; r.listed[!s.namespaced] {
-		r.missing = ""
-	}
+	r.listed[s.namespaced] = true
+	delete(r.missing, s.namespaced)
 	return nil
 }
 
@@ -306,7 +315,7 @@ func (r *reporter) due() (groups []audit.GroupKey) {
 	for _, group := range r.ledger.TakeChanged() {
 		r.changed(group)
 	}
-	if r.missing != "" || !r.listed[true] || !r.listed[false] || !r.mayWrite() {
+	if !r.listed[true] || !r.listed[false] || !r.mayWrite() {
 		return nil
 	}
 	now := r.now()

@@ -99,3 +99,23 @@ func TestRefusedReportThatIsNoLongerWanted(t *testing.T) {
 		r.ledger.Remove(web)
 	}
 }
+
+// While a cluster serves no reports, the problem keeps its text: otherwise the status of all sources
+// is written with each attempt.
+func TestMissingReportsAreOneProblem(t *testing.T) {
+	t.Parallel()
+	r := newReporter(&reporter{format: audit.OpenReports, ledger: audit.NewLedger(10)})
+	missing := apierrors.NewNotFound(schema.GroupResource{}, "")
+	r.cannotList(t.Context(), false, missing)
+	r.cannotList(t.Context(), true, missing)
+	problem := r.problem()
+	require.Contains(t, problem, "does not serve reports.openreports.io")
+	for _, namespaced := range []bool{false, true, false} {
+		r.cannotList(t.Context(), namespaced, missing)
+		require.Equal(t, problem, r.problem())
+	}
+	require.NoError(t, (&reportStore{r, true}).Replace(nil, "1"))
+	require.Contains(t, r.problem(), "does not serve clusterreports.openreports.io")
+	require.NoError(t, (&reportStore{r, false}).Replace(nil, "1"))
+	require.Empty(t, r.problem())
+}

@@ -172,7 +172,7 @@ var catalog = []suite{
 		name: "webhooks", covers: "webhooks and the controllers of zopp, in the process of the test, with a real API server", tier: byInput,
 		inputs: slices.Concat(product, []string{"!cmd/", "!controllers/"}, control, []string{
 			"controllers/attempt/", "controllers/object/", "controllers/system/", "controllers/tracing/", "controllers/zopp/",
-			"webhooks/", "test/certificates/", "test/reviews/", "test/zopp/", "!*/*.md",
+			"webhooks/", "test/certificates/", "test/properties/", "test/reviews/", "test/zopp/", "!*/*.md",
 		}),
 		needs: []string{needCluster},
 		steps: []step{{packages: []string{"./webhooks", "./controllers/zopp"}, run: withAnAPIServer, fresh: true, servers: true, timeout: 20 * time.Minute}},
