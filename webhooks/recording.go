@@ -54,7 +54,7 @@ func (r *Recorder) record(from *recording, body []byte, review *admission.Review
 		return // the review was refused before the policies were evaluated
 	}
 	share, outcome := r.options.Sampling.share(a)
-	if !selects(share, review.UID) {
+	if !selects(share, samplingKey(review, r.now())) {
 		return
 	}
 	if tenant == "" {

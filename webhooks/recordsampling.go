@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -111,14 +113,22 @@ func (s RecordSampling) share(a *answer) (share float64, outcome string) {
 	return share, outcome
 }
 
-// selects decides by the uid, so that a request is recorded at all entries and replicas or at
-// none.
-func selects(share float64, uid string) bool {
+// sampledFor is the time during which requests with one samplingKey are all recorded, or none is.
+const sampledFor = 10 * time.Second
+
+// samplingKey is equal at all entries and replicas for one request, unless they are called in two
+// different intervals. The API server calls each entry with a uid of its own.
+func samplingKey(review *admission.Review, now time.Time) string {
+	return fmt.Sprintf("%s %s %s/%s %q %d", review.Operation, review.Kind, review.Namespace, review.DisplayName(), review.Username, now.UnixNano()/int64(sampledFor))
+}
+
+// selects decides by a key, so that a request is recorded at all entries and replicas or at none.
+func selects(share float64, key string) bool {
 	if share >= 1 {
 		return true
 	}
 	hash := fnv.New64a()
-	hash.Write([]byte(uid)) // never fails
+	hash.Write([]byte(key)) // never fails
 	mixed := hash.Sum64()
 	mixed ^= mixed >> 33
 	mixed *= 0xff51afd7ed558ccd

@@ -102,3 +102,35 @@ func TestGeneratedName(t *testing.T) {
 	assert.Equal(t, "web-", input["name"])
 	assert.NotContains(t, input["request"], "name")
 }
+
+// TestReviewsThatNoAPIServerSends: an answer about another object than the one in the request would
+// be false comfort.
+func TestReviewsThatNoAPIServerSends(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"p.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Pod}], operations: [CREATE, UPDATE, DELETE]}\npackage p\n\nimport rego.v1\n\ndeny contains \"no\" if input.request.oldObject.spec\n"})
+	reviewOf := func(kind, requestKind, operation, objects string) string {
+		return `{"apiVersion":"admission.k8s.io/v1","kind":"` + kind + `","request":{"uid":"1","kind":{"group":"","version":"v1","kind":"` + requestKind +
+			`"},"resource":{"group":"","version":"v1","resource":"pods"},"name":"web","namespace":"shop","operation":"` + operation + `",` + objects + `}}`
+	}
+	const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"},"spec":{}}`
+	for name, c := range map[string]struct {
+		review, want string
+		code         int
+	}{
+		"another kind":         {reviewOf("AdmissionReview", "Secret", "CREATE", `"object":`+pod), "request.object is of kind Pod", 2},
+		"the kind's case":      {reviewOf("AdmissionReview", "pod", "CREATE", `"object":`+pod), "request.object is of kind Pod", 2},
+		"another old kind":     {reviewOf("AdmissionReview", "Pod", "UPDATE", `"object":`+pod+`,"oldObject":`+strings.Replace(pod, "Pod", "Secret", 1)), "request.oldObject is of kind Secret", 2},
+		"the review's case":    {reviewOf("admissionreview", "Pod", "CREATE", `"object":`+pod), "write kind: AdmissionReview", 2},
+		"UPDATE without old":   {reviewOf("AdmissionReview", "Pod", "UPDATE", `"object":`+pod), "note: standard input:1: document 1: the request lacks oldObject, which an API server sends on UPDATE", 0},
+		"DELETE without old":   {reviewOf("AdmissionReview", "Pod", "DELETE", `"object":`+pod), "lacks oldObject, which an API server sends on DELETE", 0},
+		"DELETE as it is sent": {reviewOf("AdmissionReview", "Pod", "DELETE", `"oldObject":`+pod), "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := lintel(t, c.review, "check", "-p", dir, "-f", "-")
+			require.Equal(t, c.code, got.code, got.stdout+got.stderr)
+			require.Contains(t, got.stderr, c.want)
+			require.Equal(t, c.want == "", got.stderr == "")
+		})
+	}
+}

@@ -43,7 +43,7 @@ type Template struct {
 }
 
 // MutatorsName is the name of the policy that all mutators of a source are.
-const MutatorsName = "mutations.gatekeeper.sh"
+func MutatorsName(source string) string { return "mutations.gatekeeper.sh/" + source }
 
 // Mutators are the mutators of a source for another host: one policy that changes objects.
 type Mutators struct {

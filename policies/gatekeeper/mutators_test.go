@@ -34,6 +34,8 @@ func TestMutatorErrors(t *testing.T) {
 		"location":             {mutatorText("Assign", "a", "spec.x[name]", value), `f.yaml:6: spec.location: "spec.x[name]" at character 12: want : and the value of the key`},
 		"open quote":           {mutatorText("Assign", "a", `spec."x`, value), `f.yaml:6: spec.location: "spec.\"x" at character 8: the quote is not closed`},
 		"metadata":             {mutatorText("Assign", "a", "metadata.labels.x", value), "f.yaml:6: spec.location: Assign cannot change metadata"},
+		"kind":                 {mutatorText("Assign", "a", "kind", value), "f.yaml:6: spec.location: kind says what the object is"},
+		"apiVersion":           {mutatorText("AssignImage", "a", "apiVersion.x", "{assignTag: ':v1'}"), "f.yaml:6: spec.location: apiVersion says what the object is"},
 		"not metadata":         {mutatorText("AssignMetadata", "a", "spec.x", value), "f.yaml:5: spec.location: AssignMetadata changes metadata.labels.<name> and"},
 		"key":                  {mutatorText("Assign", "a", "spec.x[name: y].name", value), "f.yaml:6: spec.location: name is the key of the list"},
 		"glob at the end":      {mutatorText("Assign", "a", "spec.x[name: *]", value), "f.yaml:6: spec.location: * selects all elements of a list"},

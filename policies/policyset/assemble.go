@@ -30,7 +30,7 @@ func (s *Set) assemble(templates []definition.Template) (errs definition.Compile
 		}
 	}
 	for _, mutators := range s.mutators {
-		p, err := newMutatorPolicy(mutators)
+		p, err := newMutatorPolicy(s.source.Name, mutators)
 		if err != nil {
 			errs = append(errs, mutators.Location.Errorf("%v", err))
 			continue

@@ -132,9 +132,9 @@ func (p *Policy) setDefaults() error {
 }
 
 // newMutatorPolicy makes a policy of the mutators of a source.
-func newMutatorPolicy(mutators *definition.Mutators) (*Policy, error) {
+func newMutatorPolicy(source string, mutators *definition.Mutators) (*Policy, error) {
 	p := &Policy{
-		Name: definition.MutatorsName, Location: mutators.Location, Mutators: mutators,
+		Name: definition.MutatorsName(source), Location: mutators.Location, Mutators: mutators,
 		ReadsNamespace: mutators.ReadsNamespaceLabels,
 		Meta:           definition.Metadata{Match: &mutators.Match},
 	}

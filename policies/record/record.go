@@ -18,7 +18,8 @@ import (
 const Schema = 1
 
 // Record is one call of a webhook entry. Several entries may be called about one request: their
-// records have the same uid in Request.
+// requests differ in their uid, and also in their object if one of the
+// entries is a mutate entry.
 type Record struct {
 	Schema int       `json:"schema"`
 	Time   time.Time `json:"time"`

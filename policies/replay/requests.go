@@ -1,9 +1,14 @@
 package replay
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/record"
@@ -31,22 +36,28 @@ const (
 type waiting struct {
 	request *Request
 	bytes   int
+	keys    []string
 }
 
-// Requests joins the records of each request. The records must be in the order of their times,
+// Requests joins the records of each request: those with one uid, and those of the entries of one
+// configuration whose requests are equal apart from their uid, because the API server calls each
+// entry with a uid of its own. The entries of the other configuration see another object: patches
+// come in between. The records must be in the order of their times,
 // except for the difference of clocks. An error of type *record.SkippedError is passed on, and
 // the iteration continues after it.
 func Requests(records iter.Seq2[*record.Record, error]) iter.Seq2[*Request, error] {
 	return func(yield func(*Request, error) bool) {
 		var queue []*waiting // the oldest first
-		byUID := map[string]*waiting{}
+		byKey := map[string]*waiting{}
 		total := 0
 		next := func() bool {
 			first := queue[0]
 			queue = queue[1:]
 			total -= first.bytes
-			if byUID[first.request.UID] == first {
-				delete(byUID, first.request.UID)
+			for _, key := range first.keys {
+				if byKey[key] == first {
+					delete(byKey, key)
+				}
 			}
 			return yield(first.request, nil)
 		}
@@ -58,17 +69,21 @@ func Requests(records iter.Seq2[*record.Record, error]) iter.Seq2[*Request, erro
 				}
 				continue
 			}
-			uid := uidOf(r)
+			uid, keys := keysOf(r)
 			bytes := len(r.Request) + len(r.Namespace)
 			total += bytes
-			if known := byUID[uid]; known != nil && uid != "" {
-				known.bytes += bytes
-				known.request.add(r)
-				continue
+			one := firstOf(byKey, keys, r)
+			if one != nil {
+				one.bytes += bytes
+				one.request.add(r)
+			} else {
+				one = &waiting{request: &Request{uid, []*record.Record{r}}, bytes: bytes}
+				queue = append(queue, one)
 			}
-			one := &waiting{&Request{uid, []*record.Record{r}}, bytes}
-			queue = append(queue, one)
-			byUID[uid] = one
+			one.keys = append(one.keys, keys...)
+			for _, key := range keys {
+				byKey[key] = one
+			}
 			for len(queue) > 1 && (len(queue) > maxWaiting || total > maxWaitingBytes || r.Time.Sub(queue[0].request.Time()) > joinWithin) {
 				if !next() {
 					return
@@ -94,13 +109,33 @@ func (r *Request) add(one *record.Record) {
 	r.Records[at] = one
 }
 
-// uidOf is empty for a request that cannot be read: the evaluation reports it.
-func uidOf(r *record.Record) string {
-	var request struct {
-		UID string `json:"uid"`
+// keysOf returns the uid of the request and the keys by which the record is joined with others: none
+// for a request that cannot be read, which the evaluation reports.
+func keysOf(r *record.Record) (uid string, keys []string) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(r.Request, &fields) != nil || json.Unmarshal(fields["uid"], &uid) != nil || uid == "" {
+		return "", nil
 	}
-	if json.Unmarshal(r.Request, &request) != nil {
-		return ""
+	delete(fields, "uid")
+	configuration, _, _ := strings.Cut(r.Entry, "/")
+	hash := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		fmt.Fprintf(hash, "%q %d %s", name, len(fields[name]), fields[name]) // never fails
 	}
-	return request.UID
+	return uid, []string{"uid " + uid, fmt.Sprintf("%s %x", configuration, hash.Sum(nil))}
+}
+
+// firstOf returns the waiting request that a record belongs to: one with its uid, or an equal one
+// about which its entry was not called.
+func firstOf(byKey map[string]*waiting, keys []string, r *record.Record) *waiting {
+	for i, key := range keys {
+		known := byKey[key]
+		if known == nil || r.Time.Sub(known.request.Time()) > joinWithin {
+			continue
+		}
+		if i == 0 || !slices.ContainsFunc(known.request.Records, func(other *record.Record) bool { return other.Entry == r.Entry }) {
+			return known
+		}
+	}
+	return nil
 }

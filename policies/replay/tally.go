@@ -160,6 +160,11 @@ func group(groups map[string]*Counts, name string) *Counts {
 	return groups[name]
 }
 
+// IsComplete reports whether the tally has all groups, as one that was written by a run.
+func (t *Tally) IsComplete() bool {
+	return t.Policies != nil && t.Namespaces != nil && t.Users != nil && t.Workloads != nil
+}
+
 // workload has the namespace of the workload.
 func (r *Result) workload() string {
 	if r.Namespace == "" {

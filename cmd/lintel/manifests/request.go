@@ -36,6 +36,15 @@ func isBareRequest(fields map[string]any) bool {
 // IsReview reports whether the object is an AdmissionReview.
 func (o Object) IsReview() bool { return o.Kind.Group == reviewGroup && o.Kind.Kind == reviewKind }
 
+// CheckReviewKind returns an error for a misspelled AdmissionReview, which would be evaluated as an
+// object.
+func (o Object) CheckReviewKind() error {
+	if o.IsReview() || !strings.HasPrefix(strings.ToLower(o.Kind.Kind), strings.ToLower(reviewKind)) || o.fields["request"] == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: kind %s of %s is not a Kubernetes object; write kind: %s and apiVersion: %s/v1", o.Origin, o.Kind.Kind, o.Kind.GroupVersion(), reviewKind, reviewGroup)
+}
+
 // Subject returns the object that the request of an AdmissionReview is about, with the request. A
 // request may lack fields that its objects imply: they are added, and assumed names them.
 func (o Object) Subject(resources *Table) (subject Object, assumed []string, err error) {

@@ -70,6 +70,9 @@ func (o *options) begin(candidate, baseline *side) (*checkpoint, error) {
 	if err := json.Unmarshal(text, read); err != nil {
 		return nil, fmt.Errorf("%s is not the state of a run: %w", o.resume, err)
 	}
+	if read.Done < 0 || read.Tally == nil || !read.Tally.IsComplete() {
+		return nil, fmt.Errorf("%s is damaged; delete it", o.resume)
+	}
 	if read.Inputs != state.Inputs || len(read.Requests) != len(read.Tally.Examples) {
 		return nil, fmt.Errorf("%s is the state of a run with other policies, records or flags: delete it to start again", o.resume)
 	}

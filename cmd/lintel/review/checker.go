@@ -148,11 +148,12 @@ type writer func(io.Writer, []outcome) error
 // report evaluates each object that is not decided before, and writes the report in its format.
 // The verdict is a report.Exit; any other error is the reason why there is none.
 func (c *checker) report(cmd *cobra.Command, ask func(context.Context, arrival) (outcome, error), formats map[string]writer) error {
+	// All are read before any is evaluated: a report of half of them would mislead.
+	err := c.arriveAll()
 	for _, note := range c.notes {
 		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", note)
 	}
-	// All are read before any is evaluated: a report of half of them would mislead.
-	if err := c.arriveAll(); err != nil {
+	if err != nil {
 		return err
 	}
 	var outcomes []outcome

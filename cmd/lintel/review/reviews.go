@@ -19,6 +19,11 @@ func readObjects(cmd *cobra.Command, o *options) ([]manifests.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, o := range objects {
+		if err := o.CheckReviewKind(); err != nil {
+			return nil, err
+		}
+	}
 	i := slices.IndexFunc(objects, manifests.Object.IsReview)
 	if i < 0 {
 		return objects, nil
@@ -46,6 +51,25 @@ func readObjects(cmd *cobra.Command, o *options) ([]manifests.Object, error) {
 	return objects, nil
 }
 
+// checkReview returns an error for a request whose object is of another kind than the request, and
+// a note for one without the old object: an API server sends neither.
+func checkReview(review *admission.Review) (note string, err error) {
+	if review.SubResource == "" {
+		for field, object := range map[string]*admission.Object{"object": review.New, "oldObject": review.Old} {
+			if object == nil {
+				continue
+			}
+			if kind := admission.ObjectKind(object.Value(), review.Kind); kind.Version != "" && kind != review.Kind {
+				return "", fmt.Errorf("request.%s is of kind %s in version %q, and request.kind is %s in version %q: make them equal", field, kind, kind.Version, review.Kind, review.Kind.Version)
+			}
+		}
+	}
+	if review.Old == nil && (review.Operation == "UPDATE" || review.Operation == "DELETE") {
+		note = "the request lacks oldObject, which an API server sends on " + review.Operation + ": rules that read it do not fire"
+	}
+	return note, nil
+}
+
 // withoutReviews are the objects in manifests, without those in AdmissionReviews.
 func withoutReviews(objects []manifests.Object) []manifests.Object {
 	return slices.DeleteFunc(slices.Clone(objects), func(o manifests.Object) bool { return o.IsReview() || o.Request != nil })
@@ -58,6 +82,13 @@ func (c *checker) arriveReview(o manifests.Object) (arrival, error) {
 	review, err := admission.NewReview(o.Request)
 	if err != nil {
 		return a, fmt.Errorf("%s: %w", o.Origin, err)
+	}
+	note, err := checkReview(review)
+	if err != nil {
+		return a, fmt.Errorf("%s: %w", o.Origin, err)
+	}
+	if note != "" {
+		c.notes = append(c.notes, o.Origin+": "+note)
 	}
 	a.review = review
 	a.question.Operation, a.question.Subresource = review.Operation, review.SubResource

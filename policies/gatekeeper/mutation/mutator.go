@@ -136,6 +136,9 @@ func (m *Mutator) checkLocation() *FieldError {
 		}
 		return nil
 	}
+	if root := m.Location[0].field; root == "kind" || root == "apiVersion" {
+		return fail("%s says what the object is, and cannot be changed", root)
+	}
 	if m.Location[0].field == "metadata" {
 		return fail("%s cannot change metadata; use AssignMetadata for labels and annotations", m.ID.Kind)
 	}
