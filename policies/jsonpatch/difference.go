@@ -9,7 +9,8 @@ import (
 )
 
 // Difference returns the steps that turn a document into another one. The elements of a list are
-// compared by index: new elements are appended, and a list that loses elements is replaced.
+// compared by index: new elements are appended, and a list that loses elements is replaced. A new map
+// is added empty, and then its fields.
 func Difference(before, after any) []Step { return difference(nil, nil, before, after) }
 
 func difference(steps []Step, path []string, before, after any) []Step {
@@ -26,9 +27,15 @@ func difference(steps []Step, path []string, before, after any) []Step {
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(after)) {
-			if value, had := old[key]; had {
+			value, had := old[key]
+			fields, isMap := after[key].(map[string]any)
+			switch {
+			case had:
 				steps = difference(steps, at(key), value, after[key])
-			} else {
+			case isMap: // others may add fields of the map, too
+				steps = append(steps, Step{Op: "add", Path: at(key), Value: map[string]any{}})
+				steps = difference(steps, at(key), map[string]any{}, fields)
+			default:
 				steps = append(steps, Step{Op: "add", Path: at(key), Value: after[key]})
 			}
 		}

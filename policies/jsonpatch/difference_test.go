@@ -58,3 +58,13 @@ func TestDifferenceLeadsThere(t *testing.T) {
 		require.Empty(t, Difference(after, copyOf(after)))
 	}
 }
+
+// TestDifferenceSharesNewMaps: another difference may add other fields of the same new map.
+func TestDifferenceSharesNewMaps(t *testing.T) {
+	t.Parallel()
+	after := map[string]any{"labels": map[string]any{"a": "1"}}
+	require.Equal(t, []Step{
+		{Op: "add", Path: []string{"labels"}, Value: map[string]any{}},
+		{Op: "add", Path: []string{"labels", "a"}, Value: "1"},
+	}, Difference(map[string]any{}, after))
+}
