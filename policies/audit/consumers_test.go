@@ -121,7 +121,7 @@ func TestPolicyReporterKeepsAllResults(t *testing.T) {
 		"another source":     func(d *audit.Detail) { d.Result.Source = "team-labels" },
 		"another object":     func(d *audit.Detail) { d.Object.Name = "web-2" },
 		"another namespace":  func(d *audit.Detail) { d.Object.Namespace = "shop-2" },
-		"an object anew":     func(d *audit.Detail) { d.Object.UID = "5678" },
+		"a recreated object": func(d *audit.Detail) { d.Object.UID = "5678" },
 		"another kind":       func(d *audit.Detail) { d.Object.Kind.Kind = "PodTemplate" },
 		"shifted boundaries": func(d *audit.Detail) { d.Object.Namespace, d.Object.Name = "shopw", "eb" },
 	} {

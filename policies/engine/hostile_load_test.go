@@ -44,9 +44,6 @@ func loadCPUs(ctx context.Context, loops int) (stop func()) {
 // TestHostilePoliciesEndAlikeUnderLoad: verdicts and steps do not depend on how busy the machine
 // is.
 func TestHostilePoliciesEndAlikeUnderLoad(t *testing.T) {
-	if testing.Short() {
-		t.Skip("evaluates all hostile policies three times")
-	}
 	review := makeReview(t, hostileObject())
 	policies := slices.Concat(hostile, hostileToValues)
 	snapshots := make([]*Snapshot, len(policies))

@@ -2,9 +2,9 @@
 // and the decision. A record holds everything that a later evaluation of other policies needs,
 // or lists the missing values. It imports no Kubernetes client.
 //
-// Invariants: a record contains no value that the masks of the decision log hide. Values that a record
-// lacks, because they were masked or left out, are listed in it, so that an evaluation that
-// reads them is undecided instead of wrong.
+// Invariants: a record contains no value that the masks of the decision log hide. It lists the
+// values that it lacks because they were masked or left out, so that an evaluation that reads them
+// is undecided instead of wrong.
 package record
 
 import (
@@ -17,9 +17,8 @@ import (
 // Schema is the version of the format of a Record. Readers refuse records of later versions.
 const Schema = 1
 
-// Record is one call of a webhook entry. Several entries may be called about one request: their
-// requests differ in their uid, and also in their object if one of the
-// entries is a mutate entry.
+// Record is one call of a webhook entry. Several entries may be called about one request: the API
+// server makes a uid for each call. A mutate entry also sees another object than a validate entry.
 type Record struct {
 	Schema int       `json:"schema"`
 	Time   time.Time `json:"time"`

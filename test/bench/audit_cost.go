@@ -108,7 +108,7 @@ func (p *peers) passRows(objects int, ours, theirs pass) {
 
 func secondsText(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
 
-// lintelPass starts Lintel anew and measures until all objects were evaluated and the reports are
+// lintelPass restarts Lintel and measures until all objects were evaluated and the reports are
 // complete. The cost of the start itself is that of a pass without objects.
 func (p *peers) lintelPass(ctx context.Context, violations int) (done pass, err error) {
 	say("measuring a full pass by Lintel …")
