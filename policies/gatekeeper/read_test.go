@@ -102,6 +102,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"operation":            {templateWith("", regoText+`, operations: [PATCH]`), `spec.targets[0].operations[0]: "PATCH" is not one of *, CREATE`},
 		"sync annotation":      {strings.Replace(valid, "  name: x", "  name: x\n  annotations: {metadata.gatekeeper.sh/requires-sync-data: \"v1 Service\"}", 1), "metadata.gatekeeper.sh/requires-sync-data: is not JSON of the form"},
 		"mutator":              {"apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: a}\nspec: {location: spec.x, parameters: {assign: {value: 1}}}\n", "f.yaml:4: spec.applyTo: must name the groups, versions and kinds"},
+		"unknown process":      {"apiVersion: config.gatekeeper.sh/v1alpha1\nkind: Config\nmetadata: {name: config}\nspec: {match: [{excludedNamespaces: [a], processes: [mutation]}]}\n", `f.yaml:4: spec.match[0].processes[0]: "mutation" is not one of audit, webhook, mutation-webhook, sync, *`},
 		"unknown mutator":      {"apiVersion: mutations.gatekeeper.sh/v1\nkind: AssignAll\nmetadata: {name: a}\n", `f.yaml:1: AssignAll "a": it is not one of the mutators`},
 		"provider":             {"apiVersion: externaldata.gatekeeper.sh/v1beta1\nkind: Provider\nmetadata: {name: a}\n", `f.yaml:1: Provider "a": external data is not supported`},
 		"constraint name":      {valid + "---\n" + makeConstraint("X", "A_b", "{}"), "f.yaml:22: metadata.name: constraint of kind X: a lowercase RFC 1123 subdomain"},

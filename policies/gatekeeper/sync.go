@@ -21,6 +21,10 @@ func (s *syncedKinds) add(kinds ...admission.GroupVersionKind) {
 	}
 }
 
+// processes are those that a Config excludes namespaces from. Lintel syncs no namespaces separately,
+// so sync has no effect.
+var processes = []string{"audit", "webhook", "mutation-webhook", "sync", "*"}
+
 // addConfig reads which kinds are synced, and which namespaces are excluded.
 func (f *folder) addConfig(d document) {
 	var object struct {
@@ -39,7 +43,12 @@ func (f *folder) addConfig(d document) {
 		return
 	}
 	f.addSynced(d, []any{"spec", "sync", "syncOnly"}, object.Spec.Sync.SyncOnly)
-	for _, match := range object.Spec.Match {
+	for i, match := range object.Spec.Match {
+		for j, process := range match.Processes {
+			if !slices.Contains(processes, process) {
+				f.fail(d.errorIn([]any{"spec", "match", i, "processes", j}, "%q is not one of %s", process, strings.Join(processes, ", ")))
+			}
+		}
 		every := slices.Contains(match.Processes, "*")
 		if every || slices.Contains(match.Processes, "webhook") {
 			f.excluded = append(f.excluded, match.ExcludedNamespaces...)
