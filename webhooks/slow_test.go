@@ -32,13 +32,13 @@ func newSlowFixture(t *testing.T) (f fixture, busy func(waiting int), evaluated 
 	evaluated = &sync.Map{}
 	f = newFixture(t, ofNamespaces{decisions{validate: func(ctx context.Context, review *admission.Review, options engine.Options) *engine.Decision {
 		evaluated.Store(review.Namespace, true)
-		now := time.Now()
-		options.Pacer.Wait(ctx, now)
+		options.Pacer.Wait(ctx, 0)
+		steps := int64(unthrottledSteps / 2)
 		if review.Namespace != "fast" {
-			now = now.Add(unthrottledTime)
-			options.Pacer.Wait(ctx, now)
+			steps = unthrottledSteps
 		}
-		options.Pacer.Pause(now)
+		options.Pacer.Wait(ctx, steps)
+		options.Pacer.Done(steps)
 		return &engine.Decision{}
 	}}}, nil)
 	f.limiter, f.slow.limiter = newReviewLimiter(8), newReviewLimiter(5)
@@ -152,15 +152,32 @@ func TestSlowReviewsGiveUp(t *testing.T) {
 	require.Zero(t, f.slow.bytes.Load())
 }
 
-// TestLongCallsAreRare without slots: they count more for the tenant, and as they are for all.
-func TestLongCallsAreRare(t *testing.T) {
+// TestLongCallsNeedASlot: what a function takes that is more than what is left counts for the slot
+// that the review waits for before it calls it.
+func TestLongCallsNeedASlot(t *testing.T) {
 	t.Parallel()
 	p := newThrottle(1)
-	start := time.Now()
 	r := p.review("team a")
-	r.Wait(t.Context(), start)
-	r.Pause(start.Add(100 * time.Millisecond))
+	r.Wait(t.Context(), 0)
+	require.False(t, r.holds)
+	r.Wait(t.Context(), 100*unthrottledSteps)
+	require.True(t, r.holds)
+	require.EqualValues(t, unthrottledSteps, p.unthrottled.used)
+	require.EqualValues(t, unthrottledSteps, r.of.unthrottled.used)
+	require.EqualValues(t, 100*unthrottledSteps, r.of.used)
+	r.Done(101 * unthrottledSteps)
 	r.end()
-	require.Equal(t, 100*time.Millisecond, p.unthrottled.used)
-	require.Equal(t, 100*time.Millisecond+overrunPenalty*96*time.Millisecond, p.tenants["team a"].unthrottled.used)
+	require.EqualValues(t, unthrottledSteps, p.unthrottled.used)
+	require.Equal(t, 1, p.free)
+}
+
+// TestLateWorkIsCounted: what a policy did without a slot after its last look is not forgotten.
+func TestLateWorkIsCounted(t *testing.T) {
+	t.Parallel()
+	p := newThrottle(1)
+	r := p.review("team a")
+	r.Wait(t.Context(), 0)
+	r.Done(100 * unthrottledSteps)
+	r.end()
+	require.EqualValues(t, 100*unthrottledSteps, p.tenants["team a"].unthrottled.used)
 }

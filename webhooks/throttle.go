@@ -8,29 +8,29 @@ import (
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 const (
-	// unthrottledTime is how long the policies of a tenant run for one review before they need a
-	// turn, which most never do.
-	unthrottledTime = 2 * time.Millisecond
-	// slotLength is how long a review keeps a slot while others wait for one.
-	slotLength = 5 * time.Millisecond
-	// unthrottledBurst is the time without a slot that can be used in one burst: see allowance.
-	unthrottledBurst = 50 * time.Millisecond
-	// overrunPenalty is how many times the time beyond unthrottledTime counts for a tenant, if a
-	// long call of a function exceeds it: otherwise, such calls would often run next to the slots.
-	overrunPenalty = 8
-	// tenantsAllowance and tenantAllowance are the time without slots that all tenants
-	// together and one tenant may use, as parts of that with slots.
+	// unthrottledSteps is how much the policies of a tenant do for one review before they need a
+	// slot, which most never do: about 2 ms.
+	unthrottledSteps = 2 * definition.StepsPerMillisecond
+	// slotSteps is how much a review does in a slot while others wait for one.
+	slotSteps = 5 * definition.StepsPerMillisecond
+	// unthrottledBurst is what can be done without a slot in one burst: see allowance.
+	unthrottledBurst = 50 * definition.StepsPerMillisecond
+	// tenantsAllowance and tenantAllowance are what all tenants together and one tenant may do
+	// without slots, as parts of that with slots.
 	tenantsAllowance, tenantAllowance = 1.0 / 4, 1.0 / 16
 )
 
 // throttle bounds how many CPUs the policies of all tenants use together, so that the policies
 // of all others, and the enterprise, run as if these were fast: half of the CPUs in slots of
 // a few milliseconds, and an eighth without, for reviews that take less than a slot. Tenants
-// have the same time: the next slot is for the tenant that has used the least, with and
-// without slots, calls of functions that outlast a slot included.
+// have the same work: the next slot is for the tenant that has done the least, with and
+// without slots. Work is counted in steps, not in time, so that a review is not taken for a slow
+// one because it was not scheduled. A function that needs more than what is left waits before
+// it is called.
 type throttle struct {
 	mutex       sync.Mutex
 	slots       int // in parallel
@@ -43,20 +43,20 @@ type throttle struct {
 
 // tenantUse is the state of a tenant while others have reviews.
 type tenantUse struct {
-	reviews     int           // in progress
-	used        time.Duration // by its policies, counted from the tenant that had used the least
+	reviews     int   // in progress
+	used        int64 // steps of its policies, counted from the tenant that had done the least
 	unthrottled allowance
 }
 
-// allowance is time that is used without slots. It is earned again at a rate.
+// allowance are steps that are done without slots. They are earned again at a rate.
 type allowance struct {
-	used time.Duration
+	used int64
 	at   time.Time
 }
 
-// now is the used part of the allowance at a time.
-func (a *allowance) now(at time.Time, rate float64) time.Duration {
-	if earned := time.Duration(float64(at.Sub(a.at)) * rate); earned > 0 {
+// now is the used part of the allowance at a time. rate is a part of what one CPU does.
+func (a *allowance) now(at time.Time, rate float64) int64 {
+	if earned := int64(float64(at.Sub(a.at)) / float64(time.Millisecond) * float64(definition.StepsPerMillisecond) * rate); earned > 0 {
 		a.used, a.at = max(0, a.used-earned), at
 	}
 	return a.used
@@ -74,10 +74,10 @@ type throttledReview struct {
 	throttle *throttle
 	tenant   string
 	of       *tenantUse // nil until a policy of a tenant is evaluated
-	// since is when the time began that is not counted yet; zero between policies.
-	since time.Time
-	// left is how much of its slot, or of the time without one, the review has from then on.
-	left   time.Duration
+	// steps are those of the present policy, and uncounted those since the last call of count.
+	steps, uncounted int64
+	// left is how much of its slot, or of the work without one, the review has.
+	left   int64
 	holds  bool
 	slot   chan struct{} // closed when it is its turn
 	waited time.Duration
@@ -93,14 +93,15 @@ func (p *throttle) review(tenant string) *throttledReview {
 }
 
 // Wait implements engine.Pacer.
-func (r *throttledReview) Wait(ctx context.Context, now time.Time) {
-	switch {
-	case r.of == nil:
-		r.begin(now)
-	case r.since.IsZero():
-		r.since = now
+func (r *throttledReview) Wait(ctx context.Context, steps int64) {
+	if r.of == nil {
+		r.begin(time.Now())
 	}
-	if now.Sub(r.since) < r.left || r.refused {
+	r.work(steps)
+	if r.left > 0 || r.refused {
+		if steps > 0 {
+			runtime.Gosched() // to reviews that are ready, instead of at the end of a time slice
+		}
 		return
 	}
 	if r.slow != nil {
@@ -109,31 +110,30 @@ func (r *throttledReview) Wait(ctx context.Context, now time.Time) {
 		}
 		r.slow = nil
 	}
-	waited := time.Duration(0)
-	if !r.next(now) {
+	if now := time.Now(); !r.next(now) {
 		select {
 		case <-r.slot:
 			r.holds = true
 		case <-ctx.Done():
-			r.leave()
-			r.gaveUp = true
+			r.giveUp()
 		}
-		waited = time.Since(now)
-		r.waited += waited
+		r.waited += time.Since(now)
 	}
-	r.since, r.left = now.Add(waited), slotLength
+	r.left = slotSteps
 }
 
-// Pause implements engine.Pacer.
-func (r *throttledReview) Pause(now time.Time) {
-	if r.of == nil || r.since.IsZero() {
-		return
-	}
-	r.throttle.mutex.Lock()
-	defer r.throttle.mutex.Unlock()
-	r.left = max(0, r.left-now.Sub(r.since))
-	r.count(now)
-	r.since = time.Time{}
+// Done implements engine.Pacer.
+func (r *throttledReview) Done(steps int64) {
+	r.work(steps)
+	r.steps = 0
+}
+
+// work takes steps from what is left, up to a number of them of the present policy.
+func (r *throttledReview) work(steps int64) {
+	done := steps - r.steps
+	r.steps = steps
+	r.uncounted += done
+	r.left -= done
 }
 
 // slowError is the error of an evaluation that ended because there are too many slow reviews. The
@@ -170,7 +170,6 @@ func (r *throttledReview) begin(now time.Time) {
 	p := r.throttle
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	r.since = now
 	if r.of = p.tenants[r.tenant]; r.of == nil {
 		r.of = &tenantUse{}
 		p.tenants[r.tenant] = r.of
@@ -182,12 +181,12 @@ func (r *throttledReview) begin(now time.Time) {
 	r.of.reviews++
 	rate := float64(p.slots)
 	if p.unthrottled.now(now, rate*tenantsAllowance) < unthrottledBurst && r.of.unthrottled.now(now, rate*tenantAllowance) < unthrottledBurst {
-		r.left = unthrottledTime
+		r.left = unthrottledSteps
 	}
 }
 
-// least is the least time that a tenant with reviews has used. The caller holds the mutex.
-func (p *throttle) least() (used time.Duration) {
+// least is the least work that a tenant with reviews has done. The caller holds the mutex.
+func (p *throttle) least() (used int64) {
 	first := true
 	for of := range p.active {
 		if first || of.used < used {
@@ -197,17 +196,18 @@ func (p *throttle) least() (used time.Duration) {
 	return used
 }
 
-// count adds the time since the last call. The caller holds the mutex.
-func (r *throttledReview) count(now time.Time) {
-	used := now.Sub(r.since)
-	r.since = now
+// count adds the work since the last call, of which some is still to be done, in a slot. The caller
+// holds the mutex.
+func (r *throttledReview) count(now time.Time, todo int64) {
+	used := r.uncounted
+	r.uncounted = 0
 	r.of.used += used
 	if !r.holds {
 		rate := float64(r.throttle.slots)
 		r.throttle.unthrottled.now(now, rate*tenantsAllowance)
 		r.of.unthrottled.now(now, rate*tenantAllowance)
-		r.throttle.unthrottled.used += used
-		r.of.unthrottled.used += used + overrunPenalty*max(0, used-2*unthrottledTime)
+		r.throttle.unthrottled.used += used - todo
+		r.of.unthrottled.used += used - todo
 	}
 }
 
@@ -216,7 +216,7 @@ func (r *throttledReview) next(now time.Time) bool {
 	p := r.throttle
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	r.count(now)
+	r.count(now, max(0, -r.left))
 	if r.holds {
 		if len(p.waiting) == 0 {
 			return true
@@ -234,7 +234,7 @@ func (r *throttledReview) next(now time.Time) bool {
 	return r.holds
 }
 
-// give gives the free slots to those who wait: first to the tenant with the least use.
+// give gives the free slots to those who wait: first to the tenant that has done the least.
 // The caller holds the mutex.
 func (p *throttle) give() {
 	for p.free > 0 && len(p.waiting) > 0 {
@@ -251,11 +251,9 @@ func (p *throttle) give() {
 	}
 }
 
-// leave takes the review out of the queue, or gives its slot back.
+// leave takes the review out of the queue, or gives its slot back. The caller holds the mutex.
 func (r *throttledReview) leave() {
 	p := r.throttle
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
 	if i := slices.Index(p.waiting, r); i >= 0 {
 		p.waiting = slices.Delete(p.waiting, i, i+1)
 		return
@@ -265,18 +263,26 @@ func (r *throttledReview) leave() {
 	r.holds = false
 }
 
+// giveUp is called when the request's deadline passes while the review waits.
+func (r *throttledReview) giveUp() {
+	r.throttle.mutex.Lock()
+	defer r.throttle.mutex.Unlock()
+	r.leave()
+	r.gaveUp = true
+}
+
 // end is called when the review is answered.
 func (r *throttledReview) end() {
 	if r.of == nil {
 		return
 	}
-	r.Pause(time.Now())
-	if r.holds {
-		r.leave()
-	}
 	p := r.throttle
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
+	r.count(time.Now(), 0)
+	if r.holds {
+		r.leave()
+	}
 	if r.of.reviews--; r.of.reviews > 0 {
 		return
 	}

@@ -13,12 +13,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
+// stepsIn are the steps that a policy takes in a time.
+func stepsIn(time time.Duration) int64 {
+	return time.Microseconds() * definition.StepsPerMillisecond / 1000
+}
+
 // load runs reviews of tenants, one after the other in each of the given loops, and returns
 // how long the policies of each tenant ran within a time. A review evaluates a policy that
-// looks at the clock each step, and ends after so many steps.
+// calls a function so many times, which takes a time.
 func load(t *testing.T, p *throttle, during time.Duration, loops map[string]int, step time.Duration, steps int) (ran map[string]time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), during)
@@ -29,8 +35,9 @@ func load(t *testing.T, p *throttle, during time.Duration, loops map[string]int,
 	review := func(tenant string) {
 		r := p.review(tenant)
 		defer r.end()
-		for range steps {
-			if r.Wait(ctx, time.Now()); ctx.Err() != nil {
+		r.Wait(ctx, 0)
+		for i := range steps {
+			if r.Wait(ctx, stepsIn(time.Duration(i+1)*step)); ctx.Err() != nil {
 				return
 			}
 			time.Sleep(step)
@@ -38,7 +45,7 @@ func load(t *testing.T, p *throttle, during time.Duration, loops map[string]int,
 			ran[tenant] += step
 			mutex.Unlock()
 		}
-		r.Pause(time.Now())
+		r.Done(stepsIn(time.Duration(steps) * step))
 	}
 	for tenant, count := range loops {
 		for range count {
@@ -105,7 +112,7 @@ func TestManyTenantsHaveOneAllowance(t *testing.T) {
 func TestTenantsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newThrottle(1)
-		load(t, p, time.Second, map[string]int{"a": 1}, 100*time.Millisecond, 1)
+		load(t, p, time.Second, map[string]int{"a": 1}, time.Millisecond, 1)
 		require.Len(t, p.tenants, 1)
 		time.Sleep(time.Minute)
 		load(t, p, time.Second, map[string]int{"b": 1}, time.Microsecond, 1)
@@ -118,38 +125,37 @@ func TestFastReviewsNeedNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newThrottle(1)
 		slow := p.review("slow")
-		slow.Wait(t.Context(), time.Now())
-		time.Sleep(unthrottledTime)
-		slow.Wait(t.Context(), time.Now())
+		slow.Wait(t.Context(), 0)
+		slow.Wait(t.Context(), unthrottledSteps)
 		require.True(t, slow.holds)
-		time.Sleep(10 * slotLength)
-		slow.Wait(t.Context(), time.Now())
+		slow.Wait(t.Context(), unthrottledSteps+10*slotSteps)
 		require.Zero(t, slow.waited, "no other review waits")
 
 		fast := p.review("fast")
-		fast.Wait(t.Context(), time.Now())
-		time.Sleep(unthrottledTime / 2)
-		fast.Wait(t.Context(), time.Now())
+		for range 2 { // policies
+			fast.Wait(t.Context(), 0)
+			time.Sleep(time.Second) // the CPU is busy
+			fast.Wait(t.Context(), unthrottledSteps/4)
+			fast.Done(unthrottledSteps / 3)
+		}
 		require.Zero(t, fast.waited)
 		fast.end()
 		require.True(t, slow.holds)
 
 		other := p.review("slow")
-		other.Wait(t.Context(), time.Now())
-		time.Sleep(unthrottledTime)
+		other.Wait(t.Context(), 0)
 		go func() {
-			time.Sleep(3 * slotLength)
+			time.Sleep(time.Second)
 			slow.end()
 		}()
-		other.Wait(t.Context(), time.Now())
-		require.Equal(t, 3*slotLength, other.waited)
+		other.Wait(t.Context(), unthrottledSteps)
+		require.Equal(t, time.Second, other.waited)
 		require.NoError(t, other.err(t.Context()))
-		ctx, cancel := context.WithTimeout(t.Context(), slotLength)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		late := p.review("slow")
-		late.Wait(ctx, time.Now())
-		time.Sleep(unthrottledTime)
-		late.Wait(ctx, time.Now())
+		late.Wait(ctx, 0)
+		late.Wait(ctx, unthrottledSteps)
 		require.False(t, late.holds, "its request has ended")
 		require.ErrorIs(t, late.err(ctx), admission.ErrBusy)
 		late.end()
@@ -217,11 +223,10 @@ func TestMissedTurnsAreNoDenials(t *testing.T) {
 	var f fixture
 	var denied []engine.Finding
 	waits := func(ctx context.Context, options engine.Options) {
-		if options.Pacer.Wait(ctx, time.Now()); ctx.Err() == nil {
-			time.Sleep(unthrottledTime)
-			options.Pacer.Wait(ctx, time.Now())
+		if options.Pacer.Wait(ctx, 0); ctx.Err() == nil {
+			options.Pacer.Wait(ctx, unthrottledSteps)
 		}
-		options.Pacer.Pause(time.Now())
+		options.Pacer.Done(unthrottledSteps)
 	}
 	f = newFixture(t, tenantOf{decisions{
 		validate: func(ctx context.Context, _ *admission.Review, options engine.Options) *engine.Decision {

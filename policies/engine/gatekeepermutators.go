@@ -41,8 +41,11 @@ func (p *policy) applyMutators(ctx context.Context, e *evaluation, root func() a
 		return nil, false
 	}
 	if e.isPaced(p) {
-		e.options.Pacer.Wait(ctx, time.Now())
-		defer func() { e.options.Pacer.Pause(time.Now()) }()
+		e.options.Pacer.Wait(ctx, 0)
+		start := time.Now()
+		defer func() {
+			e.options.Pacer.Done(time.Since(start).Microseconds() * definition.StepsPerMillisecond / 1000)
+		}()
 	}
 	rule := definition.Rule{Entry: definition.EntryPatch, Location: p.Location}
 	applied, err := p.Mutators.Apply(ctx, request, object)

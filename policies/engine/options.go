@@ -59,10 +59,10 @@ type Options struct {
 
 // Pacer makes policies of sources below the enterprise wait, so that others can be evaluated.
 type Pacer interface {
-	// Wait is called when a policy begins, and as eval.Limits.Pace.
-	Wait(ctx context.Context, now time.Time)
-	// Pause is called when a policy ends.
-	Pause(now time.Time)
+	// Wait is called when a policy begins, with 0, and then as eval.Limits.Pace.
+	Wait(ctx context.Context, steps int64)
+	// Done is called when a policy ends, with all of its steps.
+	Done(steps int64)
 }
 
 // Namespace is a Namespace object as policies read it; zero is none.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -66,13 +65,14 @@ func (e *evaluation) isPaced(p *policy) bool {
 
 // evaluate runs a query of a policy, in a span that is called by an entry point of it.
 func (e *evaluation) evaluate(ctx context.Context, p *policy, q *policyset.Query, entry string, input *ast.Term, data eval.Document) (results [][]eval.Given, errs []evalError) {
+	var steps int64
 	ctx, end := p.startSpan(ctx, entry)
 	if e.isPaced(p) {
-		e.options.Pacer.Wait(ctx, time.Now())
-		defer func() { e.options.Pacer.Pause(time.Now()) }()
+		e.options.Pacer.Wait(ctx, 0)
+		defer func() { e.options.Pacer.Done(steps) }()
 	}
 	limits, bySource := e.limitsFor(p)
-	results, steps, errs := runQuery(ctx, q, eval.Options{
+	results, steps, errs = runQuery(ctx, q, eval.Options{
 		Input: input, Data: data, Now: e.now, Print: e.options.Print, Cover: e.coverageOf(p), Gather: true,
 		Limits: limits,
 	})

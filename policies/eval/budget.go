@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -17,9 +16,9 @@ type Limits struct {
 	// Bytes limits the values that are created: each value that becomes part of another counts
 	// with all its parts, as often as they occur in it.
 	Bytes int64
-	// Pace is called with the current time, again after every stepsPerLook steps. It may wait, so
-	// that other evaluations run. nil is never called.
-	Pace func(ctx context.Context, now time.Time)
+	// Pace is called with the steps so far, after every stepsPerLook of them. It may wait, so that
+	// other evaluations run. nil is never called.
+	Pace func(ctx context.Context, steps int64)
 }
 
 // Names of limits in LimitError.
@@ -78,7 +77,7 @@ func (m *machine) isWithinLimits() bool {
 	}
 	m.look = min(work+stepsPerLook, m.limits.Steps+1)
 	if m.limits.Pace != nil {
-		m.limits.Pace(m.ctx, time.Now())
+		m.limits.Pace(m.ctx, work)
 	}
 	if err := m.ctx.Err(); err != nil {
 		m.stop(&LimitError{LimitTimeout, "the request's own deadline passed: " + context.Cause(m.ctx).Error()})

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -53,4 +54,38 @@ func TestFunctionsKeepTheirLimits(t *testing.T) {
 			require.ErrorContains(t, report.Errors[0], "too large")
 		})
 	}
+}
+
+// TestCostlyCallsArePacedFirst: the cost of a call is known to Limits.Pace before the call.
+func TestCostlyCallsArePacedFirst(t *testing.T) {
+	const cost = 10 * stepsPerLook
+	called, before, after := false, int64(0), int64(0)
+	functions := func(name string) (Function, bool) {
+		f, known := StandardFunctions(name)
+		if name == "upper" {
+			call := f.Call
+			f.Admit = func([]*ast.Term) (int, error) { return cost, nil }
+			f.Call = func(context topdown.BuiltinContext, operands []*ast.Term, give func(*ast.Term) error) error {
+				called = true
+				return call(context, operands, give)
+			}
+		}
+		return f, known
+	}
+	_, compiler := mustCompile(t, "package t\ndeny contains i if { some i in numbers.range(1, 1000); upper(input.text) == \"A\" }", CompileOptions{}, "deny")
+	planned, err := plan.Rules(compiler, refs("deny")...)
+	require.NoError(t, err)
+	program, err := Compile(planned, functions, CompileOptions{})
+	require.NoError(t, err)
+	limits := Limits{Pace: func(_ context.Context, steps int64) {
+		if after = steps; !called {
+			before = steps
+		}
+	}}
+	_, report, err := program.Run(t.Context(), []*Rule{program.Rule(refs("deny")[0])}, Options{Input: ast.MustParseTerm(`{"text": "a"}`), Limits: limits})
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, before, int64(cost))
+	require.Less(t, before, int64(2*cost))
+	require.Greater(t, after, int64(1000*cost))
+	require.LessOrEqual(t, after, report.Steps)
 }
