@@ -17,10 +17,11 @@ const (
 	unthrottledSteps = 2 * definition.StepsPerMillisecond
 	// slotSteps is how much a review does in a slot while others wait for one.
 	slotSteps = 5 * definition.StepsPerMillisecond
-	// unthrottledBurst is what can be done without a slot in one burst: see allowance.
-	unthrottledBurst = 50 * definition.StepsPerMillisecond
-	// tenantsAllowance and tenantAllowance are what all tenants together and one tenant may do
-	// without slots, as parts of that with slots.
+	// tenantsBurst and tenantBurst are what all tenants together and one tenant may do without
+	// slots in one burst: see allowance.
+	tenantsBurst, tenantBurst = 100 * definition.StepsPerMillisecond, 25 * definition.StepsPerMillisecond
+	// tenantsAllowance and tenantAllowance are what they may do without slots in the long run, as
+	// parts of that with slots.
 	tenantsAllowance, tenantAllowance = 1.0 / 4, 1.0 / 16
 )
 
@@ -76,6 +77,8 @@ type throttledReview struct {
 	of       *tenantUse // nil until a policy of a tenant is evaluated
 	// steps are those of the present policy, and uncounted those since the last call of count.
 	steps, uncounted int64
+	// reserved is the part of the allowances that is counted before it is used.
+	reserved int64
 	// left is how much of its slot, or of the work without one, the review has.
 	left   int64
 	holds  bool
@@ -110,7 +113,8 @@ func (r *throttledReview) Wait(ctx context.Context, steps int64) {
 		}
 		r.slow = nil
 	}
-	if now := time.Now(); !r.next(now) {
+	if !r.next() {
+		now := time.Now()
 		select {
 		case <-r.slot:
 			r.holds = true
@@ -180,8 +184,17 @@ func (r *throttledReview) begin(now time.Time) {
 	}
 	r.of.reviews++
 	rate := float64(p.slots)
-	if p.unthrottled.now(now, rate*tenantsAllowance) < unthrottledBurst && r.of.unthrottled.now(now, rate*tenantAllowance) < unthrottledBurst {
+	if p.unthrottled.now(now, rate*tenantsAllowance) < tenantsBurst && r.of.unthrottled.now(now, rate*tenantAllowance) < tenantBurst {
 		r.left = unthrottledSteps
+		r.reserve(unthrottledSteps)
+	}
+}
+
+// reserve adds steps to the used allowances. The caller holds the mutex.
+func (r *throttledReview) reserve(steps int64) {
+	r.reserved += steps
+	for _, a := range []*allowance{&r.throttle.unthrottled, &r.of.unthrottled} {
+		a.used = max(0, a.used+steps)
 	}
 }
 
@@ -198,25 +211,22 @@ func (p *throttle) least() (used int64) {
 
 // count adds the work since the last call, of which some is still to be done, in a slot. The caller
 // holds the mutex.
-func (r *throttledReview) count(now time.Time, todo int64) {
+func (r *throttledReview) count(todo int64) {
 	used := r.uncounted
 	r.uncounted = 0
 	r.of.used += used
 	if !r.holds {
-		rate := float64(r.throttle.slots)
-		r.throttle.unthrottled.now(now, rate*tenantsAllowance)
-		r.of.unthrottled.now(now, rate*tenantAllowance)
-		r.throttle.unthrottled.used += used - todo
-		r.of.unthrottled.used += used - todo
+		r.reserve(used - todo - r.reserved)
+		r.reserved = 0
 	}
 }
 
 // next reports whether the review has a slot. Otherwise, it is in the queue for one.
-func (r *throttledReview) next(now time.Time) bool {
+func (r *throttledReview) next() bool {
 	p := r.throttle
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	r.count(now, max(0, -r.left))
+	r.count(max(0, -r.left))
 	if r.holds {
 		if len(p.waiting) == 0 {
 			return true
@@ -279,7 +289,7 @@ func (r *throttledReview) end() {
 	p := r.throttle
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	r.count(time.Now(), 0)
+	r.count(0)
 	if r.holds {
 		r.leave()
 	}

@@ -261,3 +261,27 @@ func TestMissedTurnsAreNoDenials(t *testing.T) {
 	require.Contains(t, response.Result.Message, "forbidden by the enterprise")
 	require.NotContains(t, response.Result.Message, "deadline")
 }
+
+// TestReviewsInParallelShareTheAllowance: what they may do is counted when they begin, so that many
+// at once do not use up what other tenants may do.
+func TestReviewsInParallelShareTheAllowance(t *testing.T) {
+	t.Parallel()
+	p := newThrottle(1)
+	var reviews []*throttledReview
+	for _, tenant := range []string{"a", "b"} {
+		for range 64 {
+			r := p.review(tenant)
+			r.begin(time.Now())
+			reviews = append(reviews, r)
+		}
+	}
+	require.LessOrEqual(t, p.unthrottled.used, int64(2*tenantBurst+2*unthrottledSteps))
+	other := p.review("c")
+	other.begin(time.Now())
+	require.Positive(t, other.left)
+	for _, r := range append(reviews, other) {
+		r.Done(1)
+		r.end()
+	}
+	require.Less(t, p.unthrottled.used, int64(1000), "what was not used is given back")
+}
