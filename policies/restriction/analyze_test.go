@@ -420,14 +420,16 @@ func TestCounterexamplesHoldInEveryOrder(t *testing.T) {
 		"conditions": "allow if {\n\tnot input.b >= 1\n\th\n} else if {\n\tinput.b == 1\n}",
 		"negations":  "allow if {\n\tnot input.b >= 1\n\tinput\n\tnot h\n} else if {\n\tinput.b == 1\n}",
 		"a function": "allow if {\n\tnot input.b >= 1\n\tnot f(input.b)\n} else if {\n\tinput.b == 1\n}",
+		"every":      "allow if input.b == 1\nallow := false if {\n\tevery v in [1, 2] { not po.k == v }\n\tstartswith(input.b, \"x\")\n}",
+		"a variable": "allow if input.b == 1\nallow := false if {\n\tv := input.b + 1\n\tnot po.k == v\n\tstartswith(input.b, \"x\")\n}",
 	} {
-		rules = "h := v if {\n\tsome v in {\"x\", 7}\n\tv != input.a\n}\nf(b) := v if {\n\tsome v in {b, 7}\n}\n" + rules
+		rules = "po.k := \"x\"\npo.k := 7 if { input.a != \"x\" }\nh := v if {\n\tsome v in {\"x\", 7}\n\tv != input.a\n}\nf(b) := v if {\n\tsome v in {b, 7}\n}\n" + rules
 		child, parent := policyOf(t, "team", "child", rules), policyOf(t, "enterprise", "parent", `allow if input.a in {"x", 7}`)
 		c := newComparison("allow", child, []*sidecar.Policy{parent})
 		r, input := newReplay(t.Context()), ast.MustParseTerm(`{"a": {}, "b": 1}`).Value
 		assert.NotNil(t, c.findViolation(r, input), name)
 		assert.Nil(t, c.confirmViolation(r, input), name)
-		if name == "rules" {
+		if name == "rules" || name == "every" || name == "a variable" {
 			_, err := gateway.replay(t.Context()).run(child, "allow", input, nil)
 			assert.ErrorContains(t, err, "conflict", name)
 		}

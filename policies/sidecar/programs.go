@@ -127,26 +127,6 @@ func (p *Policy) AskOPA(ctx context.Context, decision string, input ast.Value, n
 	return p.askOPA(ctx, decision, input, now, asWritten)
 }
 
-// AskOPAInEveryOrder is AskOPA with an error wherever a release of OPA may end with one. Which
-// of several rules of one value are evaluated, and which conditions of a body before others,
-// depends on the release, and so whether the conflict of a helper is met. So this evaluates
-// all rules, and those conditions first that refer to other rules, forwards and backwards.
-func (p *Policy) AskOPAInEveryOrder(ctx context.Context, decision string, input ast.Value, now time.Time) (ast.Value, error) {
-	if _, err := p.askOPA(ctx, decision, input, now, rulesFirst); err != nil {
-		return nil, err
-	}
-	return p.askOPA(ctx, decision, input, now, rulesFirstBackwards)
-}
-
-// bodyOrder is in which order conditions are evaluated, where their variables allow it.
-type bodyOrder int
-
-const (
-	asWritten bodyOrder = iota
-	rulesFirst
-	rulesFirstBackwards
-)
-
 // compiledByOPA is a policy, and queries for its decisions.
 type compiledByOPA struct {
 	*ast.Compiler
@@ -220,9 +200,9 @@ func (p *Policy) compileByOPA(decision string, order bodyOrder) (*ast.Compiler, 
 			return nil, nil, err
 		}
 		compiler := ast.NewCompiler().WithCapabilities(gatewayCapabilities())
-		if order != asWritten {
+		if order.reorders() {
 			compiler.WithStageAfterID(ast.StageCheckUndefinedFuncs, ast.CompilerStageDefinition{Name: "Reorder", MetricName: "reorder", Stage: func(compiler *ast.Compiler) *ast.Error {
-				p.reorder(compiler.Modules[p.Name], order)
+				order.apply(p.Path, compiler.Modules[p.Name])
 				return nil
 			}})
 		}
@@ -245,32 +225,4 @@ func (p *Policy) compileByOPA(decision string, order bodyOrder) (*ast.Compiler, 
 		compiled.queries[decision] = query
 	}
 	return compiled.Compiler, query, nil
-}
-
-// reorder changes the order of conditions in all bodies. OPA then moves those back that use
-// variables of others.
-func (p *Policy) reorder(module *ast.Module, order bodyOrder) {
-	refersToRules := func(expr *ast.Expr) bool {
-		found := false
-		ast.WalkRefs(expr, func(ref ast.Ref) bool {
-			found = found || ref.HasPrefix(p.Path)
-			return found
-		})
-		return found
-	}
-	ast.WalkBodies(module, func(body ast.Body) bool {
-		if order == rulesFirstBackwards {
-			slices.Reverse(body)
-		}
-		slices.SortStableFunc(body, func(a, b *ast.Expr) int {
-			switch first, second := refersToRules(a), refersToRules(b); {
-			case first == second:
-				return 0
-			case first:
-				return -1
-			}
-			return 1
-		})
-		return false
-	})
 }
