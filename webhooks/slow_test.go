@@ -179,5 +179,5 @@ func TestLateWorkIsCounted(t *testing.T) {
 	r.Wait(t.Context(), 0)
 	r.Done(100 * unthrottledSteps)
 	r.end()
-	require.EqualValues(t, 100*unthrottledSteps, p.tenants["team a"].unthrottled.used)
+	require.Greater(t, p.tenants["team a"].unthrottled.used, int64(99*unthrottledSteps), "some is earned again at once")
 }
