@@ -51,6 +51,13 @@ func (o opinion) passed() bool { return len(o.places) == 0 && o.whole == "" && o
 // String is equal for equal opinions.
 func (o opinion) String() string { return fmt.Sprint(o.places, o.whole, o.unknown) }
 
+// fault is why a candidate is refused.
+type fault struct {
+	message string
+	// conflict reports that another candidate is refused for the same reason.
+	conflict bool
+}
+
 // choice finds the candidates that can be in force together.
 type choice struct {
 	evaluate func(files map[string]string) opinion
@@ -71,10 +78,10 @@ func (s *choice) add(chunk []*candidate) {
 	for len(chunk) > 0 {
 		all := layoutOf(append(s.kept[:len(s.kept):len(s.kept)], chunk...))
 		found := s.evaluate(all.files)
-		wrong := map[*candidate]string{}
+		wrong := map[*candidate]fault{}
 		for _, err := range found.places {
 			if c := all.at(err.File, err.Line); c != nil {
-				wrong[c] = cmp.Or(wrong[c], err.Error())
+				wrong[c] = fault{cmp.Or(wrong[c].message, err.Error()), wrong[c].conflict || err.Conflict}
 			}
 		}
 		if remaining := s.without(chunk, wrong); len(wrong) > 0 && remaining != nil {
@@ -93,7 +100,7 @@ func (s *choice) add(chunk []*candidate) {
 			s.kept = append(s.kept, chunk...) // it is in force, and nothing is known against it
 			return
 		}
-		chunk = s.refuse(chunk[0], found.message())
+		chunk = s.refuse(chunk[0], fault{message: found.message()})
 	}
 }
 
@@ -111,16 +118,16 @@ func (o opinion) message() string {
 
 // without removes the wrong candidates from a chunk. It returns nil if the chunk has none of
 // them.
-func (s *choice) without(chunk []*candidate, wrong map[*candidate]string) []*candidate {
+func (s *choice) without(chunk []*candidate, wrong map[*candidate]fault) []*candidate {
 	remaining, some := []*candidate{}, false
 	for _, c := range chunk {
-		message, isWrong := wrong[c]
+		found, isWrong := wrong[c]
 		if !isWrong {
 			remaining = append(remaining, c)
 			continue
 		}
 		some = true
-		remaining = append(remaining, s.refuse(c, message)...)
+		remaining = append(remaining, s.refuse(c, found)...)
 	}
 	if !some {
 		return nil
@@ -129,12 +136,15 @@ func (s *choice) without(chunk []*candidate, wrong map[*candidate]string) []*can
 }
 
 // refuse removes a candidate and returns its previous version, if there is one, to try instead.
-func (s *choice) refuse(c *candidate, message string) []*candidate {
+// Objects that conflict have none: otherwise, the previous version of one would be in force, and
+// the other would be refused for a conflict that no longer exists.
+func (s *choice) refuse(c *candidate, found fault) []*candidate {
+	message := found.message
 	template := "ConstraintTemplate/" + strings.ToLower(c.object.GetKind())
 	if why, out := s.refused[template]; out && c.object.GroupVersionKind().Group == constraintGroup {
 		message = "its ConstraintTemplate is not enforced: " + why
 	}
-	if c.last != "" && c.last != c.text {
+	if c.last != "" && c.last != c.text && !found.conflict {
 		s.problems = append(s.problems, problem{c.object, message, true})
 		return []*candidate{{c.object, c.last, c.last}}
 	}

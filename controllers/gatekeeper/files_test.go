@@ -279,3 +279,32 @@ func TestPlacesInAFileAreOfItsCandidates(t *testing.T) {
 	}
 	require.Nil(t, l.at("b.yaml", 1))
 }
+
+// TestConflictingMutators: as in Gatekeeper, neither of two mutators with conflicting locations is
+// applied, whichever of them came or changed last.
+func TestConflictingMutators(t *testing.T) {
+	mutator := func(name, location string) unstructured.Unstructured {
+		return parse(t, "apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: "+name+"}\nspec: {applyTo: [{groups: [''], versions: [v1], kinds: [Pod]}], location: '"+location+"', parameters: {assign: {value: x}}}\n")
+	}
+	one, two, other := mutator("one", "spec.x.y"), mutator("two", "spec.x[name: z].y"), mutator("other", "spec.z")
+	for name, last := range map[string]map[string]string{
+		"both are new":         nil,
+		"the first is present": layoutOf(newCandidates(list(one, other), nil, nil, nil)).files,
+		"the second is":        layoutOf(newCandidates(list(two, other), nil, nil, nil)).files,
+		"the second changes":   layoutOf(newCandidates(list(one, mutator("two", "spec.v"), other), nil, nil, nil)).files,
+		"the first changes":    layoutOf(newCandidates(list(mutator("one", "spec.v"), two, other), nil, nil, nil)).files,
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept, problems := choose(newCandidates(list(one, two, other), nil, nil, last), evaluate)
+			require.Len(t, kept, 1)
+			require.Equal(t, "other", kept[0].object.GetName())
+			found := messages(problems)
+			require.Len(t, found, 2)
+			require.Contains(t, found["Assign/one"], "its location and that of Assign/two imply different types at spec.x; neither is applied")
+			require.Contains(t, found["Assign/two"], "its location and that of Assign/one imply different types at spec.x; neither is applied")
+		})
+	}
+	kept, problems := choose(newCandidates(list(one, other), nil, nil, nil), evaluate)
+	require.Len(t, kept, 2, "the other is deleted")
+	require.Empty(t, problems)
+}

@@ -18,6 +18,8 @@ type CompileError struct {
 	Line    int    `json:"line,omitempty"`   // from 1; 0 = the whole file
 	Column  int    `json:"column,omitempty"` // from 1; 0 = the whole line
 	Message string `json:"message"`
+	// Conflict reports that the error follows from two objects together, each of which has one.
+	Conflict bool `json:"conflict,omitempty"`
 }
 
 // Error prints file:line:column: message, without the parts that are unknown.

@@ -218,7 +218,9 @@ func (f *folder) mutatorPolicy() *definition.Mutators {
 	}
 	for _, c := range mutation.Conflicts(all) {
 		m := byMutator[c.Mutator]
-		f.fail(m.document.errorIn([]any{"spec", "location"}, "%s %q: %s", m.ID.Kind, m.ID.Name, c))
+		err := m.document.errorIn([]any{"spec", "location"}, "%s %q: %s", m.ID.Kind, m.ID.Name, c)
+		err.Conflict = true
+		f.fail(err)
 	}
 	first := f.mutators[0].document
 	policy := &definition.Mutators{
