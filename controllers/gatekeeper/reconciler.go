@@ -67,13 +67,15 @@ var (
 	// idleKinds have no effect in Lintel, as the status of their objects reports.
 	idleKinds = []schema.GroupKind{
 		{Group: providerGroup, Kind: "Provider"},
+		{Group: connectionGroup, Kind: "Connection"},
 	}
 )
 
-// The groups of mutators and of providers.
+// The groups of mutators, providers and connections.
 const (
-	mutationGroup = "mutations.gatekeeper.sh"
-	providerGroup = "externaldata.gatekeeper.sh"
+	mutationGroup   = "mutations.gatekeeper.sh"
+	providerGroup   = "externaldata.gatekeeper.sh"
+	connectionGroup = "connection.gatekeeper.sh"
 )
 
 // Options are the dependencies of the controller.

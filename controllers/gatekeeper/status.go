@@ -44,6 +44,9 @@ func entryOf(object unstructured.Unstructured, message string) map[string]any {
 	case providerGroup:
 		entry["providerUID"], entry["active"] = string(object.GetUID()), message == ""
 		failure = map[string]any{"type": "NotCarriedOut", "message": message}
+	case connectionGroup:
+		entry["connectionUID"], entry["active"] = string(object.GetUID()), message == ""
+		failure = map[string]any{"type": "NotCarriedOut", "message": message}
 	}
 	if message != "" {
 		entry["errors"] = []any{failure}

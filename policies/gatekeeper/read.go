@@ -20,6 +20,7 @@ const (
 	expansionGroup  = "expansion.gatekeeper.sh"
 	mutationGroup   = "mutations.gatekeeper.sh"
 	providerGroup   = "externaldata.gatekeeper.sh"
+	connectionGroup = "connection.gatekeeper.sh"
 	suiteGroup      = "test.gatekeeper.sh"
 )
 
@@ -135,6 +136,8 @@ func NotCarriedOut(group string) string {
 	switch group {
 	case providerGroup:
 		return "external data is not supported, because policies have no network: put the data into a data file of the source, or into objects of the cluster that the policy reads"
+	case connectionGroup:
+		return "violations are not exported: read the reports of audit, or run `lintel audit` on a schedule"
 	}
 	return ""
 }

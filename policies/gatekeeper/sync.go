@@ -36,11 +36,17 @@ func (f *folder) addConfig(d document) {
 				ExcludedNamespaces []glob   `json:"excludedNamespaces"`
 				Processes          []string `json:"processes"`
 			} `json:"match"`
+			Validation struct {
+				Traces []any `json:"traces"`
+			} `json:"validation"`
 		} `json:"spec"`
 	}
 	if err := d.decode(&object); err != nil {
 		f.fail(d.errorAt("%v", err))
 		return
+	}
+	if len(object.Spec.Validation.Traces) > 0 {
+		f.fail(d.errorIn([]any{"spec", "validation", "traces"}, "reviews are not traced into the log: remove this field, and run `lintel why` for a request, or send spans to OpenTelemetry"))
 	}
 	f.addSynced(d, []any{"spec", "sync", "syncOnly"}, object.Spec.Sync.SyncOnly)
 	for i, match := range object.Spec.Match {
