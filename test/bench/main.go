@@ -72,6 +72,7 @@ var allParts = []part{
 	{"pushes", (*bench).measurePushes},
 	{"hostile", (*bench).measureHostile},
 	{"neighbors", (*bench).measureNeighbors},
+	{"busy", (*bench).measureBusy},
 	{"peers", (*bench).measurePeers},
 	{partLibrary, (*bench).measureLibrary},
 	{partAudit, (*bench).measureAudit},
