@@ -250,7 +250,7 @@ func (a *auditor) evaluate(ctx context.Context, resource admission.Resource, obj
 	}
 	name := audit.Object{
 		Kind:      admission.GroupVersionKind{Group: resource.Group, Version: resource.Version, Kind: resource.Kind},
-		Namespace: strings.Clone(object.GetNamespace()), Name: strings.Clone(object.GetName()), UID: string(object.GetUID()),
+		Namespace: object.GetNamespace(), Name: strings.Clone(object.GetName()), UID: string(object.GetUID()),
 	}
 	text, err := contentOf(object)
 	if err == nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -187,17 +189,26 @@ func keyOf(object any) (cache.ExplicitKey, error) {
 // Replace implements cache.ReflectorStore: the list contains the keys of all objects, or their names
 // if the API server sent pages.
 func (s *sink) Replace(list []any, _ string) error {
-	present := make(map[cache.ExplicitKey]bool, len(list))
-	for _, object := range list {
+	for i, object := range list {
 		key, err := keyOf(object)
 		if err != nil {
 			return err
 		}
-		present[key] = true
+		list[i] = key
 	}
+	// The list is searched instead of a map of it, which would take as much memory again.
+	slices.SortFunc(list, func(a, b any) int {
+		return strings.Compare(string(a.(cache.ExplicitKey)), string(b.(cache.ExplicitKey)))
+	})
 	of := s.kind.target.Kind().WithoutVersion()
 	s.kind.ledger.Retain(func(object audit.Object) bool {
-		return object.Kind.WithoutVersion() != of || present[cache.ExplicitKey(cache.NewObjectName(object.Namespace, object.Name).String())]
+		if object.Kind.WithoutVersion() != of {
+			return true
+		}
+		_, present := slices.BinarySearchFunc(list, cache.NewObjectName(object.Namespace, object.Name).String(), func(listed any, name string) int {
+			return strings.Compare(string(listed.(cache.ExplicitKey)), name)
+		})
+		return present
 	})
 	s.kind.guard(func() {
 		if !isEvaluationError(s.kind.failure) || s.kind.failureBefore(s.started) {

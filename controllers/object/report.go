@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,10 +72,15 @@ type Reporter[T client.Object, S any] struct {
 	Conditions func(*S) []metav1.Condition
 	// News are by the types of conditions.
 	News map[string]News
-	// Update writes whole objects, for kinds whose status may not be patched.
+	// Update writes whole objects, for kinds whose status may not be patched, and for kinds with so
+	// many objects that the cost of a patch counts. The API server takes only the status.
 	Update bool
 	// Finalizer keeps objects until Finalize takes it away.
 	Finalizer string
+	// Filled promises that no computed status is empty. Then the first status of an object settles
+	// nothing: a reconcile with a stale cache compares with the empty status, finds a difference,
+	// and its write is a conflict.
+	Filled bool
 	// Gone, unless it is nil, is called for an object that no longer exists.
 	Gone func(ctx context.Context, name client.ObjectKey) error
 }
@@ -91,6 +97,8 @@ func (r Reporter[T, S]) Reconcile(ctx context.Context, request reconcile.Request
 	if err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
+	var empty S
+	settled := r.Filled && equality.Semantic.DeepEqual(r.Status(object), &empty)
 	report, failure := step(ctx, object)
 	if Passes(failure) {
 		return Result(0, failure)
@@ -99,7 +107,7 @@ func (r Reporter[T, S]) Reconcile(ctx context.Context, request reconcile.Request
 	if err != nil {
 		return Result(0, errors.Join(failure, err))
 	}
-	if written && failure == nil && (report.Again == 0 || report.Again > settlePeriod) {
+	if written && !settled && failure == nil && (report.Again == 0 || report.Again > settlePeriod) {
 		report.Again = settleDelay
 	}
 	return Result(report.Again, failure)
@@ -147,19 +155,31 @@ func (r Reporter[T, S]) write(ctx context.Context, before, object T) (err error)
 }
 
 // SetFinalizer writes what change, a function of controllerutil, does to the finalizer, if
-// anything.
+// anything. The API server answers with the metadata alone, and object receives its new version.
 func (r Reporter[T, S]) SetFinalizer(ctx context.Context, object T, change func(client.Object, string) bool) error {
-	before := client.MergeFromWithOptions(object.DeepCopyObject().(client.Object), client.MergeFromWithOptimisticLock{})
-	if !change(object, r.Finalizer) {
+	next := &metav1.PartialObjectMetadata{}
+	next.Namespace, next.Name, next.ResourceVersion = object.GetNamespace(), object.GetName(), object.GetResourceVersion()
+	next.Finalizers = slices.Clone(object.GetFinalizers())
+	was := next.DeepCopy()
+	if !change(next, r.Finalizer) {
 		return nil
 	}
-	err := r.Client.Patch(ctx, object, before, client.FieldOwner(r.Manager))
+	kind, err := r.Client.GroupVersionKindFor(object)
+	if err != nil {
+		return fmt.Errorf("writing the finalizer of %s: %w", nameOf(object), err)
+	}
+	next.SetGroupVersionKind(kind)
+	was.SetGroupVersionKind(kind)
+	before := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
+	err = r.Client.Patch(ctx, next, before, client.FieldOwner(r.Manager))
 	if !object.GetDeletionTimestamp().IsZero() {
 		err = client.IgnoreNotFound(err)
 	}
 	if err != nil {
 		return fmt.Errorf("writing the finalizer of %s: %w", Describe(r.Client, object), err)
 	}
+	object.SetFinalizers(next.Finalizers)
+	object.SetResourceVersion(next.ResourceVersion)
 	return nil
 }
 

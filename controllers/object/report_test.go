@@ -153,6 +153,18 @@ func TestAStatusIsWrittenOnceAndSaidOnce(t *testing.T) {
 	require.False(t, d.get().Status.Conditions[0].Status == metav1.ConditionTrue)
 }
 
+// TestTheFirstOfFilledStatuses needs no second reconcile, and later ones do.
+func TestTheFirstOfFilledStatuses(t *testing.T) {
+	d := newDesk(t)
+	d.Filled = true
+	for _, again := range []time.Duration{time.Hour, time.Hour, settleDelay} {
+		result, err := d.reconcile(says(again == time.Hour, "Any", nil))
+		require.NoError(t, err)
+		require.Equal(t, again, result.RequeueAfter)
+	}
+	require.Len(t, d.written(), 2)
+}
+
 // TestALateStatusIsNotWritten: a late writer reads the object again, and sends no Event
 // meanwhile.
 func TestALateStatusIsNotWritten(t *testing.T) {

@@ -187,20 +187,44 @@ func (v *secretValues) value(name, key string) (string, error) {
 	return value, errors.Join(problem, err)
 }
 
-// mayReference asks whether the requester may name the signer.
-func (a *admitter) mayReference(ctx context.Context, review *admission.Review, signer string) (bool, error) {
-	return a.may(ctx, review, authorizationv1.ResourceAttributes{Group: "certificates.k8s.io", Resource: "signers", Verb: "reference", Name: signer})
+// mayReference asks whether the requester may name the signer. It does not wait for the answer, for
+// which answer waits; answer must be called.
+func (a *admitter) mayReference(ctx context.Context, review *admission.Review, signer string) (answer func() (bool, error), err error) {
+	access, err := accessReviewOf(review, authorizationv1.ResourceAttributes{Group: "certificates.k8s.io", Resource: "signers", Verb: "reference", Name: signer})
+	if err != nil {
+		return nil, err
+	}
+	var allowed bool
+	var failure error
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		allowed, failure = a.ask(ctx, access)
+	}()
+	return func() (bool, error) {
+		<-answered
+		return allowed, failure
+	}, nil
 }
 
 // may asks whether the requester has a permission.
 func (a *admitter) may(ctx context.Context, review *admission.Review, permission authorizationv1.ResourceAttributes) (bool, error) {
-	text, err := review.UserInfo()
+	access, err := accessReviewOf(review, permission)
 	if err != nil {
 		return false, err
 	}
+	return a.ask(ctx, access)
+}
+
+// accessReviewOf is the question whether the requester has a permission.
+func accessReviewOf(review *admission.Review, permission authorizationv1.ResourceAttributes) (*authorizationv1.SubjectAccessReview, error) {
+	text, err := review.UserInfo()
+	if err != nil {
+		return nil, err
+	}
 	var user authenticationv1.UserInfo
 	if err := json.Unmarshal(text, &user); err != nil {
-		return false, fmt.Errorf("reading the requester: %w", err)
+		return nil, fmt.Errorf("reading the requester: %w", err)
 	}
 	access := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: map[string]authorizationv1.ExtraValue{},
@@ -209,8 +233,13 @@ func (a *admitter) may(ctx context.Context, review *admission.Review, permission
 	for key, values := range user.Extra {
 		access.Spec.Extra[key] = authorizationv1.ExtraValue(values)
 	}
+	return access, nil
+}
+
+func (a *admitter) ask(ctx context.Context, access *authorizationv1.SubjectAccessReview) (bool, error) {
+	permission := access.Spec.ResourceAttributes
 	if err := a.direct.Create(ctx, access); err != nil {
-		return false, fmt.Errorf("asking whether %s may %s %s %s: %w", user.Username, permission.Verb, permission.Resource, permission.Name, err)
+		return false, fmt.Errorf("asking whether %s may %s %s %s: %w", access.Spec.User, permission.Verb, permission.Resource, permission.Name, err)
 	}
 	return access.Status.Allowed, nil
 }

@@ -2,6 +2,7 @@ package openvox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
@@ -55,12 +56,31 @@ func (a *admitter) signingRequestFacts(ctx context.Context, review *admission.Re
 	if !ok {
 		return rules.RequestFacts{MayReference: true}, nil
 	}
-	facts, err := a.requestFacts(ctx, a.cached, client.ObjectKey{Namespace: namespace, Name: name})
-	if err != nil || review.Operation != "CREATE" {
-		return facts, err
+	key := client.ObjectKey{Namespace: namespace, Name: name}
+	if review.Operation != "CREATE" {
+		return a.requestFacts(ctx, a.cached, key)
 	}
-	facts.MayReference, err = a.mayReference(ctx, review, request.Spec.SignerName)
-	return facts, err
+	// The question to the API server takes longer than the rules. Most requesters have the
+	// permission, so the rules are evaluated meanwhile as if this one had it.
+	may, err := a.mayReference(ctx, review, request.Spec.SignerName)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := a.requestFacts(ctx, a.cached, key)
+	if err != nil {
+		_, unanswered := may()
+		return nil, errors.Join(err, unanswered)
+	}
+	facts.MayReference = true
+	return &builtin.Assumption{Facts: facts, Confirm: func() (any, error) {
+		allowed, err := may()
+		if err != nil || allowed {
+			return nil, err
+		}
+		refused := facts
+		refused.MayReference = false
+		return refused, nil
+	}}, nil
 }
 
 func (a *admitter) certificateRequestFacts(ctx context.Context, review *admission.Review) (any, error) {

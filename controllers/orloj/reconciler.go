@@ -55,7 +55,7 @@ type report = object.Report[v1.Status]
 
 func (r *reconciler) reporter() object.Reporter[v1.Object, v1.Status] {
 	return object.Reporter[v1.Object, v1.Status]{
-		Client: r.client, Manager: fieldManager, Action: "Sync", Events: r.options.events, News: news, Finalizer: v1.Finalizer,
+		Client: r.client, Manager: fieldManager, Action: "Sync", Events: r.options.events, News: news, Finalizer: v1.Finalizer, Filled: true, Update: true,
 		Status:     v1.Object.SyncStatus,
 		Conditions: func(s *v1.Status) []metav1.Condition { return s.Conditions },
 	}

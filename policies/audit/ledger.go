@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unique"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 )
@@ -16,13 +17,25 @@ type Object struct {
 	UID             string
 }
 
-// objectKey is the identity of an object: its version and UID may change.
+// objectKey is the identity of an object: its version and UID may change. Objects share the text of
+// their kinds and namespaces, because there is a key for each object of the cluster.
 type objectKey struct {
-	kind            admission.GroupVersionKind // without version
-	namespace, name string
+	kind      unique.Handle[admission.GroupVersionKind] // without version
+	namespace unique.Handle[string]
+	name      string
 }
 
-func (o Object) key() objectKey { return objectKey{o.Kind.WithoutVersion(), o.Namespace, o.Name} }
+func (o Object) key() objectKey {
+	return objectKey{unique.Make(o.Kind.WithoutVersion()), unique.Make(o.Namespace), o.Name}
+}
+
+// object is the object without version and UID.
+func (k objectKey) object() Object {
+	return Object{Kind: k.kind.Value(), Namespace: k.namespace.Value(), Name: k.name}
+}
+
+// group is the key of the group with the results of a source.
+func (k objectKey) group(source string) GroupKey { return GroupKey{k.namespace.Value(), source} }
 
 // GroupKey names the results that belong in one report: those of one source in one namespace,
 // which is empty for cluster-scoped objects.
@@ -92,7 +105,7 @@ type tally struct {
 type Ledger struct {
 	mu       sync.Mutex // over the fields below
 	limit    int
-	objects  map[objectKey]*record
+	objects  map[objectKey]record
 	groups   map[GroupKey]*group
 	policies map[PolicyKey]*tally
 	changed  map[GroupKey]bool
@@ -102,7 +115,7 @@ type Ledger struct {
 // of the others.
 func NewLedger(limit int) *Ledger {
 	return &Ledger{
-		limit: limit, objects: map[objectKey]*record{}, groups: map[GroupKey]*group{},
+		limit: limit, objects: map[objectKey]record{}, groups: map[GroupKey]*group{},
 		policies: map[PolicyKey]*tally{}, changed: map[GroupKey]bool{},
 	}
 }
@@ -111,8 +124,8 @@ func NewLedger(limit int) *Ledger {
 func (l *Ledger) Has(object Object, digest Digest) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	known := l.objects[object.key()]
-	return known != nil && known.digest == digest
+	known, found := l.objects[object.key()]
+	return found && known.digest == digest
 }
 
 // Len is the number of objects.
@@ -127,8 +140,8 @@ func (l *Ledger) Set(object Object, digest Digest, results []Result, now time.Ti
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := object.key()
-	before := l.objects[key]
-	next := &record{digest: digest}
+	object.Namespace = key.namespace.Value() // the details share it, too
+	before, next := l.known(key), record{digest: digest}
 	if before == nil && len(results) == 0 {
 		l.objects[key] = next
 		return
@@ -148,9 +161,17 @@ func (l *Ledger) Set(object Object, digest Digest, results []Result, now time.Ti
 	old := l.detailsOf(key, before)
 	l.forget(key, before)
 	l.objects[key] = next
-	l.count(key.namespace, next, 1)
+	l.count(key, &next, 1)
 	l.detail(object, results, old, now)
-	l.noteChanges(key, before, next, old)
+	l.noteChanges(key, before, &next, old)
+}
+
+// known is the record of an object: nil if there is none.
+func (l *Ledger) known(key objectKey) *record {
+	if known, found := l.objects[key]; found {
+		return &known
+	}
+	return nil
 }
 
 // detailsOf are the results of an object that the groups contain, by source.
@@ -160,8 +181,7 @@ func (l *Ledger) detailsOf(key objectKey, known *record) map[string][]Detail {
 		return found
 	}
 	for policy := range known.totals {
-		at := GroupKey{key.namespace, policy.Source}
-		if g := l.groups[at]; g != nil && len(g.details[key]) > 0 {
+		if g := l.groups[key.group(policy.Source)]; g != nil && len(g.details[key]) > 0 {
 			found[policy.Source] = g.details[key]
 		}
 	}
@@ -185,7 +205,7 @@ func (l *Ledger) detail(object Object, results []Result, old map[string][]Detail
 				break
 			}
 		}
-		g := l.groups[GroupKey{key.namespace, result.Source}]
+		g := l.groups[key.group(result.Source)]
 		g.details[key] = append(g.details[key], Detail{Object: object, Result: result, Since: since})
 	}
 }
@@ -202,7 +222,7 @@ func (l *Ledger) noteChanges(key objectKey, before, next *record, old map[string
 		}
 	}
 	for source := range sources {
-		at := GroupKey{key.namespace, source}
+		at := key.group(source)
 		var details []Detail
 		if g := l.groups[at]; g != nil {
 			details = g.details[key]
@@ -237,12 +257,12 @@ func (l *Ledger) Remove(object Object) {
 }
 
 func (l *Ledger) remove(key objectKey) {
-	known := l.objects[key]
+	known := l.known(key)
 	if known == nil {
 		return
 	}
 	for policy := range known.totals {
-		l.changed[GroupKey{key.namespace, policy.Source}] = true
+		l.changed[key.group(policy.Source)] = true
 	}
 	l.forget(key, known)
 	delete(l.objects, key)
@@ -254,8 +274,7 @@ func (l *Ledger) forget(key objectKey, known *record) {
 		return
 	}
 	for policy := range known.totals {
-		at := GroupKey{key.namespace, policy.Source}
-		g := l.groups[at]
+		g := l.groups[key.group(policy.Source)]
 		if g == nil {
 			continue
 		}
@@ -264,13 +283,13 @@ func (l *Ledger) forget(key objectKey, known *record) {
 		}
 		delete(g.details, key)
 	}
-	l.count(key.namespace, known, -1)
+	l.count(key, known, -1)
 }
 
 // count adds the totals of an object to those of its groups and policies, or subtracts them.
-func (l *Ledger) count(namespace string, known *record, sign int) {
+func (l *Ledger) count(key objectKey, known *record, sign int) {
 	for policy, counts := range known.totals {
-		at := GroupKey{namespace, policy.Source}
+		at := key.group(policy.Source)
 		g, t := l.groups[at], l.policies[policy]
 		if g == nil {
 			g = &group{counts: Counts{}, details: map[objectKey][]Detail{}}
@@ -298,7 +317,7 @@ func (l *Ledger) Retain(keep func(Object) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for key := range l.objects {
-		if !keep(Object{Kind: key.kind, Namespace: key.namespace, Name: key.name}) {
+		if !keep(key.object()) {
 			l.remove(key)
 		}
 	}
@@ -310,8 +329,9 @@ func (l *Ledger) Expire(match func(Object) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for key, known := range l.objects {
-		if match(Object{Kind: key.kind, Namespace: key.namespace, Name: key.name}) {
+		if match(key.object()) {
 			known.digest = Digest{}
+			l.objects[key] = known
 		}
 	}
 }
@@ -352,9 +372,9 @@ func (l *Ledger) truncated(outcome Outcome, room map[PolicyKey]int) (objects []O
 	for key, known := range l.objects {
 		for policy, counts := range known.totals {
 			n := counts.limited(outcome)
-			if room[policy] > 0 && l.groups[GroupKey{key.namespace, policy.Source}].of(key, policy).limited(outcome) < n {
+			if room[policy] > 0 && l.groups[key.group(policy.Source)].of(key, policy).limited(outcome) < n {
 				room[policy] -= n
-				objects = append(objects, Object{Kind: key.kind, Namespace: key.namespace, Name: key.name})
+				objects = append(objects, key.object())
 				break
 			}
 		}

@@ -125,11 +125,9 @@ type compiler struct {
 
 	current *function
 	// writers count, within one block of a function, the statements that set a register, and
-	// constants are the values that never change there; highest is the last register that is
-	// named.
+	// constants are the values that never change there.
 	writers   map[ir.Local]int
 	constants map[ir.Local]*ast.Term
-	highest   ir.Local
 	// dotted are the registers that hold a part of what another rule made.
 	dotted map[ir.Local]bool
 	// building are the registers that hold the object of the rule, or one within it, with
@@ -137,6 +135,8 @@ type compiler struct {
 	building map[ir.Local]int
 	// once are the registers that store the location of another register's only assignment.
 	once map[ir.Local]int
+	// ready are the registers that have a value, for checkOrder.
+	ready map[ir.Local]bool
 }
 
 // Compile compiles a plan.
@@ -187,14 +187,14 @@ func Compile(policy *ir.Policy, functions Functions, options CompileOptions) (*P
 var standardCapabilities = sync.OnceValue(func() *ast.Capabilities { return ast.CapabilitiesForThisVersion() })
 
 func (c *compiler) compile(f *function, blocks []*ir.Block) error {
-	c.current, c.once = f, map[ir.Local]int{}
+	c.current, c.once = f, emptied(c.once)
 	f.registers = max(f.result+1, 3) // input, data, and a result
 	for _, parameter := range f.parameters {
 		f.registers = max(f.registers, parameter+1)
 	}
+	named := func(local ir.Local) { f.registers = max(f.registers, int(local)+1) }
 	for _, block := range blocks {
-		c.study(block)
-		f.registers = max(f.registers, int(c.highest)+1)
+		walkStatements(block, func(s ir.Stmt) { registersOf(s, named, named) })
 	}
 	for _, block := range blocks {
 		c.study(block)
@@ -213,14 +213,9 @@ func (c *compiler) compile(f *function, blocks []*ir.Block) error {
 // study counts the statements that set and use the registers of a block. Blocks of a function
 // share registers, but not their values.
 func (c *compiler) study(block *ir.Block) {
-	c.writers, c.highest = map[ir.Local]int{}, 0
-	c.constants, c.dotted = map[ir.Local]*ast.Term{}, map[ir.Local]bool{}
-	use := func(local ir.Local) { c.highest = max(c.highest, local) }
-	set := func(local ir.Local) {
-		use(local)
-		c.writers[local]++
-	}
-	c.building = map[ir.Local]int{}
+	c.writers, c.constants, c.dotted, c.building = emptied(c.writers), emptied(c.constants), emptied(c.dotted), emptied(c.building)
+	use := func(ir.Local) {}
+	set := func(local ir.Local) { c.writers[local]++ }
 	if c.current.result > int(ir.Data) { // of a query, there is none
 		c.building[ir.Local(c.current.result)] = 1
 	}
@@ -240,6 +235,16 @@ func (c *compiler) study(block *ir.Block) {
 	})
 }
 
+// emptied returns a map without entries, for the next block. A large map is not kept, because
+// emptying it takes as long for a small block.
+func emptied[V any](m map[ir.Local]V) map[ir.Local]V {
+	if m == nil || len(m) > 256 {
+		return map[ir.Local]V{}
+	}
+	clear(m)
+	return m
+}
+
 const unordered = "a variable of this pattern is used before the part of it that gives it a value: write an equation for each part"
 
 // UnorderedError is about a pattern that OPA plans wrongly: [a, b] = [b, 1], where b has no
@@ -255,7 +260,9 @@ func (e *UnorderedError) Error() string {
 
 // checkOrder finds a variable that is used before it has a value.
 func (c *compiler) checkOrder(block *ir.Block) error {
-	ready := map[ir.Local]bool{ir.Input: true, ir.Data: true, ir.Local(c.current.result): true}
+	c.ready = emptied(c.ready)
+	ready := c.ready
+	ready[ir.Input], ready[ir.Data], ready[ir.Local(c.current.result)] = true, true, true
 	for _, parameter := range c.current.parameters {
 		ready[ir.Local(parameter)] = true
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -22,8 +23,22 @@ type document struct {
 	name        string
 	annotations map[string]string
 	json        []byte
-	node        *yaml.Node // nil where the lines of fields are not known
-	nodeLine    int        // of the first line that node counts
+	node        func() *yaml.Node // nil where the lines of fields are not known
+	nodeLine    int               // of the first line that node counts
+	// template is set for objects that a Reader keeps.
+	template *keptTemplate
+}
+
+// nodeOf parses a text once, when the line of a field is first needed: for a constraint without
+// errors, never.
+func nodeOf(text []byte) func() *yaml.Node {
+	return sync.OnceValue(func() *yaml.Node {
+		root := &yaml.Node{}
+		if err := yaml.Unmarshal(text, root); err != nil || len(root.Content) != 1 {
+			return nil
+		}
+		return root.Content[0]
+	})
 }
 
 // header contains the fields common to all objects.
@@ -59,12 +74,7 @@ func readDocuments(file, text string) ([]document, definition.CompileErrors) {
 	var documents []document
 	var errs definition.CompileErrors
 	for _, d := range found {
-		root := &yaml.Node{}
-		var node *yaml.Node
-		if err := yaml.Unmarshal(d.Text, root); err == nil && len(root.Content) == 1 {
-			node = root.Content[0]
-		}
-		whole := document{file: file, line: d.Line, json: d.JSON, node: node, nodeLine: d.TextLine}
+		whole := document{file: file, line: d.Line, json: d.JSON, node: nodeOf(d.Text), nodeLine: d.TextLine}
 		unpacked, err := whole.unpack()
 		if err != nil {
 			errs = append(errs, whole.errorAt("%v", err))
@@ -101,7 +111,7 @@ func (d document) unpack() ([]document, error) {
 	}
 	var documents []document
 	for i, item := range h.Items {
-		one := document{file: d.file, line: d.lineOf("items", i), json: item, node: d.at("items", i), nodeLine: d.nodeLine}
+		one := document{file: d.file, line: d.lineOf("items", i), json: item, node: func() *yaml.Node { return d.at("items", i) }, nodeLine: d.nodeLine}
 		found, err := one.unpack()
 		if err != nil {
 			return nil, err
@@ -113,7 +123,10 @@ func (d document) unpack() ([]document, error) {
 
 // at returns the YAML node at a path of names and indices: nil if it is unknown.
 func (d document) at(path ...any) *yaml.Node {
-	node := d.node
+	if d.node == nil {
+		return nil
+	}
+	node := d.node()
 	for _, step := range path {
 		if node == nil {
 			return nil

@@ -37,14 +37,14 @@ var points = []string{webhookPoint, gatorPoint, auditPoint, vapPoint, everyPoint
 
 // Dialect reads the templates and constraints of a source, for the engine.
 func Dialect(files map[string]string) ([]definition.Template, definition.CompileErrors) {
-	return read(files, mode{point: webhookPoint})
+	return read(files, mode{point: webhookPoint}, readDocuments)
 }
 
 // TestDialect reads them as Gatekeeper's Suites expect: for every operation, with
 // the kinds of the inventory of the test, and for the enforcement point of gator.
 func TestDialect(inventory []admission.GroupVersionKind) definition.Dialect {
 	return func(files map[string]string) ([]definition.Template, definition.CompileErrors) {
-		return read(files, mode{point: gatorPoint, test: true, inventory: inventory})
+		return read(files, mode{point: gatorPoint, test: true, inventory: inventory}, readDocuments)
 	}
 }
 
@@ -72,14 +72,17 @@ type folder struct {
 	errs                 definition.CompileErrors
 }
 
-func read(files map[string]string, m mode) ([]definition.Template, definition.CompileErrors) {
+// fileReader reads the objects of a file.
+type fileReader func(file, text string) ([]document, definition.CompileErrors)
+
+func read(files map[string]string, m mode, open fileReader) ([]definition.Template, definition.CompileErrors) {
 	f := &folder{mode: m, templates: map[string]*template{}, tried: map[string]bool{}}
 	var constraints []document
 	for _, name := range slices.SortedFunc(maps.Keys(files), byFolder) {
 		if !IsPolicyFile(name, files[name]) && !m.test {
 			continue
 		}
-		documents, errs := readDocuments(name, files[name])
+		documents, errs := open(name, files[name])
 		f.errs = append(f.errs, errs...)
 		for _, d := range documents {
 			if d.group == constraintGroup {
@@ -165,7 +168,7 @@ func (f *folder) refuse(d document, why string) {
 func (f *folder) fail(errs ...definition.CompileError) { f.errs = append(f.errs, errs...) }
 
 func (f *folder) addTemplate(d document) {
-	t, errs := readTemplate(d, f.mode)
+	t, errs := d.template.read(d, f.mode)
 	f.fail(errs...)
 	if t.kind == "" {
 		return

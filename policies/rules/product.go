@@ -2,6 +2,7 @@ package rules
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -99,21 +100,39 @@ type BuiltIn struct {
 	// Snapshot holds the rules.
 	Snapshot *engine.Snapshot
 	// Facts gives what the rules read as input.facts: anything with a JSON object.
-	// nil where they read none.
+	// nil where they read none. The facts may be an *Assumption.
 	Facts func(ctx context.Context, review *admission.Review) (any, error)
 	// Namespaces finds the Namespace that the rules read as input.namespace. nil where
 	// they do not.
 	Namespaces NamespaceGetter
 }
 
+// Assumption is facts of which one takes long to find out, such as a question to the API server.
+// The rules are evaluated as if it had its usual value, at the same time.
+type Assumption struct {
+	// Facts are those with the assumed value.
+	Facts any
+	// Confirm waits for the value. It returns nil if it is as assumed, and otherwise the facts with
+	// which the rules are evaluated again. It is called once, and an error is that of the facts.
+	Confirm func() (any, error)
+}
+
 // Validating is the entry that admits or denies.
 func (b BuiltIn) Validating() Product {
 	b.Validate = func(ctx context.Context, review *admission.Review) (*Answer, error) {
-		options, err := b.options(ctx, review)
+		options, confirm, err := b.options(ctx, review)
 		if err != nil {
 			return nil, err
 		}
 		decision := b.Snapshot.Validate(ctx, review, options)
+		if facts, err := confirm(); err != nil {
+			return nil, err
+		} else if facts != nil {
+			if options.Facts, err = engine.ReadFacts(facts); err != nil {
+				return nil, err
+			}
+			decision = b.Snapshot.Validate(ctx, review, options)
+		}
 		return newAnswer(decision, nil)
 	}
 	return b.Product
@@ -122,9 +141,16 @@ func (b BuiltIn) Validating() Product {
 // Mutating is the entry that fills in defaults.
 func (b BuiltIn) Mutating() Product {
 	b.Mutate = func(ctx context.Context, review *admission.Review) (*Answer, error) {
-		options, err := b.options(ctx, review)
+		options, confirm, err := b.options(ctx, review)
 		if err != nil {
 			return nil, err
+		}
+		if facts, err := confirm(); err != nil {
+			return nil, err
+		} else if facts != nil {
+			if options.Facts, err = engine.ReadFacts(facts); err != nil {
+				return nil, err
+			}
 		}
 		mutation := b.Snapshot.Mutate(ctx, review, options)
 		return newAnswer(&mutation.Decision, mutation.Patch)
@@ -132,25 +158,33 @@ func (b BuiltIn) Mutating() Product {
 	return b.Product
 }
 
-func (b BuiltIn) options(ctx context.Context, review *admission.Review) (options engine.Options, err error) {
+// options are those of an evaluation, and what confirms their facts, which is never nil.
+func (b BuiltIn) options(ctx context.Context, review *admission.Review) (options engine.Options, confirm func() (any, error), err error) {
+	confirm = func() (any, error) { return nil, nil }
 	if b.Namespaces != nil && review.Namespace != "" {
 		text, err := b.Namespaces.Namespace(ctx, review.Namespace)
 		if err != nil {
-			return options, err
+			return options, nil, err
 		}
 		if options.Namespace, err = engine.ReadNamespace(text); err != nil {
-			return options, err
+			return options, nil, err
 		}
 	}
 	if b.Facts == nil {
-		return options, nil
+		return options, confirm, nil
 	}
 	facts, err := b.Facts(ctx, review)
 	if err != nil {
-		return options, err
+		return options, nil, err
 	}
-	options.Facts, err = engine.ReadFacts(facts)
-	return options, err
+	if assumed, ok := facts.(*Assumption); ok {
+		facts, confirm = assumed.Facts, assumed.Confirm
+	}
+	if options.Facts, err = engine.ReadFacts(facts); err != nil {
+		_, unconfirmed := confirm()
+		return options, nil, errors.Join(err, unconfirmed)
+	}
+	return options, confirm, nil
 }
 
 // newAnswer contains only the messages: the name of the built-in rule does not help the user.

@@ -58,6 +58,9 @@ type CachingCompiler struct {
 	// Unchecked, where set, hears of sources whose references could not be checked.
 	Unchecked func(source string, why error)
 	clean     *lru.Cache // packageChecks, by the identity of the set
+	// templates are those of the last sources that were compiled in this process. They are kept for
+	// as long as sources keep changing.
+	templates gatekeeper.Reader
 	// compiling has room for one: where two compile in this process, requests wait.
 	compiling chan struct{}
 	// freeMemory returns the memory of compilations to the system after an idle period. Without
@@ -71,9 +74,13 @@ const freeMemoryAfter = 3 * time.Second
 // NewCompiler makes a Compiler that starts a program, usually os.Executable, with
 // CompileArgument; the timeout bounds one child.
 func NewCompiler(program string, timeout time.Duration) *CachingCompiler {
-	freeMemory := time.AfterFunc(freeMemoryAfter, debug.FreeOSMemory)
-	freeMemory.Stop()
-	return &CachingCompiler{program: program, timeout: timeout, clean: lru.New(keptClean), compiling: make(chan struct{}, 1), freeMemory: freeMemory}
+	c := &CachingCompiler{program: program, timeout: timeout, clean: lru.New(keptClean), compiling: make(chan struct{}, 1)}
+	c.freeMemory = time.AfterFunc(freeMemoryAfter, func() {
+		c.templates.Forget()
+		debug.FreeOSMemory()
+	})
+	c.freeMemory.Stop()
+	return c
 }
 
 // Compile is policyset.Compile of all the forms of policy that a source may hold.
@@ -144,7 +151,7 @@ func (c *CachingCompiler) compileHere(ctx context.Context, source definition.Sou
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting to compile: %w", ctx.Err())
 	}
-	return policyset.Recompile(source, before, gatekeeper.Dialect)
+	return policyset.Recompile(source, before, c.templates.Dialect)
 }
 
 // compileApart compiles in a child and checks the references there: nil where the

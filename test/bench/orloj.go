@@ -177,7 +177,7 @@ func (b *bench) orlojWrites(ctx context.Context, database *installation.Postgres
 	if got != want {
 		result = "missed"
 	}
-	b.row(row{What: "… rows inserted, updated and deleted, each in a transaction of its own", Lintel: got, Target: want, Verdict: result})
+	b.row(row{What: "… rows inserted, updated and deleted", Lintel: got, Target: want, Verdict: result})
 	transactions, err := b.managerMetric(ctx, "lintel_orloj_transactions_total")
 	if err != nil {
 		return err

@@ -206,7 +206,7 @@ func testAutosign(t *testing.T, ca *puppetca.CA, namespace, policies string) {
 	mustKubectl(t, fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"SigningPolicy","metadata":{"name":"all","namespace":%q},"spec":{"certificateAuthorityRef":"main","any":true}}`, namespace), "apply", "-f", "-")
 	eventually(t, func() bool {
 		text := secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml")
-		return strings.Contains(string(text), "name: all") && os.WriteFile(policies, text, 0o600) == nil
+		return strings.Contains(string(text), `"name":"all"`) && os.WriteFile(policies, text, 0o600) == nil
 	}, "the policy to be rendered")
 	eventually(t, func() bool {
 		return mustGet(t, "sp", "all", "-n", namespace, "-o", "jsonpath={.status.phase}") == "Active"

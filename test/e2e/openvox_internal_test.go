@@ -378,7 +378,7 @@ func testTakenOver(t *testing.T, namespace string) {
 	waitSigned(t, namespace, "late", nil)
 	require.Equal(t, leaf.SerialNumber, waitSigned(t, namespace, "server", nil).SerialNumber)
 	for _, name := range []string{"main-operator", "ca.example.com", "main-internal"} {
-		require.Contains(t, string(secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml")), "- "+name+"\n", "names stay reserved")
+		require.Contains(t, string(secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml")), `"`+name+`"`, "names stay reserved")
 	}
 }
 
@@ -434,10 +434,10 @@ func testFormerOperator(t *testing.T, namespace string) {
 		return string(secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml"))
 	}
 	mustKubectl(t, object("SigningPolicy", "any", `{"certificateAuthorityRef":"main","any":true}`), "apply", "-f", "-")
-	eventually(t, func() bool { return strings.Contains(policies(), "any: true") }, "the policy")
+	eventually(t, func() bool { return strings.Contains(policies(), `"any":true`) }, "the policy")
 	tamper(t, "", "patch", "secret", "main-autosign-policy", "-n", namespace, "--type=merge", "-p", `{"immutable":true}`)
 	mustKubectl(t, "", "delete", "signingpolicies.openvox.voxpupuli.org", "any", "-n", namespace)
-	eventually(t, func() bool { return !strings.Contains(policies(), "any: true") }, "the policy to be gone")
+	eventually(t, func() bool { return !strings.Contains(policies(), `"any":true`) }, "the policy to be gone")
 }
 
 // testRescue: the signing key pairs are lost, and the setup Job's own is revoked because the

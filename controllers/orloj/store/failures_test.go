@@ -75,10 +75,13 @@ func TestALockedRowIsTriedAgain(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), "SELECT 1 FROM agents FOR UPDATE")
 	require.NoError(t, err)
-	found := writeProblem(t, s, "Agent", agent("u1"))
+	changed := agent("u1")
+	changed.Spec["prompt"] = "q"
+	found := writeProblem(t, s, "Agent", changed)
 	require.Equal(t, ReasonRowLocked, found.Reason)
 	require.False(t, found.Permanent())
 	require.False(t, found.Unavailable(), "others can be written")
+	require.False(t, upsert(t, s, "Agent", agent("u1")).Written(), "an unchanged row needs no lock")
 	require.NoError(t, tx.Rollback(t.Context()))
 	require.False(t, upsert(t, s, "Agent", agent("u1")).Written())
 }
@@ -171,7 +174,7 @@ func (c *cut) matches(sent []byte) bool {
 
 func TestAConnectionThatIsCut(t *testing.T) {
 	for name, c := range map[string]struct{ when, rowsAfter string }{
-		"reading": {"for update", "0"}, "writing": {"insert into agents", "0"}, "the end": {"commit\x00", "1"},
+		"reading": {"= any($1)", "0"}, "writing": {"insert into agents", "0"}, "the end": {"commit\x00", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rowsAfter := c.rowsAfter

@@ -38,6 +38,7 @@ type Store struct {
 	now      func() time.Time
 	keys     atomic.Pointer[keyState]
 	begun    atomic.Int64
+	queues   map[string]*queue // by table
 }
 
 // New creates a pool without connecting.
@@ -67,7 +68,11 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("setting up connections to PostgreSQL: %w", err)
 	}
-	return &Store{pool: pool, cipher: cipher, required: o.RequireEncryption, now: time.Now}, nil
+	queues := map[string]*queue{}
+	for _, table := range allTables {
+		queues[table.Name] = &queue{}
+	}
+	return &Store{pool: pool, cipher: cipher, required: o.RequireEncryption, now: time.Now, queues: queues}, nil
 }
 
 // Close ends all connections.

@@ -49,12 +49,18 @@ type stored struct {
 // errRaced reports a row created between reading and writing: a missing row cannot be locked.
 var errRaced = errors.New("another client has just created the row")
 
-// Upsert stores a row, in one transaction. The error is a *Problem if the row belongs to another
+// Upsert stores a row. Rows that are new or unchanged share a transaction with those of concurrent
+// calls; any other row has one of its own. The error is a *Problem if the row belongs to another
 // object or to orlojd.
 func (s *Store) Upsert(ctx context.Context, table Table, row *Row) (Result, error) {
 	want, err := s.wanted(table, row)
 	if err != nil {
 		return Result{}, &Problem{Reason: ReasonRefused, Message: err.Error(), cause: err}
+	}
+	if !table.encrypted { // values of Secrets are compared and encrypted under a lock
+		if result, settled, err := s.upsertBatched(ctx, table, row, want); settled {
+			return result, err
+		}
 	}
 	for range 3 {
 		var result Result
@@ -110,6 +116,33 @@ func (s *Store) upsert(ctx context.Context, tx pgx.Tx, table Table, row *Row, wa
 	if problem := claim(have.payload, row); problem != nil {
 		return Result{}, problem
 	}
+	result, differs := compareRow(table, row, have, want)
+	if !differs.any() {
+		return result, nil
+	}
+	if err := s.mayEncrypt(ctx, tx, table, want.Spec); err != nil {
+		return Result{}, err
+	}
+	next := *want
+	next.Status = have.Status
+	next.Metadata.CreatedAt = have.Metadata.CreatedAt
+	next.Metadata.ResourceVersion = nextVersion(have.Metadata.ResourceVersion)
+	next.Metadata.Generation = max(have.Metadata.Generation, 1)
+	if differs.spec {
+		next.Metadata.Generation++
+	}
+	result.Updated, result.Version = true, next.Metadata.ResourceVersion
+	result.Hash, err = s.write(ctx, tx, table, &next, updateStatement(table))
+	return result, err
+}
+
+// differences are the parts in which a stored row differs from the desired one.
+type differences struct{ spec, rest bool }
+
+func (d differences) any() bool { return d.spec || d.rest }
+
+// compareRow compares a stored row of the same owner with the desired one.
+func compareRow(table Table, row *Row, have *stored, want *payload) (Result, differences) {
 	result := Result{Adopted: have.owner() == "", Hash: have.hash, Version: have.Metadata.ResourceVersion}
 	result.Phase, result.LastError = have.status().Phase, have.status().LastError
 	difference := compare(table, have.Spec, want.Spec)
@@ -119,26 +152,12 @@ func (s *Store) upsert(ctx context.Context, tx pgx.Tx, table Table, row *Row, wa
 			result.NotKept = append(result.NotKept, field)
 		}
 	}
-	sameSpec := !difference.differs && len(result.NotKept) == len(result.Lost)
-	sameRest := have.sameMetadata(want) && have.namespace == row.Namespace && !have.plain && sameColumns(table, have, want)
-	if sameSpec && sameRest {
-		return result, nil
+	differs := differences{
+		spec: difference.differs || len(result.NotKept) != len(result.Lost),
+		rest: !have.sameMetadata(want) || have.namespace != row.Namespace || have.plain || !sameColumns(table, have, want),
 	}
-	result.OnlyLost = sameRest && !difference.differs
-	if err := s.mayEncrypt(ctx, tx, table, want.Spec); err != nil {
-		return Result{}, err
-	}
-	next := *want
-	next.Status = have.Status
-	next.Metadata.CreatedAt = have.Metadata.CreatedAt
-	next.Metadata.ResourceVersion = nextVersion(have.Metadata.ResourceVersion)
-	next.Metadata.Generation = max(have.Metadata.Generation, 1)
-	if !sameSpec {
-		next.Metadata.Generation++
-	}
-	result.Updated, result.Version = true, next.Metadata.ResourceVersion
-	result.Hash, err = s.write(ctx, tx, table, &next, updateStatement(table))
-	return result, err
+	result.OnlyLost = differs.spec && !differs.rest && !difference.differs
+	return result, differs
 }
 
 // claim returns a problem if the row belongs to another owner.
@@ -174,27 +193,38 @@ func waiting(row *Row) *Problem {
 
 // lock reads a row and locks it; nil if there is none.
 func (s *Store) lock(ctx context.Context, tx pgx.Tx, table Table, key string) (*stored, error) {
+	have, err := s.readStored(table, tx.QueryRow(ctx, fmt.Sprintf("SELECT %s FROM %s WHERE name = $1 FOR UPDATE", storedColumns(table), table.Name), key))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	return have, err
+}
+
+// storedColumns are the expressions that readStored reads.
+func storedColumns(table Table) string {
 	names := []string{"payload", "namespace", hashOf(table)}
 	for _, c := range table.columns {
 		names = append(names, fmt.Sprintf("COALESCE(%s, '')", c.name))
 	}
+	return strings.Join(names, ", ")
+}
+
+// readStored reads storedColumns, after those that the caller reads.
+func (s *Store) readStored(table Table, from pgx.Row, before ...any) (*stored, error) {
 	have := &stored{columns: map[string]string{}}
 	var text []byte
 	values := make([]string, len(table.columns))
-	into := []any{&text, &have.namespace, &have.hash}
+	into := append(before, &text, &have.namespace, &have.hash)
 	for i := range values {
 		into = append(into, &values[i])
 	}
-	err := tx.QueryRow(ctx, fmt.Sprintf("SELECT %s FROM %s WHERE name = $1 FOR UPDATE", strings.Join(names, ", "), table.Name), key).Scan(into...)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
+	if err := from.Scan(into...); err != nil {
 		return nil, err
 	}
 	for i, c := range table.columns {
 		have.columns[c.name] = values[i]
 	}
+	var err error
 	if have.payload, err = readPayload(text); err != nil {
 		// The row was changed to something that orlojd cannot read either: replace all of it.
 		have.payload = &payload{}
@@ -223,15 +253,26 @@ func nextVersion(current string) string {
 }
 
 func (s *Store) insert(ctx context.Context, tx pgx.Tx, table Table, row *Row, want *payload) (Result, error) {
-	first := *want
-	first.Status, _ = json.Marshal(map[string]string{"phase": table.Phase})
-	first.Metadata.ResourceVersion, first.Metadata.Generation = "1", 1
-	first.Metadata.CreatedAt = s.now().UTC().Format(time.RFC3339)
+	first := s.first(table, want)
 	hash, err := s.write(ctx, tx, table, &first, insertStatement(table), strings.ToLower(table.Phase))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Result{}, errRaced
 	}
-	return Result{Created: true, Hash: hash, Version: first.Metadata.ResourceVersion, Phase: table.Phase}, err
+	return created(table, hash), err
+}
+
+// first is the payload of a new row.
+func (s *Store) first(table Table, want *payload) payload {
+	first := *want
+	first.Status, _ = json.Marshal(map[string]string{"phase": table.Phase})
+	first.Metadata.ResourceVersion, first.Metadata.Generation = "1", 1
+	first.Metadata.CreatedAt = s.now().UTC().Format(time.RFC3339)
+	return first
+}
+
+// created is the result for a new row.
+func created(table Table, hash string) Result {
+	return Result{Created: true, Hash: hash, Version: "1", Phase: table.Phase}
 }
 
 // insertStatement takes name, namespace, payload, the columns, and the phase.
@@ -255,7 +296,21 @@ func updateStatement(table Table) string {
 }
 
 func (s *Store) write(ctx context.Context, tx pgx.Tx, table Table, p *payload, statement string, more ...any) (hash string, err error) {
-	values := []any{p.Metadata.Namespace + "/" + p.Metadata.Name, p.Metadata.Namespace, nil}
+	values, err := s.values(table, p)
+	if err != nil {
+		return "", err
+	}
+	arguments := make([]any, 0, len(values)+len(more))
+	for _, value := range values {
+		arguments = append(arguments, value)
+	}
+	err = tx.QueryRow(ctx, statement, append(arguments, more...)...).Scan(&hash)
+	return hash, err
+}
+
+// values are the name, the namespace, the payload and the columns of a row.
+func (s *Store) values(table Table, p *payload) ([]string, error) {
+	values := []string{p.Metadata.Namespace + "/" + p.Metadata.Name, p.Metadata.Namespace, ""}
 	for _, c := range table.columns {
 		values = append(values, columnValue(c, p.Spec))
 	}
@@ -266,9 +321,8 @@ func (s *Store) write(ctx context.Context, tx pgx.Tx, table Table, p *payload, s
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(p); err != nil {
-		return "", fmt.Errorf("writing the payload: %w", err)
+		return nil, fmt.Errorf("writing the payload: %w", err)
 	}
-	values[2] = text.Bytes()
-	err = tx.QueryRow(ctx, statement, append(values, more...)...).Scan(&hash)
-	return hash, err
+	values[2] = text.String()
+	return values, nil
 }

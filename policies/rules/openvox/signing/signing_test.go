@@ -246,7 +246,27 @@ func TestPolicyFile(t *testing.T) {
 	require.Equal(t, Rendered{[]Policy{a, b}, []string{"x", "y"}}, read)
 	none, err := Rendered{}.Write()
 	require.NoError(t, err)
-	require.Equal(t, "apiVersion: signing.lintel.dev/v1\nkind: SigningPolicies\nreserved: []\nsigningPolicies: []\n", string(none))
+	require.Equal(t, "{\"apiVersion\":\"signing.lintel.dev/v1\",\"kind\":\"SigningPolicies\",\"signingPolicies\":[],\"reserved\":[]}\n", string(none))
+	require.Contains(t, string(one), ",\n{\"name\":\"b\",\"any\":true}]", "one policy per line")
+
+	// Files of earlier versions, and those that an administrator writes, are in YAML.
+	var again file
+	require.NoError(t, yaml.UnmarshalStrict(one, &again), "programs of earlier versions read it")
+	former, err := yaml.Marshal(again)
+	require.NoError(t, err)
+	fromYAML, err := Read(former)
+	require.NoError(t, err)
+	require.Equal(t, read, fromYAML)
+	for _, text := range []string{
+		strings.Replace(string(one), `"any":true`, `"any":false,"any":true`, 1), strings.Replace(string(one), `"any":true`, `"any":true,"patern":{}`, 1),
+		strings.Replace(string(one), `"signingPolicies"`, `"signingPolicies":[],"signingPolicies"`, 1),
+	} {
+		_, err := Read([]byte(text))
+		require.Error(t, err, text)
+	}
+	spaced, err := Read([]byte(strings.ReplaceAll(string(one), `":`, `": `)))
+	require.NoError(t, err)
+	require.Equal(t, read, spaced)
 
 	for _, text := range []string{
 		"signingPolicies: [{name: a, pattern: {allow: ['*']}, csrAttribute: [{name: pp_role, value: x}]}]",
