@@ -28,7 +28,7 @@ func TestAllocations(t *testing.T) {
 		want     float64
 	}{
 		{"no policy matches", compiled(t, definition.Fail, teamLabel), "/validate/fail", 137},
-		{"samples, validate", sampleSnapshot(t), "/validate/fail", 1308},
+		{"samples, validate", sampleSnapshot(t), "/validate/fail", 1245},
 		{"samples, mutate", sampleSnapshot(t), "/mutate/fail", 873},
 	} {
 		t.Run(c.name, func(t *testing.T) {
