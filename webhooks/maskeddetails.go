@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 )
@@ -20,11 +23,7 @@ func (m Mask) details(review *admission.Review) func(details any) string {
 	var hidden map[string]bool
 	return func(details any) string {
 		if !known {
-			var err error
-			if hidden, err = append(Mask{}, append(lastApplied, m...)...).values(review); err != nil {
-				return masked
-			}
-			known = true
+			hidden, known = append(Mask{}, append(lastApplied, m...)...).values(review), true
 		}
 		text, err := json.Marshal(details)
 		if err != nil {
@@ -79,27 +78,18 @@ func hide(node any, hidden map[string]bool) any {
 }
 
 // values are the texts and numbers in the masked places of both objects of a review.
-func (m Mask) values(review *admission.Review) (map[string]bool, error) {
+func (m Mask) values(review *admission.Review) map[string]bool {
 	found := map[string]bool{}
-	for _, read := range []func() (json.RawMessage, error){review.Object, review.OldObject} {
-		text, err := read()
-		if err != nil {
-			return nil, err
-		}
-		if text == nil {
+	for _, of := range []*admission.Object{review.New, review.Old} {
+		object := of.Value()
+		if object == nil {
 			continue
 		}
-		decoder := json.NewDecoder(bytes.NewReader(text))
-		decoder.UseNumber()
-		var object any
-		if err := decoder.Decode(&object); err != nil {
-			return nil, err
-		}
 		for _, path := range m {
-			visit(object, path, found)
+			collectLeaves(ast.NewTerm(object), path, found)
 		}
 	}
-	return found, nil
+	return found
 }
 
 // visit collects the leaves at and below a place.
@@ -126,6 +116,37 @@ func visit(node any, path []string, found map[string]bool) {
 	case string, json.Number:
 		if text := fmt.Sprint(node); len(path) == 0 && text != "" {
 			found[text] = true
+		}
+	}
+}
+
+// collectLeaves is visit for a term.
+func collectLeaves(node *ast.Term, path []string, found map[string]bool) {
+	rest := path
+	if len(path) > 0 {
+		rest = path[1:]
+	}
+	switch value := node.Value.(type) {
+	case ast.Object:
+		value.Foreach(func(key, child *ast.Term) {
+			name, _ := key.Value.(ast.String)
+			if len(path) == 0 || path[0] == "*" || path[0] == string(name) {
+				collectLeaves(child, rest, found)
+			}
+		})
+	case *ast.Array:
+		for i := range value.Len() {
+			if len(path) == 0 || path[0] == "*" || path[0] == strconv.Itoa(i) {
+				collectLeaves(value.Elem(i), rest, found)
+			}
+		}
+	case ast.String:
+		if len(path) == 0 && value != "" {
+			found[string(value)] = true
+		}
+	case ast.Number:
+		if len(path) == 0 {
+			found[string(value)] = true
 		}
 	}
 }

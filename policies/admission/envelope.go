@@ -93,6 +93,9 @@ func decodeEnvelope(text []byte) (*ast.Term, requestObjects, error) {
 		}
 		object, err := d.SkipObject(2)
 		*place = &Object{text: object}
+		if o := &objects; o.object != nil && o.oldObject != nil && bytes.Equal(o.object.text, o.oldObject.text) {
+			o.oldObject = o.object // decoded once
+		}
 		return nil, err
 	}
 	inReview := func(name string) (*ast.Term, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -114,7 +115,7 @@ func (l Location) Errorf(format string, args ...any) CompileError {
 }
 
 // String prints file:line.
-func (l Location) String() string { return fmt.Sprintf("%s:%d", l.File, l.Line) }
+func (l Location) String() string { return l.File + ":" + strconv.Itoa(l.Line) }
 
 // LocationOf converts an OPA location: zero for nil.
 func LocationOf(loc *ast.Location) Location {

@@ -55,7 +55,7 @@ type Finding struct {
 
 // suffix says which policy spoke: rule, place, source and revision.
 func (f Finding) suffix() string {
-	return fmt.Sprintf(" [%s %s, %s, %s@%s]", f.Policy, f.Rule, f.Location, f.Source, definition.ShortRevision(f.Revision))
+	return " [" + f.Policy + " " + f.Rule + ", " + f.Location.String() + ", " + f.Source + "@" + definition.ShortRevision(f.Revision) + "]"
 }
 
 // Text is the message that users see: `<words> [<package> <rule>, <file>:<line>,
@@ -106,5 +106,18 @@ func (f Finding) compare(other Finding) int {
 	if order := cmp.Or(cmp.Compare(f.Scope.Rank(), other.Scope.Rank()), cmp.Compare(f.Policy, other.Policy)); order != 0 {
 		return order
 	}
+	if order := f.compareWords(other); order != 0 {
+		return order
+	}
 	return cmp.Compare(f.Text(), other.Text())
+}
+
+// compareWords compares the words where these decide the order of the texts, which it need not
+// build: 0 otherwise.
+func (f Finding) compareWords(other Finding) int {
+	n := min(len(f.Words), len(other.Words))
+	if max(len(f.Words), len(other.Words)) > MaxWordsBytes || f.Words[:n] == other.Words[:n] || !utf8.ValidString(f.Words) || !utf8.ValidString(other.Words) {
+		return 0
+	}
+	return cmp.Compare(f.Words, other.Words)
 }

@@ -46,7 +46,7 @@ func (s *Snapshot) selectPolicies(e *evaluation, unmatched bool) []invocation {
 	} else {
 		policies = s.cachedCandidates(e)
 	}
-	var out []invocation
+	out := make([]invocation, 0, len(policies))
 	for _, p := range policies {
 		if p.Validate == nil || !p.isSelected(e.options) {
 			continue
@@ -60,15 +60,26 @@ func (s *Snapshot) selectPolicies(e *evaluation, unmatched bool) []invocation {
 
 // validateAll evaluates invocations and returns the decisions in their order.
 func validateAll(ctx context.Context, invocations []invocation) []*Decision {
+	scratch, silent := &Decision{}, &Decision{Policies: 1}
 	return runInOrder(invocations, func(i invocation) *Decision {
-		decision := &Decision{}
-		i.policy.validateOne(ctx, i, decision)
+		i.policy.validateOne(ctx, i, scratch)
+		if scratch.isSilent() { // most, and they need no decision of their own
+			scratch.Policies = 0
+			return silent
+		}
+		decision := scratch
+		scratch = &Decision{}
 		return i.exempt(i.attributed(decision))
 	}, func(i invocation, err evalError) *Decision {
 		decision := &Decision{}
 		i.policy.reportError(i.evaluation, decision, definition.EntryDeny, err)
 		return i.attributed(decision)
 	})
+}
+
+// isSilent reports whether a policy was evaluated and has nothing to report.
+func (d *Decision) isSilent() bool {
+	return d.Policies == 1 && len(d.Denials)+len(d.Warnings)+len(d.Audits)+len(d.Exempted)+len(d.Undecided) == 0
 }
 
 // validateOne evaluates one policy and adds its findings to the decision.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -264,24 +265,41 @@ func Measure(t *ast.Term, maxValues, maxBytes int) (count, bytes int) {
 	case ast.Boolean, ast.Null:
 		return 1, 0
 	}
-	var walk func(*ast.Term) bool
-	both := func(key, value *ast.Term) bool { return walk(key) || walk(value) }
-	walk = func(t *ast.Term) (stop bool) {
-		count++
-		switch value := t.Value.(type) {
-		case ast.String:
-			bytes += len(value)
-		case ast.Number:
-			bytes += len(value)
-		case *ast.Array:
-			return value.Until(walk)
-		case ast.Set:
-			return value.Until(walk)
-		case ast.Object:
-			return value.Until(both)
-		}
-		return count > maxValues || bytes > maxBytes
+	m := measurings.Get().(*measuring)
+	defer measurings.Put(m)
+	m.count, m.bytes, m.maxValues, m.maxBytes = 0, 0, maxValues, maxBytes
+	m.add(t)
+	return m.count, m.bytes
+}
+
+// measuring is the state of Measure, pooled with the functions that visit collections.
+type measuring struct {
+	count, bytes, maxValues, maxBytes int
+	one                               func(*ast.Term) bool
+	both                              func(key, value *ast.Term) bool
+}
+
+var measurings = sync.Pool{New: func() any {
+	m := &measuring{}
+	m.one = m.add
+	m.both = func(key, value *ast.Term) bool { return m.add(key) || m.add(value) }
+	return m
+}}
+
+// add measures a value, and reports whether a limit is exceeded.
+func (m *measuring) add(t *ast.Term) (enough bool) {
+	m.count++
+	switch value := t.Value.(type) {
+	case ast.String:
+		m.bytes += len(value)
+	case ast.Number:
+		m.bytes += len(value)
+	case *ast.Array:
+		return value.Until(m.one)
+	case ast.Set:
+		return value.Until(m.one)
+	case ast.Object:
+		return value.Until(m.both)
 	}
-	walk(t)
-	return count, bytes
+	return m.count > m.maxValues || m.bytes > m.maxBytes
 }

@@ -41,8 +41,11 @@ type machine struct {
 
 	stack []*ast.Term // the registers of the functions that run
 	used  int
+	most  int // of used, of the first stack: release clears no more
 	depth int
 	memos []memo
+	// remembered are the indices of the memos that were set, of the many of a large program.
+	remembered []int
 	// owned are the collections that were created within a partial object of nested keys, and may
 	// be added to.
 	owned map[ast.Value]bool
@@ -181,6 +184,7 @@ func (p *Program) RunQuery(ctx context.Context, options Options) (results []*ast
 			m.stack = make([]*ast.Term, 2*plan.registers)
 		}
 		m.used = plan.registers
+		m.most = max(m.most, m.used)
 		r := m.stack[:plan.registers]
 		copy(r, m.globals(options)[:2])
 		for _, block := range plan.blocks {
@@ -250,13 +254,15 @@ func (p *Program) machine(ctx context.Context, o Options) *machine {
 // release keeps the machine for another evaluation, and nothing of this one.
 func (m *machine) release() {
 	p := m.program
-	clear(m.stack)
-	clear(m.memos)
+	clear(m.stack[:min(m.most, len(m.stack))])
+	for _, i := range m.remembered {
+		m.memos[i] = memo{}
+	}
 	clear(m.cache)
 	clear(m.prepared)
 	clear(m.operands[:cap(m.operands)])
 	*m = machine{
-		program: p, stack: m.stack, memos: m.memos, operands: m.operands[:0], cache: m.cache,
+		program: p, stack: m.stack, memos: m.memos, remembered: m.remembered[:0], operands: m.operands[:0], cache: m.cache,
 		give: m.give, collect: m.collect, walkOne: m.walkOne, walkBoth: m.walkBoth,
 		weighOne: m.weighOne, weighBoth: m.weighBoth, prepared: m.prepared,
 	}
@@ -320,6 +326,7 @@ func (m *machine) call(f *function, operands []operand, r []*ast.Term, target in
 		defer func() { m.stack = saved }()
 	}
 	frame := m.stack[base : base+f.registers]
+	m.most = max(m.most, base+f.registers)
 	clear(frame)
 	for i, parameter := range f.parameters {
 		if i < 2 { // input and data stay documents
@@ -406,6 +413,9 @@ func (m *machine) keepResult(f *function, frame []*ast.Term, result *ast.Term) {
 		return
 	}
 	memo := &m.memos[f.index]
+	if !memo.known {
+		m.remembered = append(m.remembered, f.index)
+	}
 	memo.known, memo.result = true, result
 	for i, parameter := range f.parameters {
 		memo.operands[i] = frame[parameter]

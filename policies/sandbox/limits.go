@@ -64,6 +64,9 @@ var limitedFunctions = sync.OnceValue(func() map[string]eval.Function {
 			case "graph.reachable":
 				f.Call = reachable(call)
 				all[name] = f
+			case "replace":
+				f.Call = replacing(call)
+				all[name] = f
 			case "json.unmarshal", "yaml.unmarshal":
 				f.Accept = func(result *ast.Term) (int, error) {
 					steps, err := accepts(result)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown"
 )
 
 // This file has the checks of table.go for functions of text.
@@ -120,6 +121,23 @@ func concatenated(operands []*ast.Term) (int, error) {
 func replaced(operands []*ast.Term) (int, error) {
 	text, old, replacement := textAt(operands, 0), textAt(operands, 1), textAt(operands, 2)
 	return 0, checkBytes(len(text) + strings.Count(text, old)*len(replacement))
+}
+
+// replacing is replace. OPA compiles a replacer for each call, which takes far longer than replacing
+// in a short text. Other operands than texts, and an empty text to replace, are left to OPA.
+func replacing(call topdown.BuiltinFunc) topdown.BuiltinFunc {
+	return func(context topdown.BuiltinContext, operands []*ast.Term, give func(*ast.Term) error) error {
+		text, isText := operands[0].Value.(ast.String)
+		old, isOldText := operands[1].Value.(ast.String)
+		replacement, isNewText := operands[2].Value.(ast.String)
+		if !isText || !isOldText || !isNewText || old == "" {
+			return call(context, operands, give)
+		}
+		if !strings.Contains(string(text), string(old)) {
+			return give(operands[0])
+		}
+		return give(ast.InternedTerm(strings.ReplaceAll(string(text), string(old), string(replacement))))
+	}
 }
 
 // replacedMany bounds strings.replace_n: operands are an object of patterns, text.

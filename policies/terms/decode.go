@@ -50,13 +50,6 @@ func DecodeUpTo(text []byte, values int) (*ast.Term, error) {
 	return d.whole()
 }
 
-// DecodeChecked is Decode for a text without duplicate keys, which cost most to find.
-func DecodeChecked(text []byte) (*ast.Term, error) {
-	d := NewDecoder(text, math.MaxInt, jsontext.AllowDuplicateNames(true))
-	defer d.Release()
-	return d.whole()
-}
-
 // Decoder reads terms.
 type Decoder struct {
 	*jsontext.Decoder
