@@ -79,7 +79,11 @@ func TestManifests(t *testing.T) {
 		}
 		admitted := p.create(t, p.good)
 		assert.Empty(t, admitted.Denials)
-		assert.Equal(t, 1, admitted.Policies, "the policy reviews its good manifest")
+		reviewed := 1
+		if len(p.match().Namespaces) > 0 { // the good manifest is in another one
+			reviewed = 0
+		}
+		assert.Equal(t, reviewed, admitted.Policies, "the policy reviews its good manifest")
 	})
 }
 
@@ -88,9 +92,13 @@ func TestManifests(t *testing.T) {
 func TestOldObjectsStay(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, p one) {
+		if slices.Equal(p.match().Operations, []string{"CREATE"}) {
+			t.Skip("the policy reviews new objects only")
+		}
 		changed := (&unstructured.Unstructured{Object: p.bad}).DeepCopy()
 		changed.SetFinalizers([]string{"example.com/finalizer"})
 		changed.SetAnnotations(merge(changed.GetAnnotations(), "example.com/note", "changed"))
+		changed.SetLabels(merge(changed.GetLabels(), "example.com/note", "changed"))
 		unstructured.RemoveNestedField(changed.Object, "status")
 		decision := p.review(t, p.bad, map[string]any{"operation": "UPDATE", "oldObject": p.bad, "object": changed.Object})
 		assert.Equal(t, 1, decision.Policies)
@@ -101,8 +109,8 @@ func TestOldObjectsStay(t *testing.T) {
 	})
 }
 
-func merge(annotations map[string]string, key, value string) map[string]string {
-	merged := maps.Clone(annotations)
+func merge(values map[string]string, key, value string) map[string]string {
+	merged := maps.Clone(values)
 	if merged == nil {
 		merged = map[string]string{}
 	}
@@ -160,7 +168,7 @@ func TestWorkloads(t *testing.T) {
 		"batch/v1 CronJob": {"spec", "jobTemplate", "spec", "template"},
 	}
 	forEach(t, func(t *testing.T, p one) {
-		if p.bad["kind"] != "Pod" || !p.snapshot.Policies()[0].Match.Expands() {
+		if p.bad["kind"] != "Pod" || !p.match().Expands() {
 			t.Skip("the policy is not about Pods of workloads")
 		}
 		for workload, at := range workloads {
@@ -191,8 +199,9 @@ func TestContainersOfAllLists(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, p one) {
 		spec, _ := p.bad["spec"].(map[string]any)
-		fields := p.create(t, p.bad).Denials
-		if p.bad["kind"] != "Pod" || !strings.HasPrefix(fields[0].Field, "spec.containers[") || slices.Contains(forLongRunning, p.Name) {
+		denials := p.create(t, p.bad).Denials
+		require.NotEmpty(t, denials)
+		if p.bad["kind"] != "Pod" || !strings.HasPrefix(denials[0].Field, "spec.containers[") {
 			t.Skip("the policy is not about containers")
 		}
 		lists := []string{"initContainers", "ephemeralContainers"}
@@ -209,11 +218,11 @@ func TestContainersOfAllLists(t *testing.T) {
 	})
 }
 
-// forLongRunning are the policies about containers that run as long as their Pod.
-var forLongRunning = []string{}
+// notEphemeral are the policies that do not apply to ephemeral containers, in addition to those
+// about resources.
+var notEphemeral = []string{"read_only_root_filesystem"}
 
-// notEphemeral are the policies about fields that ephemeral containers do not have.
-var notEphemeral = []string{}
+func (p one) match() definition.Match { return p.snapshot.Policies()[0].Match }
 
 // create evaluates the creation of an object.
 func (p one) create(t *testing.T, object map[string]any) *engine.Decision {

@@ -78,8 +78,8 @@ func createLabeled(t *testing.T, namespace, policy, manifest string) error {
 	}
 	labels[libraryLabel] = policy
 	object.SetLabels(labels)
-	if object.GetNamespace() != "" {
-		namespace = object.GetNamespace()
+	if object.GetNamespace() == metav1.NamespaceDefault {
+		namespace = metav1.NamespaceDefault
 	}
 	mapping, err := api.mapper.RESTMapping(schema.FromAPIVersionAndKind(object.GetAPIVersion(), object.GetKind()).GroupKind())
 	require.NoError(t, err)

@@ -221,7 +221,7 @@ var catalog = []suite{
 	},
 	{
 		name: "release", covers: "the program that builds images, archives and charts", tier: byInput,
-		inputs: []string{"config/release/", ".github/actions/", "config/openvox-image/", "cmd/internal/version/", "!*/*.md"},
+		inputs: []string{"config/release/", "config/library/", ".github/actions/", "config/openvox-image/", "cmd/internal/version/", "!*/*.md"},
 		tools:  []string{"mmdebstrap"},
 		steps:  []step{{module: "config/release", packages: []string{"./..."}, fresh: true, timeout: 30 * time.Minute}},
 		usual:  3 * time.Minute,

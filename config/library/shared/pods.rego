@@ -6,6 +6,7 @@ package library.shared.pods
 import rego.v1
 
 import data.library.shared.objects
+import data.library.shared.quantities
 
 # METADATA
 # title: The spec of the Pod, if the request sets or changes it
@@ -13,19 +14,22 @@ spec := objects.spec
 
 # METADATA
 # title: All containers by their paths, with init and ephemeral containers
+containers[path] := container if some path, container in resource_containers
+
 containers[path] := container if {
-	some field in ["initContainers", "containers", "ephemeralContainers"]
-	some i, container in spec[field]
+	some i, container in spec.ephemeralContainers
 	is_object(container)
-	path := sprintf("spec.%v[%d]", [field, i])
+	path := sprintf("spec.ephemeralContainers[%d]", [i])
 }
 
 # METADATA
 # title: Containers that can have resources, by their paths
 # description: Ephemeral containers have none.
 resource_containers[path] := container if {
-	some path, container in containers
-	not startswith(path, "spec.ephemeralContainers")
+	some field in ["initContainers", "containers"]
+	some i, container in spec[field]
+	is_object(container)
+	path := sprintf("spec.%v[%d]", [field, i])
 }
 
 # METADATA
@@ -63,3 +67,8 @@ is_windows if spec.os.name == "windows"
 # title: Pods in a user namespace
 # description: The user root of such a Pod has no privileges on the node.
 has_user_namespace if spec.hostUsers == false
+
+# METADATA
+# title: Whether the Pod as a whole requests a resource
+# description: Its containers share the request, and need none of their own.
+has_resources(name) if quantities.request(spec, name)

@@ -43,3 +43,8 @@ test_kinds_of_pods if {
 	not pods.is_windows with input as testing.pod({})
 	not pods.has_user_namespace with input as testing.pod({})
 }
+
+test_resources_of_the_pod if {
+	pods.has_resources("cpu") with input as testing.pod({"resources": {"requests": {"cpu": "1"}}})
+	not pods.has_resources("cpu") with input as testing.pod({"resources": {"requests": {"memory": "1Gi"}}})
+}

@@ -48,9 +48,9 @@ deny contains violation if {
 # METADATA
 # title: Profiles of annotations confine
 deny contains violation if {
-	reviews_annotations
 	some key, profile in input.request.object.metadata.annotations
 	startswith(key, "container.apparmor.security.beta.kubernetes.io/")
+	is_reviewed(key)
 	not confines(profile)
 	violation := {
 		"msg": sprintf(
@@ -61,9 +61,9 @@ deny contains violation if {
 	}
 }
 
-reviews_annotations if pods.spec
+is_reviewed(_) if pods.spec
 
-reviews_annotations if objects.has_changed(["metadata", "annotations"])
+is_reviewed(key) if objects.has_changed(["metadata", "annotations", key])
 
 confines(profile) if profile in {"", "runtime/default"}
 

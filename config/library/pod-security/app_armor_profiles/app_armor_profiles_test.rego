@@ -34,6 +34,11 @@ test_profiles_of_annotations if {
 	}
 }
 
+test_a_change_of_the_spec if {
+	new := object.union(annotated("unconfined"), {"spec": {"hostNetwork": true}})
+	count(fields) == 1 with input as testing.update(new, annotated("unconfined"))
+}
+
 test_an_update_of_annotations if {
 	count(fields) == 1 with input as testing.update(annotated("unconfined"), annotated("runtime/default"))
 	fields == set() with input as testing.update(annotated("unconfined"), annotated("unconfined"))
