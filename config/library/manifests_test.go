@@ -123,18 +123,14 @@ func TestMissingFields(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, p one) {
 		for _, object := range []map[string]any{p.bad, p.good} {
-			for _, other := range []any{nil, map[string]any{}, []any{}, "", 0} {
-				variations(object, other, func() {
-					p.create(t, object)
-				})
-			}
+			variations(object, []any{nil, map[string]any{}, []any{}, "", 0}, func() { p.create(t, object) })
 			p.create(t, map[string]any{"apiVersion": object["apiVersion"], "kind": object["kind"], "metadata": map[string]any{}})
 		}
 	})
 }
 
 // variations calls visit with each value of an object replaced, and with each key removed.
-func variations(value, other any, visit func()) {
+func variations(value any, others []any, visit func()) {
 	switch node := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(node)) {
@@ -142,19 +138,21 @@ func variations(value, other any, visit func()) {
 			if key == "apiVersion" || key == "kind" && node["apiVersion"] != nil {
 				continue
 			}
-			node[key] = other
-			visit()
+			for _, node[key] = range others {
+				visit()
+			}
 			delete(node, key)
 			visit()
 			node[key] = old
-			variations(old, other, visit)
+			variations(old, others, visit)
 		}
 	case []any:
 		for i, old := range node {
-			node[i] = other
-			visit()
+			for _, node[i] = range others {
+				visit()
+			}
 			node[i] = old
-			variations(old, other, visit)
+			variations(old, others, visit)
 		}
 	}
 }

@@ -67,6 +67,7 @@ Exit codes:
 		},
 	}
 	from.addFlags(cmd)
+	cmd.ValidArgsFunction = from.complete
 	cmd.Flags().StringVarP(&folder, "output", "o", "", "the `folder` of policies, which is created if missing")
 	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace files that differ")
 	usage.CompleteFiles(cmd, "output")

@@ -45,6 +45,24 @@ func (o *location) addFlags(cmd *cobra.Command) {
 	usage.CompleteFiles(cmd, "registry-config", "json")
 }
 
+// complete suggests names of policies and bundles of a library in a folder. It does not fetch.
+func (o *location) complete(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if o.path == "" || strings.HasPrefix(o.path, ociScheme) {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	l, err := o.open(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []cobra.Completion
+	for _, name := range l.Names() {
+		if strings.HasPrefix(name, typed) {
+			names = append(names, name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
 // open reads the library.
 func (o *location) open(ctx context.Context) (*library.Library, error) {
 	files, from, err := o.read(ctx)

@@ -57,6 +57,7 @@ Exit codes:
 		},
 	}
 	from.addFlags(cmd)
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	format.AddFlag(cmd, "text", "json")
 	return cmd
 }
@@ -104,6 +105,7 @@ Exit codes:
 		},
 	}
 	from.addFlags(cmd)
+	cmd.ValidArgsFunction = from.complete
 	format.AddFlag(cmd, "text", "json")
 	return cmd
 }

@@ -10,7 +10,18 @@ import data.library.shared.quantities
 
 # METADATA
 # title: The spec of the Pod, if the request sets or changes it
-spec := objects.spec
+# description: >-
+#   Changes of fields that only decide when a Pod starts or ends are not reviewed, so
+#   that controllers can start Pods that are older than a policy.
+spec := objects.spec if not only_timing_differs
+
+only_timing_differs if {
+	input.request.operation == "UPDATE"
+	is_object(input.request.oldObject.spec)
+	object.remove(objects.spec, timing) == object.remove(input.request.oldObject.spec, timing)
+}
+
+timing := {"activeDeadlineSeconds", "schedulingGates", "terminationGracePeriodSeconds"}
 
 # METADATA
 # title: All containers by their paths, with init and ephemeral containers

@@ -48,3 +48,11 @@ test_resources_of_the_pod if {
 	pods.has_resources("cpu") with input as testing.pod({"resources": {"requests": {"cpu": "1"}}})
 	not pods.has_resources("cpu") with input as testing.pod({"resources": {"requests": {"memory": "1Gi"}}})
 }
+
+test_changes_of_timing if {
+	gated := {"spec": {"schedulingGates": [{"name": "a"}], "containers": [{"name": "web"}]}}
+	ready := {"spec": {"schedulingGates": [], "containers": [{"name": "web"}]}}
+	not pods.spec with input as testing.update(ready, gated)
+	pods.spec with input as testing.update({"spec": {"hostNetwork": true}}, ready)
+	pods.spec with input as testing.pod({"schedulingGates": []})
+}

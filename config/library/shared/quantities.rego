@@ -12,9 +12,15 @@ number(value) := value if is_number(value)
 
 number(value) := units.parse(value) if {
 	is_string(value)
-	regex.match(`^[0-9]+(\.[0-9]+)?([numkMGTPE]|[KMGTPE]i)?$`, value)
-	not regex.match(`[nu]$`, value)
+	regex.match(`^[0-9]+(\.[0-9]+)?([mkMGTPE]|[KMGTPE]i)?$`, value)
 }
+
+number(value) := to_number(trim_right(value, "nu")) / fractions[substring(value, count(value) - 1, 1)] if {
+	is_string(value)
+	regex.match(`^[0-9]+(\.[0-9]+)?[nu]$`, value)
+}
+
+fractions := {"n": 1000000000, "u": 1000000}
 
 number(value) := to_number(value) if {
 	is_string(value)

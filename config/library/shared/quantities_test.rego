@@ -13,12 +13,14 @@ test_numbers if {
 		"1G": 1000000000,
 		"1k": 1000,
 		"1e3": 1000,
+		"500000000n": 0.5,
+		"250000u": 0.25,
 	} {
 		quantities.number(value) == number
 	}
 	quantities.number(3) == 3
 	not quantities.number("much")
-	not quantities.number("5n")
+	not quantities.number("5x")
 	not quantities.number(null)
 }
 

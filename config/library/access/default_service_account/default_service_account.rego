@@ -1,6 +1,8 @@
 # METADATA
 # title: Pods that mount a token must have a ServiceAccount of their own
-# description: Denies Pods that mount a token of the ServiceAccount default.
+# description: >-
+#   Denies Pods that mount a token of the ServiceAccount default. The setting
+#   automountServiceAccountToken of the ServiceAccount is not read.
 # related_resources:
 #   - ref: https://www.cisecurity.org/benchmark/kubernetes
 #     description: CIS Kubernetes Benchmark, recommendation 5.1.5

@@ -1,8 +1,9 @@
 # METADATA
 # title: Pods must not mount tokens that they do not need
 # description: >-
-#   Requires automountServiceAccountToken to be false. Pods that use the Kubernetes API
-#   mount a token with a projected volume, which states its audience and lifetime.
+#   Requires automountServiceAccountToken of the Pod to be false. The setting of its
+#   ServiceAccount is not read. Pods that use the Kubernetes API mount a token with a
+#   projected volume, which states its audience and lifetime.
 # related_resources:
 #   - ref: https://www.cisecurity.org/benchmark/kubernetes
 #     description: CIS Kubernetes Benchmark, recommendation 5.1.6

@@ -1,6 +1,8 @@
 # METADATA
 # title: Roles must not read Secrets
-# description: Denies roles that permit get, list or watch of Secrets.
+# description: >-
+#   Denies roles that permit get, list or watch of Secrets. Rules that name the Secrets
+#   in resourceNames are permitted.
 # related_resources:
 #   - ref: https://www.cisecurity.org/benchmark/kubernetes
 #     description: CIS Kubernetes Benchmark, recommendation 5.1.2
@@ -14,8 +16,8 @@
 #     Secrets contain credentials. With list or watch, a user reads all Secrets of a
 #     namespace, and with a ClusterRole those of the cluster.
 #   remedy: >-
-#     Mount the Secret into the Pod that needs it. Exempt controllers that must read
-#     Secrets with a PolicyException.
+#     Mount the Secret into the Pod that needs it, or name it in resourceNames. Exempt
+#     controllers that must read Secrets with a PolicyException.
 #   match:
 #     kinds:
 #       - {group: rbac.authorization.k8s.io, kind: Role}
@@ -31,8 +33,9 @@ import data.library.shared.roles
 deny contains violation if {
 	some i, rule in roles.rules
 	roles.permits(rule, "", {"secrets"}, {"get", "list", "watch"})
+	object.get(rule, "resourceNames", []) in {[], null}
 	violation := {
-		"msg": sprintf("%v reads Secrets: remove get, list and watch of secrets", [roles.describe]),
+		"msg": sprintf("%v reads all Secrets: name the Secrets in resourceNames, or remove get, list and watch", [roles.describe]),
 		"field": sprintf("rules[%d]", [i]),
 	}
 }

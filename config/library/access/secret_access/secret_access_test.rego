@@ -27,6 +27,11 @@ test_a_wildcard if {
 	})
 }
 
+test_named_secrets if {
+	named := object.union(rule("secrets", "get"), {"resourceNames": ["web"]})
+	fields == set() with input as testing.object({"kind": "Role", "rules": [named]})
+}
+
 test_other_permissions if {
 	fields == set() with input as testing.object({
 		"kind": "Role",

@@ -26,6 +26,7 @@ import data.library.shared.objects
 # METADATA
 # title: Autoscalers must not start too many replicas
 deny contains violation if {
+	objects.has_changed(["spec", "maxReplicas"])
 	replicas := objects.spec.maxReplicas
 	maximum := objects.parameter("maximumReplicas", 20)
 	is_number(replicas)

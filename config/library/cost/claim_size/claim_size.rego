@@ -36,7 +36,10 @@ deny contains violation if {
 	}
 }
 
-claims["spec"] := objects.spec if input.request.object.kind == "PersistentVolumeClaim"
+claims["spec"] := objects.spec if {
+	input.request.object.kind == "PersistentVolumeClaim"
+	objects.has_changed(["spec", "resources"])
+}
 
 claims[path] := template.spec if {
 	input.request.object.kind == "StatefulSet"

@@ -29,6 +29,7 @@ import data.library.shared.objects
 # title: CronJobs must keep few Jobs
 deny contains violation if {
 	some field in ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"]
+	objects.has_changed(["spec", field])
 	limit := objects.spec[field]
 	is_number(limit)
 	limit > objects.parameter("maximumHistory", 5)
@@ -41,6 +42,7 @@ deny contains violation if {
 # METADATA
 # title: Jobs of CronJobs must not overlap
 deny contains violation if {
+	objects.has_changed(["spec", "concurrencyPolicy"])
 	policy := objects.text(objects.spec, "concurrencyPolicy")
 	policy in {"", "Allow"}
 	violation := {

@@ -22,6 +22,7 @@ import data.library.shared.objects
 deny contains violation if {
 	some path, job in jobs
 	is_object(job)
+	objects.has_changed(array.concat(split(path, "."), ["activeDeadlineSeconds"]))
 	not is_number(object.get(job, "activeDeadlineSeconds", null))
 	not has_deadline(job)
 	violation := {

@@ -22,6 +22,7 @@ import data.library.shared.objects
 # METADATA
 # title: Jobs must be deleted after they finish
 deny contains violation if {
+	objects.has_changed(["spec", "ttlSecondsAfterFinished"])
 	not is_number(object.get(objects.spec, "ttlSecondsAfterFinished", null))
 	not is_owned
 	violation := {

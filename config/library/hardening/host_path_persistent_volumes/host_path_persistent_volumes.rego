@@ -26,6 +26,7 @@ import data.library.shared.objects
 # METADATA
 # title: PersistentVolumes must not be paths of nodes
 deny contains violation if {
+	objects.has_changed(["spec", "hostPath"])
 	is_object(objects.spec.hostPath)
 	violation := {
 		"msg": sprintf("PersistentVolume %q is a path of a node: use a CSI driver", [input.name]),

@@ -24,6 +24,7 @@ import data.library.shared.objects
 # METADATA
 # title: Services must not have external IPs
 deny contains violation if {
+	objects.has_changed(["spec", "externalIPs"])
 	some i, address in objects.spec.externalIPs
 	not address in objects.parameter("allowedExternalIPs", [])
 	violation := {

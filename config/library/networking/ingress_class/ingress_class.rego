@@ -26,6 +26,7 @@ import data.library.shared.objects
 # METADATA
 # title: Ingresses must name an allowed class
 deny contains violation if {
+	objects.has_changed(["spec", "ingressClassName"])
 	class := objects.text(objects.spec, "ingressClassName")
 	not is_allowed(class)
 	violation := {

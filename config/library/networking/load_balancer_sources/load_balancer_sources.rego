@@ -32,6 +32,7 @@ import data.library.shared.objects
 # title: Load balancers must have source ranges
 deny contains violation if {
 	objects.spec.type == "LoadBalancer"
+	has_new_sources
 	ranges := object.get(objects.spec, "loadBalancerSourceRanges", [])
 	ranges in {[], null}
 	violation := {
@@ -44,6 +45,7 @@ deny contains violation if {
 # title: Source ranges must not cover the internet
 deny contains violation if {
 	objects.spec.type == "LoadBalancer"
+	has_new_sources
 	some i, range in objects.spec.loadBalancerSourceRanges
 	[[_, prefix]] := regex.find_all_string_submatch_n(`/(\d+)\s*$`, sprintf("%v", [range]), 1)
 	to_number(prefix) < objects.parameter("shortestSourcePrefix", 8)
@@ -51,4 +53,9 @@ deny contains violation if {
 		"msg": sprintf("Service %q is open for %v: set ranges that contain the clients only", [input.name, range]),
 		"field": sprintf("spec.loadBalancerSourceRanges[%d]", [i]),
 	}
+}
+
+has_new_sources if {
+	some field in ["type", "loadBalancerSourceRanges"]
+	objects.has_changed(["spec", field])
 }

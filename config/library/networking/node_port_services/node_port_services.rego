@@ -31,6 +31,7 @@ import data.library.shared.objects
 # METADATA
 # title: Services must not be of type NodePort
 deny contains violation if {
+	objects.has_changed(["spec", "type"])
 	objects.spec.type == "NodePort"
 	violation := {
 		"msg": sprintf("Service %q opens a port of every node: use an Ingress or a Gateway", [input.name]),
@@ -43,6 +44,8 @@ deny contains violation if {
 deny contains violation if {
 	objects.spec.type == "LoadBalancer"
 	objects.parameter("loadBalancerNodePorts", true) == false
+	some field in ["type", "allocateLoadBalancerNodePorts"]
+	objects.has_changed(["spec", field])
 	object.get(objects.spec, "allocateLoadBalancerNodePorts", true) != false
 	violation := {
 		"msg": sprintf("Service %q opens a port of every node: set spec.allocateLoadBalancerNodePorts to false", [input.name]),

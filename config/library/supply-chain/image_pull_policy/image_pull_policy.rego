@@ -32,10 +32,18 @@ import data.library.shared.pods
 deny contains violation if {
 	some path, container in pods.containers
 	not images.has_digest(objects.text(container, "image"))
-	policy := objects.text(container, "imagePullPolicy")
-	policy != "Always"
+	pull_policy(container) != "Always"
 	violation := {
 		"msg": sprintf("%v may run an image that it does not pull: set imagePullPolicy to Always, or pin the image", [pods.describe(container)]),
 		"field": sprintf("%v.imagePullPolicy", [path]),
 	}
 }
+
+pull_policy(container) := container.imagePullPolicy if {
+	objects.text(container, "imagePullPolicy") != ""
+} else := default_policy(images.tag(objects.text(container, "image")))
+
+# As the API server sets it.
+default_policy(tag) := "Always" if {
+	tag in {"", "latest"}
+} else := "IfNotPresent"

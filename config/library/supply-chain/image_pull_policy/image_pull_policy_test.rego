@@ -7,6 +7,12 @@ import data.library.shared.testing
 
 fields := {violation.field | some violation in image_pull_policy.deny}
 
+test_the_default if {
+	fields == set() with input as testing.container({"image": "web"})
+	fields == set() with input as testing.container({"image": "web:latest"})
+	fields == {"spec.containers[0].imagePullPolicy"} with input as testing.container({"image": "web:1"})
+}
+
 test_pull_policies if {
 	digest := "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	fields == {"spec.containers[0].imagePullPolicy", "spec.containers[1].imagePullPolicy"} with input as testing.pod({"containers": [
