@@ -4,6 +4,14 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"net/http/httptest"
@@ -62,7 +70,7 @@ func TestPolicyShow(t *testing.T) {
 	assert.Equal(t, "lintel: the library has neither a policy nor a bundle \"sysctl\"; did you mean sysctls?\n", got.stderr)
 }
 
-// TestPolicyAdd: what is added is accepted as a cluster would, and denies.
+// TestPolicyAdd: a cluster would accept the folder, and its policies deny.
 func TestPolicyAdd(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "policies")
@@ -138,19 +146,41 @@ func TestLibraryOfARegistry(t *testing.T) {
 	assert.Equal(t, exitError, got.code)
 	assert.Contains(t, got.stderr, "the library oci://"+name+":v9 does not exist in the registry: specify another one with --library")
 
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	public, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
+	require.NoError(t, err)
 	key := filepath.Join(t.TempDir(), "cosign.pub")
-	require.NoError(t, os.WriteFile(key, []byte(publicKey), 0o600))
-	got = lintel(t, "", "policy", "search", "--insecure", "--key", key, "--library", "oci://"+name+":v1.2.3")
+	require.NoError(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}), 0o600))
+	search := []string{"policy", "search", "--insecure", "--key", key, "--library", "oci://" + name + ":v1.2.3"}
+	got = lintel(t, "", search...)
 	assert.Equal(t, exitError, got.code)
 	assert.Contains(t, got.stderr, "is not signed")
 	assert.Empty(t, got.stdout)
+
+	signArtifact(t, name, digest, private)
+	got = lintel(t, "", search...)
+	assert.Equal(t, 0, got.code, got.stderr)
+	assert.Contains(t, got.stdout, "sysctls")
 }
 
-const publicKey = `-----BEGIN PUBLIC KEY-----
-MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEF67uNqT+9Q0GxBrE/lSdSyvXQCF7
-cteDHsi6sNm523p7jB4qphWpfyXCFqVMQNOSbo3z954NhDswc0Dm2TkQ8g==
------END PUBLIC KEY-----
-`
+// signArtifact signs an artifact as cosign does.
+func signArtifact(t *testing.T, repository, digest string, key *ecdsa.PrivateKey) {
+	t.Helper()
+	payload := fmt.Appendf(nil, `{"critical":{"image":{"docker-manifest-digest":%q}}}`, digest)
+	sum := sha256.Sum256(payload)
+	signature, err := ecdsa.SignASN1(rand.Reader, key, sum[:])
+	require.NoError(t, err)
+	target, err := remote.NewRepository(repository)
+	require.NoError(t, err)
+	target.PlainHTTP = true
+	layer, err := oras.PushBytes(t.Context(), target, "application/vnd.dev.cosign.simplesigning.v1+json", payload)
+	require.NoError(t, err)
+	layer.Annotations = map[string]string{"dev.cosignproject.cosign/signature": base64.StdEncoding.EncodeToString(signature)}
+	manifest, err := oras.PackManifest(t.Context(), target, oras.PackManifestVersion1_0, "", oras.PackManifestOptions{Layers: []ocispec.Descriptor{layer}})
+	require.NoError(t, err)
+	require.NoError(t, target.Tag(t.Context(), manifest, strings.Replace(digest, ":", "-", 1)+".sig"))
+}
 
 // pushFolder pushes a folder as a tarball, and returns the digest of the artifact.
 func pushFolder(t *testing.T, repository, tag, folder string) string {

@@ -118,7 +118,7 @@ func merge(values map[string]string, key, value string) map[string]string {
 	return merged
 }
 
-// TestMissingFields: no policy fails, whatever part of an object is missing, null or empty.
+// TestMissingFields: no policy fails if any part of an object is missing, null or empty.
 func TestMissingFields(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, p one) {

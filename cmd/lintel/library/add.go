@@ -28,8 +28,8 @@ func NewAddCommand() *cobra.Command {
 		Use:   "add <policy or bundle>... -o <folder>",
 		Short: "Copy policies of a library into a folder",
 		Long: `Copy policies of a library, or those of a bundle, into a folder of policies, with
-their tests and with the packages that they import. Files that exist with another
-content are kept, and nothing is written, unless --overwrite is set.
+their tests and with the packages that they import. If a file exists with another
+content, the command writes nothing, unless --overwrite is set.
 
 Exit codes:
   0  the policies are in the folder
