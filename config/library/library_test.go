@@ -56,11 +56,33 @@ func TestPoliciesPassTheirTests(t *testing.T) {
 	}
 }
 
+// TestRulesAreDocumented: each rule that denies has a title, which reports show.
+func TestRulesAreDocumented(t *testing.T) {
+	t.Parallel()
+	texts := files(t)
+	for _, policy := range read(t).Policies {
+		file := policy.Folder + "/" + policy.Name + ".rego"
+		module, err := ast.ParseModuleWithOpts(file, texts[file], ast.ParserOptions{ProcessAnnotation: true})
+		require.NoError(t, err)
+		denies := 0
+		for _, rule := range module.Rules {
+			if rule.Head.Ref()[0].Value.Compare(ast.Var("deny")) == 0 {
+				denies++
+				if assert.NotEmpty(t, rule.Annotations, "%v: METADATA are missing", rule.Location) {
+					assert.NotEmpty(t, rule.Annotations[0].Title, "%v: title is missing", rule.Location)
+				}
+			}
+		}
+		assert.Positive(t, denies, file)
+	}
+}
+
 // TestEachPolicyIsAlone: a policy imports shared packages only, so that a selection of policies
 // is complete, and its package has its name.
 func TestEachPolicyIsAlone(t *testing.T) {
 	t.Parallel()
 	l := read(t)
+	require.GreaterOrEqual(t, len(l.Policies), 60)
 	for _, policy := range l.Policies {
 		assert.NotEmpty(t, policy.Bundles, "%s is in no bundle", policy.Name)
 		infos := snapshotOf(t, l, policy.Name).Policies()
