@@ -23,7 +23,7 @@ used[path] := objects.text(volume.image, "reference") if {
 
 # METADATA
 # title: Whether an image is pinned by a digest
-has_digest(image) if regex.match(`@sha256:[0-9a-f]{64}$`, image)
+has_digest(image) if regex.match(`@(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$`, image)
 
 # METADATA
 # title: The tag of an image, empty if it has none
@@ -41,14 +41,15 @@ without_digest(image) := split(image, "@")[0]
 # title: An image without tag and digest, with its registry
 # description: nginx becomes docker.io/library/nginx, as container runtimes read it.
 repository(image) := name if {
-	name := untagged(image)
-	has_registry(name)
-	not on_docker_hub(name)
+	has_registry(untagged(image))
+	not on_docker_hub(untagged(image))
+	parts := split(untagged(image), "/")
+	name := concat("/", array.concat([lower(parts[0])], array.slice(parts, 1, count(parts))))
 } else := sprintf("docker.io/%v", [hub_path(untagged(image))])
 
 untagged(image) := regex.replace(without_digest(image), `:[^:/]*$`, "")
 
-on_docker_hub(name) if split(name, "/")[0] in {"docker.io", "index.docker.io"}
+on_docker_hub(name) if lower(split(name, "/")[0]) in {"docker.io", "index.docker.io"}
 
 hub_path(name) := path_on_hub(array.slice(split(name, "/"), 1, count(split(name, "/")))) if {
 	on_docker_hub(name)

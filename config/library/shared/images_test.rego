@@ -44,6 +44,8 @@ test_repositories if {
 		"registry.k8s.io/pause:3.9": "registry.k8s.io/pause",
 		"localhost:5000/a/b:1": "localhost:5000/a/b",
 		"localhost/a": "localhost/a",
+		"DOCKER.io/nginx": "docker.io/library/nginx",
+		"Registry.Example.com/web": "registry.example.com/web",
 	} {
 		images.repository(image) == repository
 		images.repository(concat("", [image, digest])) == repository

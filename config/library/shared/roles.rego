@@ -24,6 +24,16 @@ subjects[i] := subject if {
 }
 
 # METADATA
+# title: The namespace and the name of a subject that is a ServiceAccount
+# description: A ServiceAccount can also be written as a user, with its full name.
+account(subject) := [subject.namespace, subject.name] if subject.kind == "ServiceAccount"
+
+account(subject) := [namespace, name] if {
+	subject.kind == "User"
+	["system", "serviceaccount", namespace, name] = split(subject.name, ":")
+}
+
+# METADATA
 # title: Requests of the control plane itself
 # description: >-
 #   The API server creates and repairs the default roles when it starts, and a

@@ -13,6 +13,13 @@ test_rules_and_subjects if {
 	roles.describe == `Role "web"` with input as testing.object(role)
 }
 
+test_accounts if {
+	roles.account({"kind": "ServiceAccount", "namespace": "shop", "name": "web"}) == ["shop", "web"]
+	roles.account({"kind": "User", "name": "system:serviceaccount:shop:web"}) == ["shop", "web"]
+	not roles.account({"kind": "User", "name": "jane"})
+	not roles.account({"kind": "Group", "name": "system:serviceaccount:shop:web"})
+}
+
 test_the_control_plane if {
 	every user in ["system:apiserver", "system:serviceaccount:kube-system:clusterrole-aggregation-controller"] {
 		request := object.union(testing.object(role), {"request": {"userInfo": {"username": user}}})

@@ -29,8 +29,7 @@ import data.library.shared.roles
 # title: Bindings must not grant permissions to default ServiceAccounts
 deny contains violation if {
 	some i, subject in roles.subjects
-	subject.kind == "ServiceAccount"
-	subject.name == "default"
+	[_, "default"] = roles.account(subject)
 	violation := {
 		"msg": sprintf("%v binds a default ServiceAccount: bind one that only the Pods use that need it", [roles.describe]),
 		"field": sprintf("subjects[%d].name", [i]),

@@ -1,8 +1,8 @@
 # METADATA
 # title: Workloads must not have too many replicas
 # description: >-
-#   Denies more replicas than the parameter maximumReplicas in Deployments, StatefulSets
-#   and ReplicaSets, also by the subresource scale.
+#   Denies more replicas than the parameter maximumReplicas in Deployments,
+#   StatefulSets, ReplicaSets and ReplicationControllers, also by the subresource scale.
 # related_resources:
 #   - ref: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/
 #     description: Deployments
@@ -19,6 +19,7 @@
 #       - {group: apps, kind: Deployment}
 #       - {group: apps, kind: StatefulSet}
 #       - {group: apps, kind: ReplicaSet}
+#       - {group: "", kind: ReplicationController}
 #     subresources: [scale]
 package library.replicas_maximum
 

@@ -32,14 +32,11 @@ import data.library.shared.roles
 # title: No ServiceAccounts of other namespaces
 deny contains violation if {
 	some i, subject in roles.subjects
-	subject.kind == "ServiceAccount"
-	is_foreign(objects.text(subject, "namespace"))
+	[namespace, name] := roles.account(subject)
+	is_foreign(namespace)
 	violation := {
-		"msg": sprintf(
-			"%v binds ServiceAccount %q of namespace %q: bind one of its own namespace",
-			[roles.describe, objects.text(subject, "name"), objects.text(subject, "namespace")],
-		),
-		"field": sprintf("subjects[%d].namespace", [i]),
+		"msg": sprintf("%v binds ServiceAccount %q of namespace %q: bind one of its own namespace", [roles.describe, name, namespace]),
+		"field": sprintf("subjects[%d]", [i]),
 	}
 }
 

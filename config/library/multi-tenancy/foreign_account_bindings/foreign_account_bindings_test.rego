@@ -14,13 +14,14 @@ binding := {"kind": "RoleBinding", "subjects": [
 	{"kind": "Group", "name": "system:serviceaccounts:other"},
 	{"kind": "Group", "name": "system:serviceaccounts:shop"},
 	{"kind": "Group", "name": "developers"},
+	{"kind": "User", "name": "system:serviceaccount:other:web"},
 ]}
 
 test_accounts_of_other_namespaces if {
-	fields == {"subjects[1].namespace", "subjects[3].name"} with input as testing.object(binding)
+	fields == {"subjects[1]", "subjects[3].name", "subjects[6]"} with input as testing.object(binding)
 }
 
 test_shared_namespaces if {
 	request := object.union(testing.object(binding), {"parameters": {"sharedNamespaces": ["other"]}})
-	fields == {"subjects[2].namespace"} with input as request
+	fields == {"subjects[2]"} with input as request
 }

@@ -1,8 +1,8 @@
 # METADATA
 # title: Ingresses must not contain configuration snippets
 # description: >-
-#   Denies annotations whose names end in -snippet, with which ingress-nginx and other
-#   controllers take parts of their configuration.
+#   Denies annotations whose names end in -snippet or -snippets, from which
+#   ingress-nginx and other controllers take parts of their configuration.
 # related_resources:
 #   - ref: https://github.com/kubernetes/ingress-nginx/issues/7837
 #     description: CVE-2021-25742
@@ -27,7 +27,7 @@ import data.library.shared.objects
 # title: Ingresses must not contain configuration snippets
 deny contains violation if {
 	some key, _ in input.request.object.metadata.annotations
-	endswith(key, "-snippet")
+	regex.match(`-snippets?$`, key)
 	objects.has_changed(["metadata", "annotations", key])
 	violation := {
 		"msg": sprintf("Ingress %q changes the configuration of its controller: remove annotation %v", [input.name, key]),
