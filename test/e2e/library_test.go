@@ -17,7 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
-// TestLibrary applies the whole library, and sends the manifests of each policy as dry runs: the
+// TestLibrary applies the library, a source for each category, and sends the manifests of each policy as dry runs: the
 // API server rejects the bad one by exactly that policy, and accepts the good one.
 //
 // Other tests use the same cluster. Therefore each policy of the test matches objects with its
@@ -30,21 +30,17 @@ func TestLibrary(t *testing.T) {
 	require.NoError(t, err)
 	l, err := library.Read(files)
 	require.NoError(t, err)
-	selected, err := l.Select(l.Names()...)
-	require.NoError(t, err)
+	categories := map[string][]string{}
 	for _, policy := range l.Policies {
-		file := policy.Folder + "/" + policy.Name + ".rego"
-		require.Equal(t, 1, strings.Count(selected.Files[file], "#   match:\n"), file)
-		selected.Files[file] = strings.Replace(selected.Files[file], "#   match:\n",
-			"#   match:\n#     objectSelector: {matchLabels: {"+libraryLabel+": "+policy.Name+"}}\n", 1)
+		categories[policy.Category] = append(categories[policy.Category], policy.Name)
 	}
-	for file := range selected.Files { // the gate runs them for the library itself
-		if strings.HasSuffix(file, "_test.rego") {
-			delete(selected.Files, file)
-		}
+	for category, names := range categories { // a small source compiles in time, also on a busy machine
+		selected, err := l.Select(names...)
+		require.NoError(t, err)
+		name := "library-" + category
+		t.Cleanup(func() { removeSource(context.Background(), name) })
+		serveSource(t, name, withLibraryLabel(t, l, selected), nil)
 	}
-	t.Cleanup(func() { removeSource(context.Background(), "library") })
-	serveSource(t, "library", selected.Files, nil)
 
 	for _, policy := range l.Policies {
 		t.Run(policy.Name, func(t *testing.T) {
@@ -59,6 +55,25 @@ func TestLibrary(t *testing.T) {
 			require.NoError(t, createLabeled(t, namespace, policy.Name, l.File(policy, "good.yaml")))
 		})
 	}
+}
+
+// withLibraryLabel are the files of a selection without their tests, which the gate runs for the
+// library itself. Each policy matches only objects with its name in the label.
+func withLibraryLabel(t *testing.T, l *library.Library, selected library.Selection) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for file, text := range selected.Files {
+		if !strings.HasSuffix(file, "_test.rego") {
+			files[file] = text
+		}
+	}
+	for _, name := range selected.Policies {
+		policy, _ := l.Policy(name)
+		file := policy.Folder + "/" + name + ".rego"
+		require.Equal(t, 1, strings.Count(files[file], "#   match:\n"), file)
+		files[file] = strings.Replace(files[file], "#   match:\n", "#   match:\n#     objectSelector: {matchLabels: {"+libraryLabel+": "+name+"}}\n", 1)
+	}
+	return files
 }
 
 // invalidManifests are bad manifests that a present API server rejects by its own validation,
