@@ -206,7 +206,7 @@ lint-prose:
 .PHONY: lint-docs
 lint-docs: lint-needs
 	$(took) record="$$(git rev-parse --git-path lintel-docs)"; \
-	digest="$$($(call sources,'*.md' docs config/site) | sort --zero-terminated | xargs -0 sha256sum | sha256sum)"; \
+	digest="$$($(call sources,'*.md' docs config/site config/library) | sort --zero-terminated | xargs -0 sha256sum | sha256sum)"; \
 	if [ "$$digest" = "$$(cat "$$record" 2>/dev/null)" ]; then exit 0; fi; \
 	go test ./test/documents; \
 	$(MAKE) docs; \

@@ -98,8 +98,12 @@ func smallCluster(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	smallCluster(t)
 	for words, want := range map[string]string{
-		"ch":                                    "check",
-		"policy ":                               "lint status test",
+		"ch":               "check",
+		"policy ":          "add lint search show status test",
+		"policy show sysc": "",
+		"policy show --library ../../config/library sysc":    "sysctls",
+		"policy add --library ../../config/library -o . nsa": "nsa-hardening",
+		"policy search -o ":                     "text json",
 		"check -o ":                             "text json sarif junit",
 		"check --operation ":                    "CREATE UPDATE DELETE DELETECOLLECTION CONNECT",
 		"check --subresource ":                  "approval attach binding ephemeralcontainers eviction exec finalize portforward proxy resize scale status token",

@@ -25,6 +25,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/review"
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/source/origin"
 )
 
 func main() {
@@ -33,6 +34,9 @@ func main() {
 	}
 	if len(os.Args) == 2 && os.Args[1] == source.CompileArgument {
 		os.Exit(source.CompileChild(os.Stdin, os.Stdout, os.Stderr))
+	}
+	if len(os.Args) == 2 && os.Args[1] == origin.FetchArgument {
+		os.Exit(origin.FetchChild(os.Stdin, os.Stdout, os.Stderr))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code := run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)

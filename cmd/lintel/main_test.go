@@ -12,6 +12,7 @@ import (
 
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/source/origin"
 )
 
 const (
@@ -108,6 +109,8 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case source.CompileArgument:
 			os.Exit(source.CompileChild(os.Stdin, os.Stdout, os.Stderr))
+		case origin.FetchArgument:
+			os.Exit(origin.FetchChild(os.Stdin, os.Stdout, os.Stderr))
 		case source.TestArgument:
 			os.Exit(source.TestChild(os.Stdin, os.Stdout, os.Stderr))
 		}

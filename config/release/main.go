@@ -46,7 +46,7 @@ func newCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(newImageCommand(), newPushCommand(), newChartCommand(), newDownloadsCommand(), newOpenVoxCommand())
+	cmd.AddCommand(newImageCommand(), newPushCommand(), newChartCommand(), newLibraryCommand(), newDownloadsCommand(), newOpenVoxCommand())
 	return cmd
 }
 
@@ -80,10 +80,10 @@ func newImageCommand() *cobra.Command {
 }
 
 func newPushCommand() *cobra.Command {
-	return newRegistryCommand("push", "Make the images and the charts, and push them with SBOMs and signatures",
-		`Make the images and push them to REGISTRY/NAME:VERSION, with SBOMs as referrers, and
-the charts to REGISTRY/charts; with --key, with signatures as "cosign verify --key" reads
-them.
+	return newRegistryCommand("push", "Make the images, the charts and the library of policies, and push them with SBOMs and signatures",
+		`Make the images and push them to REGISTRY/NAME:VERSION, with SBOMs as referrers, the
+charts to REGISTRY/charts, and the library of policies to REGISTRY/library; with --key,
+with signatures as "cosign verify --key" reads them.
 
 Credentials are those of "docker login" or "podman login".`,
 		func(ctx context.Context, m *maker, push pusher, registry string) ([]string, error) {
@@ -99,8 +99,21 @@ Credentials are those of "docker login" or "podman login".`,
 				}
 				references = append(references, reference)
 			}
-			pushed, err := push.pushCharts(ctx, registry, m)
-			return append(references, pushed...), err
+			charts, err := push.pushCharts(ctx, registry, m)
+			if err != nil {
+				return nil, err
+			}
+			policies, err := push.pushLibrary(ctx, registry, m)
+			return slices.Concat(references, charts, policies), err
+		})
+}
+
+func newLibraryCommand() *cobra.Command {
+	return newRegistryCommand("library", "Push the library of policies alone",
+		`Push the library of policies to REGISTRY/library, and each bundle to
+REGISTRY/library/BUNDLE.`,
+		func(ctx context.Context, m *maker, push pusher, registry string) ([]string, error) {
+			return push.pushLibrary(ctx, registry, m)
 		})
 }
 

@@ -6,13 +6,15 @@ import os
 import re
 from pathlib import Path
 
-from mkdocs.structure.files import File
+import yaml
+from mkdocs.structure.files import File, InclusionLevel
 
 log = logging.getLogger("mkdocs.hooks.lintel")
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 DOCS = ROOT / "docs"
+LIBRARY = ROOT / "config" / "library"
 
 # The tabs in their order. A page in another folder is not in the navigation, which fails the build.
 TABS = [
@@ -38,6 +40,7 @@ SECTIONS = {
     "reference/api": "API",
     "reference/conditions": "Conditions and reasons",
     "reference/errors": "Messages",
+    "reference/library": "Policy library",
     "reference/api/policy": "Policies",
     "benchmarks": "Benchmarks",
 } | {f"reference/api/{path}": name for name, path in TABS[2][1]}
@@ -97,18 +100,51 @@ def on_files(files, config):
         sources[f"assets/mermaid/{path.relative_to(mermaid)}"] = path
     for name, path in sources.items():
         files.append(File.generated(config, name, abs_src_path=str(path)))
+    for policy in LIBRARY.glob("*/*/*.rego"):
+        if policy.stem == policy.parent.name:
+            files.append(File.generated(config, policy_page(policy), content=policy_text(policy), inclusion=InclusionLevel.NOT_IN_NAV))
     return files
+
+
+def policy_page(policy):
+    """The page of a policy of the library."""
+    return f"reference/library/policies/{policy.stem}.md"
+
+
+def policy_text(policy):
+    """Describes a policy of the library by its METADATA, its manifests and its source."""
+    source = policy.read_text()
+    comment = source.partition("\npackage ")[0].splitlines()[1:]
+    metadata = yaml.safe_load("\n".join(line.removeprefix("#").removeprefix(" ") for line in comment))
+    custom = metadata["custom"]
+    bundles = [b for b in sorted((LIBRARY / "bundles").glob("*.yaml")) if policy.stem in yaml.safe_load(b.read_text())["policies"]]
+    links = ", ".join(f"[{yaml.safe_load(b.read_text())['title']}](../{b.stem}.md)" for b in bundles)
+    parts = [
+        f"# {metadata['title']}",
+        metadata["description"],
+        f"| | |\n|---|---|\n| Name | `{policy.stem}` |\n| Severity | {custom['severity']} |\n| Bundles | {links} |",
+        f"**Rationale:** {custom['rationale']}",
+        f"**Remedy:** {custom['remedy']}",
+    ]
+    if parameters := custom.get("parameters"):
+        rows = "".join(f"\n| `{name}` | {text} |" for name, text in parameters.items())
+        parts.append(f"## Parameters\n\n| Parameter | Value |\n|---|---|{rows}")
+    for heading, name in [("Denied", "bad.yaml"), ("Admitted", "good.yaml")]:
+        parts.append(f"## {heading}\n\n```yaml\n{(policy.parent / name).read_text()}```")
+    parts.append("## Source\n\n```rego\n" + source + "```")
+    parts.append("## References\n\n" + "\n".join(f"- [{r['description']}]({r['ref']})" for r in metadata["related_resources"]))
+    return "\n\n".join(parts) + "\n"
 
 
 def on_page_markdown(markdown, page, config, files):
     """Leads links out of docs/ to the repository, and indents lists as Python's Markdown needs it."""
-    if "Written by make generate" in markdown:
+    if "Written by make generate" in markdown or page.file.generated_by:
         page.edit_url = None
     return indented(FILE.sub(lambda match: link(match, page, config), markdown))
 
 
 def link(match, page, config):
-    """The link of a match: to a page, or to the repository if it leaves docs/."""
+    """The link of a match: to a page, or to the repository if it leaves docs/. Policies of the library have pages."""
     if not match[2]:
         return match[0]
     path, hash, anchor = match[2].partition("#")
@@ -116,6 +152,8 @@ def link(match, page, config):
     if target.is_relative_to(DOCS):
         home = next((name for name in ("index.md", "README.md") if (target / name).exists()), None)
         return f"]({path.rstrip('/')}/{home}{hash}{anchor})" if home else match[0]
+    if target.is_relative_to(LIBRARY) and target.suffix == ".rego" and target.stem == target.parent.name:
+        return f"]({os.path.relpath(policy_page(target), os.path.dirname(page.file.src_uri))})"
     if not target.exists():
         log.warning("docs/%s links to %s, which does not exist", page.file.src_uri, match[2])
     kind = "tree" if target.is_dir() else "blob"

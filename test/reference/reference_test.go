@@ -1,5 +1,5 @@
 // Package reference writes the pages of docs/reference that are generated from the code: the
-// fields of CRDs, metrics, condition reasons, messages and the values of charts. A field,
+// fields of CRDs, metrics, condition reasons, messages, the values of charts and the library. A field,
 // metric or reason without a description fails the test, which names it. The pages of
 // commands and of the manager's flags are written by the packages that define them.
 package reference
@@ -27,7 +27,7 @@ const (
 )
 
 // generated are the folders and files that the test owns, as patterns.
-var generated = []string{"api", "errors", "conditions", "conditions.md", "helm-values*.md", "metrics*.md"}
+var generated = []string{"api", "errors", "conditions", "conditions.md", "helm-values*.md", "library", "metrics*.md"}
 
 // TestReferenceIsCurrent: the pages are as the code has it.
 func TestReferenceIsCurrent(t *testing.T) {
@@ -37,6 +37,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 	want.addConditions(t)
 	want.addErrors(t)
 	want.addHelmValues(t)
+	want.addLibrary(t)
 	if *update {
 		for _, path := range existing(t) {
 			require.NoError(t, os.RemoveAll(path))

@@ -90,7 +90,7 @@ const (
 // product are the files that Lintel is built from and installed with.
 var product = []string{
 	"go.mod", "go.sum", "api/", "cmd/", "policies/", "webhooks/", "controllers/", "config/",
-	"!config/release/", "!config/chart/", "!config/monitoring/", "!*/*.md", "!*/*_test.go", "!*/*_test.rego",
+	"!config/release/", "!config/chart/", "!config/library/", "!config/monitoring/", "!*/*.md", "!*/*_test.go", "!*/*_test.rego",
 }
 
 // control are the folders that start the cluster of tests. Its exclusions also apply to entries
@@ -189,7 +189,7 @@ var catalog = []suite{
 	},
 	{
 		name: "apiserver", covers: "what the API server's own code makes of CRDs and registrations", tier: byInput,
-		inputs: slices.Concat(product, []string{"!cmd/", "test/apiserver/"}),
+		inputs: slices.Concat(product, []string{"!cmd/", "config/library/", "test/apiserver/"}),
 		steps:  []step{{module: "test/apiserver", packages: []string{"./..."}, fresh: true, timeout: 20 * time.Minute}},
 		usual:  30 * time.Second,
 	},
@@ -221,7 +221,7 @@ var catalog = []suite{
 	},
 	{
 		name: "release", covers: "the program that builds images, archives and charts", tier: byInput,
-		inputs: []string{"config/release/", ".github/actions/", "config/openvox-image/", "cmd/internal/version/", "!*/*.md"},
+		inputs: []string{"config/release/", "config/library/", ".github/actions/", "config/openvox-image/", "cmd/internal/version/", "!*/*.md"},
 		tools:  []string{"mmdebstrap"},
 		steps:  []step{{module: "config/release", packages: []string{"./..."}, fresh: true, timeout: 30 * time.Minute}},
 		usual:  3 * time.Minute,

@@ -2,6 +2,7 @@
 package version
 
 import (
+	"regexp"
 	"runtime/debug"
 	"strings"
 )
@@ -40,4 +41,24 @@ func text(program, version, commit string, info *debug.BuildInfo) string {
 		parts = append(parts, "commit "+commit)
 	}
 	return strings.Join(append(parts, info.GoVersion), ", ")
+}
+
+// release is a version of a release, unlike one that Go derives from a commit.
+var release = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
+
+// Release is the version of the release that the program belongs to, such as v1.2.3; empty for
+// other builds.
+func Release() string {
+	info, _ := debug.ReadBuildInfo()
+	return releaseOf(version, info)
+}
+
+func releaseOf(version string, info *debug.BuildInfo) string {
+	if version == "" && info != nil {
+		version = info.Main.Version
+	}
+	if !release.MatchString(version) {
+		return ""
+	}
+	return version
 }

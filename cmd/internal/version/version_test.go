@@ -16,3 +16,15 @@ func TestText(t *testing.T) {
 	info.Settings = nil
 	assert.Equal(t, "manager v1.3.0, commit 4567, go1.26.8", text("manager", "v1.3.0", "4567", info))
 }
+
+func TestRelease(t *testing.T) {
+	info := &debug.BuildInfo{}
+	for version, want := range map[string]string{
+		"v1.2.3": "v1.2.3", "v1.2.3-rc.1": "v1.2.3-rc.1", "": "", "(devel)": "", "v0.0.0-20261127190000-0123456789ab": "",
+		"v1.2.4-0.20261127190000-0123456789ab": "", "v1.2.3+dirty": "",
+	} {
+		assert.Equal(t, want, releaseOf(version, nil), version)
+		info.Main.Version = version
+		assert.Equal(t, want, releaseOf("", info), version)
+	}
+}

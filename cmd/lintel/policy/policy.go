@@ -1,5 +1,5 @@
 // Package policy holds the commands that are about policies themselves: `lintel policy
-// lint`, `test` and `status`, and `lintel source`.
+// lint`, `test` and `status`, those of package library, and `lintel source`.
 //
 // Invariant: the gate of a cluster refuses every source that is refused here.
 package policy
@@ -7,6 +7,7 @@ package policy
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/lintel-policy/lintel/cmd/lintel/library"
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 )
 
@@ -14,6 +15,6 @@ import (
 func NewCommand() *cobra.Command {
 	return usage.NewGroup(&cobra.Command{
 		Use:   "policy",
-		Short: "Check and test policies, and show those of a cluster",
-	}, newLintCommand(), newStatusCommand(), newTestCommand())
+		Short: "Find, check and test policies, and show those of a cluster",
+	}, library.NewAddCommand(), newLintCommand(), library.NewSearchCommand(), library.NewShowCommand(), newStatusCommand(), newTestCommand())
 }

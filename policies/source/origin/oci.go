@@ -20,8 +20,8 @@ import (
 const (
 	// maxManifest bounds a manifest, and the payload of a signature.
 	maxManifest = 4 << 20
-	// dockerConfigKey is the entry of a Secret of the type kubernetes.io/dockerconfigjson.
-	dockerConfigKey = ".dockerconfigjson"
+	// DockerConfigKey is the entry of a Secret of the type kubernetes.io/dockerconfigjson.
+	DockerConfigKey = ".dockerconfigjson"
 )
 
 // artifacts is a repository of a registry.
@@ -94,16 +94,16 @@ func openArtifacts(request Request) (*artifacts, error) {
 
 // registryCredentials are those of a docker configuration.
 func registryCredentials(secret map[string][]byte) (auth.CredentialFunc, error) {
-	config := secret[dockerConfigKey]
+	config := secret[DockerConfigKey]
 	if len(config) == 0 {
 		if len(secret) > 0 && len(secret[authorityKey]) == 0 {
-			return nil, refuse(ReasonCredentialsInvalid, "the Secret has neither %s nor ca.crt: create it with kubectl create secret docker-registry", dockerConfigKey)
+			return nil, refuse(ReasonCredentialsInvalid, "the Secret has neither %s nor ca.crt: create it with kubectl create secret docker-registry", DockerConfigKey)
 		}
 		return nil, nil
 	}
 	store, err := credentials.NewMemoryStoreFromDockerConfig(config)
 	if err != nil {
-		return nil, refuse(ReasonCredentialsInvalid, "%s in the Secret cannot be read: create it with kubectl create secret docker-registry", dockerConfigKey)
+		return nil, refuse(ReasonCredentialsInvalid, "%s in the Secret cannot be read: create it with kubectl create secret docker-registry", DockerConfigKey)
 	}
 	return credentials.Credential(store), nil
 }

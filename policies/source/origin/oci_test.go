@@ -251,7 +251,7 @@ func TestRegistryCredentials(t *testing.T) {
 	r.push("latest", r.tarball(map[string]string{"a.rego": module}))
 	locked = true
 	config := func(host, password string) map[string]string {
-		return map[string]string{dockerConfigKey: fmt.Sprintf(`{"auths":{%q:{"username":"ada","password":%q,"auth":%q}}}`,
+		return map[string]string{DockerConfigKey: fmt.Sprintf(`{"auths":{%q:{"username":"ada","password":%q,"auth":%q}}}`,
 			host, password, base64.StdEncoding.EncodeToString([]byte("ada:"+password)))}
 	}
 	for name, c := range map[string]struct {
@@ -263,7 +263,7 @@ func TestRegistryCredentials(t *testing.T) {
 		"of another registry": {config("registry.example.com", "right"), ReasonAuthenticationFailed},
 		"none":                {nil, ReasonAuthenticationFailed},
 		"something else":      {map[string]string{"password": "right"}, ReasonCredentialsInvalid},
-		"broken":              {map[string]string{dockerConfigKey: "{"}, ReasonCredentialsInvalid},
+		"broken":              {map[string]string{DockerConfigKey: "{"}, ReasonCredentialsInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request := r.request()

@@ -1,0 +1,35 @@
+package library.pod_access_test
+
+import rego.v1
+
+import data.library.pod_access
+import data.library.shared.testing
+
+fields := {violation.field | some violation in pod_access.deny}
+
+rule(resource, verb) := {"apiGroups": [""], "resources": [resource], "verbs": [verb]}
+
+test_each_permission if {
+	every resource in ["pods/exec", "pods/attach", "pods/portforward"] {
+		every verb in ["create", "get"] {
+			fields == {"rules[1]"} with input as testing.object({
+				"kind": "Role",
+				"rules": [rule("services", "get"), rule(resource, verb)],
+			})
+		}
+	}
+}
+
+test_a_wildcard if {
+	fields == {"rules[0]"} with input as testing.object({
+		"kind": "Role",
+		"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}],
+	})
+}
+
+test_other_permissions if {
+	fields == set() with input as testing.object({
+		"kind": "Role",
+		"rules": [rule("example", "create"), {"nonResourceURLs": ["/healthz"], "verbs": ["get"]}],
+	})
+}
