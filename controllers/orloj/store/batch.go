@@ -134,7 +134,7 @@ func (s *Store) runBatch(ctx context.Context, table Table, q *queue) {
 func (s *Store) storeBatch(ctx context.Context, tx pgx.Tx, table Table, batch []*batched) error {
 	byKey, keys := map[string]*batched{}, []string{}
 	for _, b := range batch {
-		// Of two objects with one key, the second is told who owns the row.
+		// Of two objects with one key, the second learns later who owns the row.
 		if key := b.row.Key(); byKey[key] == nil {
 			byKey[key], keys = b, append(keys, key)
 		}
