@@ -190,6 +190,9 @@ func keyOf(object any) (cache.ExplicitKey, error) {
 // if the API server sent pages.
 func (s *sink) Replace(list []any, _ string) error {
 	for i, object := range list {
+		if _, isKey := object.(cache.ExplicitKey); isKey {
+			continue
+		}
 		key, err := keyOf(object)
 		if err != nil {
 			return err

@@ -58,8 +58,8 @@ type CachingCompiler struct {
 	// Unchecked, where set, hears of sources whose references could not be checked.
 	Unchecked func(source string, why error)
 	clean     *lru.Cache // packageChecks, by the identity of the set
-	// templates are those of the last sources that were compiled in this process. They are kept for
-	// as long as sources keep changing.
+	// templates remembers the files of the last sources that were compiled in this process, for
+	// as long as sources continue to change.
 	templates gatekeeper.Reader
 	// compiling has room for one: where two compile in this process, requests wait.
 	compiling chan struct{}

@@ -14,6 +14,9 @@ import (
 const (
 	// maxBatch limits the rows of a batch, and so the size of its statements.
 	maxBatch = 64
+	// maxBatchBytes limits the payloads that a batch inserts. Larger rows have transactions of their
+	// own.
+	maxBatchBytes = 1 << 20
 	// batchLockTimeout limits how long a batch waits for another session that creates one of its
 	// rows. Later, each row waits by itself.
 	batchLockTimeout = "200ms"
@@ -131,7 +134,7 @@ func (s *Store) runBatch(ctx context.Context, table Table, q *queue) {
 func (s *Store) storeBatch(ctx context.Context, tx pgx.Tx, table Table, batch []*batched) error {
 	byKey, keys := map[string]*batched{}, []string{}
 	for _, b := range batch {
-		// Of two objects with one key, the second is told who owns the row.
+		// Of two objects with one key, the second learns later who owns the row.
 		if key := b.row.Key(); byKey[key] == nil {
 			byKey[key], keys = b, append(keys, key)
 		}
@@ -187,12 +190,15 @@ func (s *Store) settleUnchanged(ctx context.Context, tx pgx.Tx, table Table, byK
 // created since.
 func (s *Store) insertBatch(ctx context.Context, tx pgx.Tx, table Table, missing []*batched) error {
 	arguments := make([][]string, 4+len(table.columns)) // name, namespace, payload, the columns, and the phase
-	byKey := map[string]*batched{}
+	byKey, bytes := map[string]*batched{}, 0
 	for _, b := range missing {
 		first := s.first(table, b.want)
 		values, err := s.values(table, &first)
 		if err != nil {
 			return err
+		}
+		if bytes += len(values[2]); bytes > maxBatchBytes && len(byKey) > 0 {
+			break
 		}
 		byKey[b.row.Key()] = b
 		for i, value := range append(values, strings.ToLower(table.Phase)) {

@@ -99,6 +99,23 @@ func TestARowDoesNotFailItsNeighbors(t *testing.T) {
 	require.Equal(t, "4", query(t, s, "SELECT count(*)::text FROM agents WHERE name <> 'team-a/taken'"))
 }
 
+// TestLargeRows: a batch has a limited size, and all rows are stored.
+func TestLargeRows(t *testing.T) {
+	s, _ := fresh(t, "")
+	rows := make([]*Row, 3)
+	for i := range rows {
+		rows[i] = named(fmt.Sprint("n", i), fmt.Sprint("u", i))
+		rows[i].Spec["prompt"] = strings.Repeat("p", maxBatchBytes/2)
+	}
+	before := s.Transactions()
+	for _, result := range s.enqueue(t, tableOf(t, "Agent"), rows) {
+		got, err := result()
+		require.NoError(t, err)
+		require.True(t, got.Created)
+	}
+	require.EqualValues(t, 3, s.Transactions()-before, "the batch, and those that have no room in it")
+}
+
 // TestTwoObjectsWithOneKey: the first in a batch owns the row, and the other one is refused.
 func TestTwoObjectsWithOneKey(t *testing.T) {
 	s, _ := fresh(t, "")
