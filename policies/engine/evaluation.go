@@ -30,6 +30,7 @@ type evaluation struct {
 	csr    *ast.Term // once a policy reads it
 	// constraintRequest is input.review of templates; nil until one is evaluated.
 	constraintRequest  *ast.Term
+	shared             *eval.Shared         // of all evaluations for the review
 	constraintSubjects []definition.Subject // nil until one is evaluated
 }
 
@@ -38,14 +39,14 @@ func newEvaluation(review *admission.Review, options Options) *evaluation {
 	if options.Clock == nil {
 		options.Clock = time.Now
 	}
-	e := &evaluation{review: review, options: options, now: options.Clock(), namespace: options.Namespace.object, own: usage{bySource: map[string]int64{}}, original: review, inputs: map[*source]*ast.Term{}}
+	e := &evaluation{review: review, options: options, now: options.Clock(), namespace: options.Namespace.object, own: usage{bySource: map[string]int64{}}, original: review, inputs: map[*source]*ast.Term{}, shared: &eval.Shared{}}
 	e.usage = &e.own
 	return e
 }
 
 // with is the same evaluation of another review.
 func (e *evaluation) with(review *admission.Review) *evaluation {
-	other := &evaluation{review: review, options: e.options, now: e.now, namespace: e.namespace, usage: e.usage, original: e.original, inputs: map[*source]*ast.Term{}}
+	other := &evaluation{review: review, options: e.options, now: e.now, namespace: e.namespace, usage: e.usage, original: e.original, inputs: map[*source]*ast.Term{}, shared: e.shared}
 	if e.covered != nil {
 		other.covered = map[*policyset.Policy]*eval.Coverage{}
 	}

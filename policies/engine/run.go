@@ -72,10 +72,14 @@ func (e *evaluation) evaluate(ctx context.Context, p *policy, q *policyset.Query
 		defer func() { e.options.Pacer.Done(steps) }()
 	}
 	limits, bySource := e.limitsFor(p)
-	results, steps, errs = runQuery(ctx, q, eval.Options{
+	options := eval.Options{
 		Input: input, Data: data, Now: e.now, Print: e.options.Print, Cover: e.coverageOf(p), Gather: true,
-		Limits: limits,
-	})
+		Limits: limits, Shared: e.shared,
+	}
+	if options.Cover != nil {
+		options.Shared = nil
+	}
+	results, steps, errs = runQuery(ctx, q, options)
 	e.usage.charge(p, steps)
 	p.Cost.Add(steps)
 	if bySource && len(errs) > 0 && errs[0].limit == eval.LimitSteps {

@@ -182,7 +182,10 @@ func (c constraint) object() *unstructured.Unstructured {
 	if c.whole != nil {
 		return c.whole.DeepCopy()
 	}
-	spec := map[string]any{"match": c.match}
+	spec := map[string]any{}
+	if c.match != nil { // null is not a valid match
+		spec["match"] = c.match
+	}
 	if len(c.parameters) > 0 {
 		spec["parameters"] = c.parameters
 	}
