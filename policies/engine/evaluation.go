@@ -31,6 +31,10 @@ type evaluation struct {
 	// constraintRequest is input.review of templates; nil until one is evaluated.
 	constraintRequest  *ast.Term
 	constraintSubjects []definition.Subject // nil until one is evaluated
+	// check is the review for policies that are not written in Rego; nil until one is evaluated.
+	check *definition.CheckRequest
+	// outcomes are the results of their expressions, with covered.
+	outcomes map[*policyset.Policy][]definition.CheckOutcome
 }
 
 // newEvaluation starts the evaluation of a review.
