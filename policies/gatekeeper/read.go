@@ -91,7 +91,7 @@ func read(files map[string]string, m mode) ([]definition.Template, definition.Co
 	f.addConstraints(constraints)
 	var out []definition.Template
 	for _, kind := range slices.Sorted(maps.Keys(f.templates)) {
-		if t := f.templates[kind]; t.modules != nil {
+		if t := f.templates[kind]; t.modules != nil || t.program != nil {
 			t.warnings = append(t.warnings, t.unaskedOperations()...)
 			out = append(out, t.compiled())
 		}
