@@ -326,3 +326,17 @@ func TestExplanations(t *testing.T) {
 		})
 	}
 }
+
+// TestUndeclaredVariables: messages must not call the authorizer, as in the API server.
+func TestUndeclaredVariables(t *testing.T) {
+	t.Parallel()
+	for _, message := range []string{
+		`authorizer.group("").resource("pods").check("get").reason()`,
+		`authorizer.requestResource.check("get").reason()`,
+	} {
+		text, err := json.Marshal(message)
+		require.NoError(t, err)
+		_, err = compileText(vap("  validations: [{expression: 'true', messageExpression: "+string(text)+"}]") + bound(denies))
+		require.ErrorContains(t, err, "spec.validations[0].messageExpression: undeclared reference to 'authorizer'")
+	}
+}

@@ -97,7 +97,7 @@ func (p *policy) registered() definition.Match {
 
 // Select implements definition.Selector.
 func (p *policy) Select(request *definition.CheckRequest) (selected bool, criterion, reason string) {
-	in := inputOf(request)
+	in := inputOf(request, true)
 	switch {
 	case in.err != nil:
 		return false, "", in.err.Error()
@@ -146,7 +146,7 @@ func (p *policy) boundTo(in *input) (bound []*binding, field, reason string) {
 
 // Evaluate implements definition.Evaluator.
 func (p *policy) Evaluate(ctx context.Context, request *definition.CheckRequest) definition.CheckResult {
-	in := inputOf(request)
+	in := inputOf(request, true)
 	result := definition.CheckResult{}
 	bound, _, _ := p.boundTo(in)
 	for _, b := range bound {

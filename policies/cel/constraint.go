@@ -23,7 +23,7 @@ func NewConstraint(program *Program, template manifest.Object, params runtime.Ob
 
 // Evaluate implements definition.Evaluator.
 func (c *constraint) Evaluate(ctx context.Context, request *definition.CheckRequest) (result definition.CheckResult) {
-	in := inputOf(request)
+	in := inputOf(request, request.Offline)
 	if in.err != nil {
 		result.Findings = []definition.CheckFinding{{Words: in.err.Error(), Location: locationIn(c.template, nil), Error: true}}
 		return result

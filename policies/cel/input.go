@@ -36,25 +36,31 @@ type input struct {
 	err       error
 }
 
-// inputOf converts a request, once for all policies.
-func inputOf(r *definition.CheckRequest) *input {
-	return r.Prepared(func() any {
-		in, err := newInput(r)
+// inputs are the conversions of a request, by whether the objects are completed.
+type inputs map[bool]*input
+
+// inputOf converts a request, once for all policies. complete is true unless the objects come from
+// an API server.
+func inputOf(r *definition.CheckRequest, complete bool) *input {
+	all := r.Prepared(func() any { return inputs{} }).(inputs)
+	if all[complete] == nil {
+		in, err := newInput(r, complete)
 		if err != nil {
-			return &input{err: err}
+			in = &input{err: err}
 		}
-		return in
-	}).(*input)
+		all[complete] = in
+	}
+	return all[complete]
 }
 
-func newInput(r *definition.CheckRequest) (*input, error) {
+func newInput(r *definition.CheckRequest, complete bool) (*input, error) {
 	review := r.Review
 	kind := schema.GroupVersionKind(review.Kind)
-	object, err := objectOf(review.New.Value(), kind, r.Offline)
+	object, err := objectOf(review.New.Value(), kind, complete)
 	if err != nil {
 		return nil, err
 	}
-	old, err := objectOf(review.Old.Value(), kind, r.Offline)
+	old, err := objectOf(review.Old.Value(), kind, complete)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +122,7 @@ func decode(value ast.Object, into any) error {
 
 // objectOf returns an object as the API server has it. Objects that do not come from an API server
 // lack fields that it always sets, because their Go type has them.
-func objectOf(value ast.Object, kind schema.GroupVersionKind, offline bool) (runtime.Object, error) {
+func objectOf(value ast.Object, kind schema.GroupVersionKind, complete bool) (runtime.Object, error) {
 	if value == nil {
 		return nil, nil
 	}
@@ -124,7 +130,7 @@ func objectOf(value ast.Object, kind schema.GroupVersionKind, offline bool) (run
 	if err := decode(value, &fields); err != nil {
 		return nil, err
 	}
-	if offline {
+	if complete {
 		if typed, err := scheme.Scheme.New(kind); err == nil {
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, typed); err == nil {
 				if fields, err = runtime.DefaultUnstructuredConverter.ToUnstructured(typed); err != nil {

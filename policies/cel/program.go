@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	celgo "github.com/google/cel-go/cel"
 	celast "github.com/google/cel-go/common/ast"
@@ -66,11 +65,6 @@ type ExpressionError struct {
 	Message string
 }
 
-// baseEnvironment is the environment of all programs.
-var baseEnvironment = sync.OnceValue(func() *environment.EnvSet {
-	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
-})
-
 // accessor is an expression for the compiler of the API server.
 type accessor struct {
 	Expression
@@ -91,7 +85,7 @@ func Compile(spec Spec) (*Program, []ExpressionError) {
 	if spec.Budget == 0 {
 		spec.Budget = celconfig.RuntimeCELCostBudget
 	}
-	compiler, err := plugincel.NewCompositedCompiler(baseEnvironment())
+	compiler, err := newCompiler(spec)
 	if err != nil {
 		return nil, []ExpressionError{{Message: err.Error()}}
 	}
