@@ -201,6 +201,24 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
+// TestUnknownUser: without a user, expressions about it have no answer.
+func TestUnknownUser(t *testing.T) {
+	t.Parallel()
+	resource, _ := admission.BuiltinResources().ByKind("", "ConfigMap")
+	review, err := admission.NewStoredReview([]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"team"}}`), resource)
+	require.NoError(t, err)
+	for _, expressions := range []string{
+		"  validations: [{expression: '\"dev\" in request.userInfo.groups'}]",
+		"  variables: [{name: user, expression: request.userInfo.username}]\n  validations: [{expression: 'variables.user == \"alice\"'}]",
+		"  matchConditions: [{name: user, expression: 'request.userInfo.username == \"alice\"'}]\n  validations: [{expression: 'false'}]",
+		"  auditAnnotations: [{key: user, valueExpression: request.userInfo.username}]",
+	} {
+		decision := decide(t, vap(expressions)+bound(denies), review)
+		require.Empty(t, decision.Denials)
+		require.Equal(t, []engine.Undecided{{Policy: "ValidatingAdmissionPolicy/p", Reason: "it reads request.userInfo, and no user is given: name one with --as"}}, decision.Undecided)
+	}
+}
+
 // TestVersions: the API server would convert the object, which is not known here.
 func TestVersions(t *testing.T) {
 	t.Parallel()

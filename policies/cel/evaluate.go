@@ -48,6 +48,19 @@ type outcome struct {
 // messageAuthorizer is the reason of a policy that depends on the authorizer.
 const messageAuthorizer = "it calls the authorizer, which only an API server can answer"
 
+// messageAnonymous is the reason of a policy that depends on a user who is not known.
+const messageAnonymous = "it reads request.userInfo, and no user is given: name one with --as"
+
+// userFields are the fields of request.userInfo.
+var userFields = []string{"username", "groups", "uid", "extra"}
+
+// needsUser reports whether an error is due to an unknown user.
+func (in *input) needsUser(err error) bool {
+	return in.anonymous && slices.ContainsFunc(userFields, func(field string) bool {
+		return strings.HasSuffix(err.Error(), "no such key: "+field)
+	})
+}
+
 // errorDecision is the decision of an expression that failed.
 func errorDecision(path []any, err error) decision {
 	d := decision{path: path, message: err.Error(), isError: true}
@@ -82,6 +95,8 @@ func (p *Program) evaluate(ctx context.Context, in *input, params runtime.Object
 		v := p.spec.Validations[i]
 		uncertain := authorizer.wasCalled() && p.uncertain[v.Text]
 		switch {
+		case result.Error != nil && in.needsUser(result.Error):
+			out.undecided = messageAnonymous
 		case result.Error != nil:
 			out.add(uncertain, errorDecision(v.Path, result.Error))
 		case messageErr != nil && (errors.Is(messageErr, apiservercel.ErrInternal) || errors.Is(messageErr, apiservercel.ErrOutOfBudget)):
@@ -96,7 +111,7 @@ func (p *Program) evaluate(ctx context.Context, in *input, params runtime.Object
 			out.undecided = messageAuthorizer
 		}
 	}
-	p.evaluateAnnotations(run, bindings, authorizer, &out)
+	p.evaluateAnnotations(in, run, bindings, authorizer, &out)
 	return out.withErrorsAs(p.spec)
 }
 
@@ -137,6 +152,8 @@ func (p *Program) evaluateMatchConditions(ctx context.Context, in *input, bindin
 		switch {
 		case uncertain:
 			out.undecided = messageAuthorizer
+		case result.Error != nil && in.needsUser(result.Error):
+			out.undecided = messageAnonymous
 		case result.Error != nil:
 			errs, path = append(errs, result.Error), condition.Path
 		case result.EvalResult == celtypes.False:
@@ -160,7 +177,7 @@ func (o *outcome) leavesOut(condition int) bool {
 }
 
 // evaluateAnnotations evaluates the audit annotations.
-func (p *Program) evaluateAnnotations(run func(plugincel.ConditionEvaluator, plugincel.OptionalVariableBindings, int64) ([]plugincel.EvaluationResult, int64, error), bindings plugincel.OptionalVariableBindings, authorizer *noAuthorizer, out *outcome) {
+func (p *Program) evaluateAnnotations(in *input, run func(plugincel.ConditionEvaluator, plugincel.OptionalVariableBindings, int64) ([]plugincel.EvaluationResult, int64, error), bindings plugincel.OptionalVariableBindings, authorizer *noAuthorizer, out *outcome) {
 	if len(p.spec.AuditAnnotations) == 0 {
 		return
 	}
@@ -173,6 +190,10 @@ func (p *Program) evaluateAnnotations(run func(plugincel.ConditionEvaluator, plu
 	for i, result := range results {
 		annotation := p.spec.AuditAnnotations[i]
 		uncertain := authorizer.wasCalled() && p.uncertain[annotation.Text]
+		if result.Error != nil && in.needsUser(result.Error) {
+			out.undecided = messageAnonymous
+			continue
+		}
 		if result.Error != nil {
 			d := errorDecision(annotation.Path, result.Error)
 			d.always = true

@@ -33,6 +33,8 @@ type input struct {
 	request    *admissionv1.AdmissionRequest
 	// namespace is nil for cluster-scoped objects, and if it is not available.
 	namespace *corev1.Namespace
+	// anonymous reports that no user is known.
+	anonymous bool
 	err       error
 }
 
@@ -83,6 +85,7 @@ func newInput(r *definition.CheckRequest, complete bool) (*input, error) {
 	record := admission.NewAttributesRecord(object, old, kind, review.Namespace, review.Name, resource, review.SubResource,
 		admission.Operation(review.Operation), options, review.DryRun, info)
 	in := &input{attributes: &admission.VersionedAttributes{Attributes: record, VersionedKind: kind, VersionedObject: object, VersionedOldObject: old}}
+	in.anonymous = review.Username == "" && r.Offline
 	in.request = plugincel.CreateAdmissionRequest(record, metav1.GroupVersionResource(review.Resource), metav1.GroupVersionKind(kind))
 	if r.Namespace != nil && !review.IsNamespace() && review.Namespace != "" {
 		in.namespace = &corev1.Namespace{}

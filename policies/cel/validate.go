@@ -1,6 +1,7 @@
 package cel
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -75,9 +76,6 @@ func validatePolicy(policy *policy) definition.CompileErrors {
 		}
 		if strings.Contains(v.Message, "\n") {
 			p.add(append(path, "message"), "must not contain line breaks")
-		}
-		if v.Message == "" && v.MessageExpression == "" && strings.Contains(strings.TrimSpace(v.Expression), "\n") {
-			p.add(append(path, "message"), "is required if the expression contains line breaks")
 		}
 		oneOf(p, append(path, "reason"), valueOf(v.Reason), reasons...)
 	}
@@ -157,9 +155,27 @@ func (p *problems) checkMatch(path []any, m v1.MatchResources) {
 					p.add(at, "must not have an empty entry")
 				}
 			}
+			if overlap := overlapOf(rule.Resources); overlap != "" {
+				p.add(in(field, i, "resources"), "%s", overlap)
+			}
 			oneOf(p, in(field, i, "scope"), valueOf(rule.Scope), v1.AllScopes, v1.ClusterScope, v1.NamespacedScope)
 		}
 	}
+}
+
+// overlapOf reports a resource that another entry includes; empty if there is none.
+func overlapOf(resources []string) string {
+	for _, one := range resources {
+		name, sub, hasSub := strings.Cut(one, "/")
+		for _, other := range resources {
+			otherName, otherSub, otherHasSub := strings.Cut(other, "/")
+			includes := one != other && hasSub == otherHasSub && (name == "*" || name == otherName) && (sub == "*" || sub == otherSub)
+			if includes || one == "*/*" && other != one {
+				return fmt.Sprintf("%q includes %q; name it alone", one, other)
+			}
+		}
+	}
+	return ""
 }
 
 // validateBinding checks the fields of a binding.

@@ -43,19 +43,19 @@ var admissionCases = map[string]admissionCase{
 	"expression": {configMaps + "\n  validations: [{expression: 'object.data.a == \"y\"'}]", "", aConfigMap, `failed expression: object.data.a == "y"`, 422},
 	"holds":      {configMaps + "\n  validations: [{expression: 'object.data.a == \"x\"'}]", "", aConfigMap, "", 0},
 	"message":    {configMaps + "\n  validations: [{expression: 'false', message: ' nope ', reason: Forbidden}]", "", aConfigMap, "nope", 403},
-	"composed": {configMaps + "\n  variables: [{name: n, expression: int(object.data.n)}, {name: m, expression: variables.n * 2}]\n  validations: [{expression: 'variables.m < 10', messageExpression: '\"m is \" + string(variables.m)', reason: RequestEntityTooLarge}]", "", aConfigMap,
+	"composed": {configMaps + "\n  variables: [{name: num, expression: int(object.data.n)}, {name: twice, expression: variables.num * 2}]\n  validations: [{expression: 'variables.twice < 10', messageExpression: '\"m is \" + string(variables.twice)', reason: RequestEntityTooLarge}]", "", aConfigMap,
 		"m is 14", 413},
 	"message-fails":      {configMaps + "\n  validations: [{expression: 'false', message: plain, messageExpression: 'string(object.data.none)'}]", "", aConfigMap, "plain", 422},
 	"error":              {configMaps + "\n  validations: [{expression: 'object.data.none == \"\"'}]", "", aConfigMap, `expression 'object.data.none == ""' resulted in error: no such key: none`, 422},
 	"error-ignored":      {"failurePolicy: Ignore\n  " + configMaps + "\n  validations: [{expression: 'object.data.none == \"\"'}]", "", aConfigMap, "", 0},
-	"second":             {configMaps + "\n  validations: [{expression: 'true', message: first}, {expression: 'request.userInfo.username == \"\"', message: second}]", "", aConfigMap, "second", 422},
+	"second":             {configMaps + "\n  validations: [{expression: 'true', message: first}, {expression: 'request.operation == \"\"', message: second}]", "", aConfigMap, "second", 422},
 	"condition":          {configMaps + "\n  matchConditions: [{name: none, expression: 'has(object.data.b)'}]\n  validations: [{expression: 'false'}]", "", aConfigMap, "", 0},
 	"condition-fails":    {configMaps + "\n  matchConditions: [{name: none, expression: 'object.data.none == \"\"'}]\n  validations: [{expression: 'true'}]", "", aConfigMap, `expression 'object.data.none == ""' resulted in error: no such key: none`, 422},
 	"condition-decides":  {configMaps + "\n  matchConditions: [{name: one, expression: 'object.data.none == \"\"'}, {name: two, expression: 'false'}]\n  validations: [{expression: 'false'}]", "", aConfigMap, "", 0},
 	"cost":               {configMaps + "\n  variables: [{name: l, expression: '[1,2,3,4,5,6,7,8,9,10]'}]\n  validations: [{expression: 'variables.l.all(a, variables.l.all(b, variables.l.all(c, variables.l.all(d, variables.l.all(e, variables.l.all(f, a+b+c+d+e+f > 0))))))'}]", "", aConfigMap, "actual cost limit exceeded", 422},
 	"annotation-fails":   {configMaps + "\n  validations: [{expression: 'true'}]\n  auditAnnotations: [{key: a, valueExpression: 'string(object.data.none)'}]", "", aConfigMap, "no such key: none", 422},
 	"params":             {configMaps + "\n  " + theParams + "\n  validations: [{expression: 'int(object.data.n) <= int(params.data.max)', messageExpression: '\"at most \" + params.data.max'}]", "paramRef: {name: limits, parameterNotFoundAction: Deny}", aConfigMap, "at most 5", 422},
-	"params-selected":    {configMaps + "\n  " + theParams + "\n  validations: [{expression: 'params.metadata.name == \"\"', messageExpression: 'params.metadata.name'}]", "paramRef: {selector: {matchLabels: {is: param}}, parameterNotFoundAction: Deny}", aConfigMap, "limits", 422},
+	"params-selected":    {configMaps + "\n  " + theParams + "\n  validations: [{expression: 'params.metadata.name == \"\"', messageExpression: 'string(params.metadata.name)'}]", "paramRef: {selector: {matchLabels: {is: param}}, parameterNotFoundAction: Deny}", aConfigMap, "limits", 422},
 	"params-missing":     {configMaps + "\n  " + theParams + "\n  validations: [{expression: 'true'}]", "paramRef: {name: none, parameterNotFoundAction: Deny}", aConfigMap, "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction", 422},
 	"params-not-needed":  {configMaps + "\n  " + theParams + "\n  validations: [{expression: 'false'}]", "paramRef: {name: none, parameterNotFoundAction: Allow}", aConfigMap, "", 0},
 	"params-unbound":     {configMaps + "\n  " + theParams + "\n  validations: [{expression: 'params != null', message: null params}]", "", aConfigMap, "null params", 422},
@@ -64,7 +64,7 @@ var admissionCases = map[string]admissionCase{
 	"typed":              {deployments + "\n  validations: [{expression: 'object.spec.template.spec.containers.all(c, !has(c.resources) || has(c.securityContext))', message: typed}]", "", aDeployment, "typed", 422},
 	"types":              {deployments + "\n  validations: [{expression: 'type(object.spec.replicas) != int || object.spec.replicas <= 5', message: replicas}]", "", aDeployment, "replicas", 422},
 	"optional":           {deployments + "\n  validations: [{expression: '!object.spec.template.spec.containers.exists(c, c.?securityContext.?privileged.orValue(false))', message: privileged}]", "", aDeployment, "privileged", 422},
-	"libraries":          {configMaps + "\n  validations: [{expression: 'quantity(\"1Gi\").isGreaterThan(quantity(\"500Mi\")) && !(object.data.a in sets.contains([\"x\"], [object.data.a]) ? [\"x\"] : [])', message: libraries}]", "", aConfigMap, "libraries", 422},
+	"libraries":          {configMaps + "\n  validations: [{expression: 'quantity(\"1Gi\").isGreaterThan(quantity(\"500Mi\")) && !sets.contains([\"x\"], [string(object.data.a)])', message: libraries}]", "", aConfigMap, "libraries", 422},
 	"other-kind":         {deployments + "\n  validations: [{expression: 'false'}]", "", aConfigMap, "", 0},
 	"excluded":           {"matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*']}], excludeResourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]}\n  validations: [{expression: 'false'}]", "", aConfigMap, "", 0},
 	"wildcard":           {"matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*']}]}\n  validations: [{expression: 'false', message: every}]", "", aConfigMap, "every", 422},
@@ -190,6 +190,63 @@ spec:
 			require.Equal(t, theirs, own)
 			require.EqualValues(t, c.code, status.Code)
 			require.Equal(t, []int{int(status.Code)}, codesOf(t, snapshot, text, object.GroupVersionKind().Group, object.GetKind(), in))
+		})
+	}
+}
+
+// TestAdmissionPoliciesRefusedOffline: what the API server refuses is an error of the file.
+func TestAdmissionPoliciesRefusedOffline(t *testing.T) {
+	t.Parallel()
+	const (
+		head  = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: refused}\nspec:\n  "
+		bind  = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: refused}\nspec:\n  "
+		valid = "\n  validations: [{expression: 'true'}]"
+	)
+	for name, text := range map[string]string{
+		"no constraints":             head + "validations: [{expression: 'true'}]",
+		"no validations":             head + configMaps,
+		"an empty expression":        head + configMaps + "\n  validations: [{expression: ''}]",
+		"a syntax error":             head + configMaps + "\n  validations: [{expression: 'a ='}]",
+		"a wrong type":               head + configMaps + "\n  validations: [{expression: '1'}]",
+		"a dynamic message":          head + configMaps + "\n  validations: [{expression: 'true', messageExpression: 'object.a'}]",
+		"an authorizer in a message": head + configMaps + "\n  validations: [{expression: 'true', messageExpression: 'authorizer.group(\"\").resource(\"pods\").check(\"get\").reason()'}]",
+		"an undeclared variable":     head + configMaps + "\n  variables: [{name: one, expression: variables.two}, {name: two, expression: '1'}]" + valid,
+		"params without a kind":      head + configMaps + "\n  validations: [{expression: 'params == null'}]",
+		"lines in a message":         head + configMaps + "\n  validations: [{expression: 'true', message: \"a\\nb\"}]",
+		"a reason":                   head + configMaps + "\n  validations: [{expression: 'true', reason: NotFound}]",
+		"an unknown field":           head + configMaps + "\n  validations: [{expression: 'true', reasons: Invalid}]",
+		"a failure policy":           head + "failurePolicy: Warn\n  " + configMaps + valid,
+		"a paramKind":                head + "paramKind: {kind: ConfigMap}\n  " + configMaps + valid,
+		"the name of a variable":     head + configMaps + "\n  variables: [{name: a-b, expression: '1'}]" + valid,
+		"the name of a condition":    head + configMaps + "\n  matchConditions: [{name: 'a b', expression: 'true'}]" + valid,
+		"two conditions":             head + configMaps + "\n  matchConditions: [{name: one, expression: 'true'}, {name: one, expression: 'true'}]" + valid,
+		"two annotations":            head + configMaps + "\n  auditAnnotations: [{key: one, valueExpression: '\"a\"'}, {key: one, valueExpression: '\"a\"'}]",
+		"a number as annotation":     head + configMaps + "\n  auditAnnotations: [{key: one, valueExpression: '1'}]",
+		"a wildcard and a group":     head + "matchConstraints: {resourceRules: [{apiGroups: ['*', apps], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]}" + valid,
+		"an operation":               head + "matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [GET], resources: [configmaps]}]}" + valid,
+		"a scope":                    head + "matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [configmaps], scope: Any}]}" + valid,
+		"no resources":               head + "matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE]}]}" + valid,
+		"resources that overlap":     head + "matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: ['*', pods]}]}" + valid,
+		"subresources that overlap":  head + "matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: ['pods/*', pods/exec]}]}" + valid,
+		"everything and more":        head + "matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: ['*/*', pods]}]}" + valid,
+		"a selector":                 head + "matchConstraints: {objectSelector: {matchExpressions: [{key: a, operator: Has}]}, resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}" + valid,
+		"a binding without actions":  bind + "policyName: p",
+		"a binding without a policy": bind + "validationActions: [Deny]",
+		"deny and warn":              bind + "policyName: p\n  validationActions: [Deny, Warn]",
+		"an action":                  bind + "policyName: p\n  validationActions: [Block]",
+		"an action twice":            bind + "policyName: p\n  validationActions: [Deny, Deny]",
+		"params with both":           bind + "policyName: p\n  validationActions: [Deny]\n  paramRef: {name: one, selector: {}, parameterNotFoundAction: Deny}",
+		"params with neither":        bind + "policyName: p\n  validationActions: [Deny]\n  paramRef: {parameterNotFoundAction: Deny}",
+		"params without an action":   bind + "policyName: p\n  validationActions: [Deny]\n  paramRef: {name: one}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			output, ok := kubectl(t, text, "create", "--dry-run=server", "--validate=strict", "-f", "-")
+			require.False(t, ok, output)
+			policy := strings.Replace(head, "name: refused", "name: p", 1) + configMaps + valid
+			_, err := policyset.Compile(definition.Source{Name: "refused", Files: map[string]string{"p.yaml": policy, "refused.yaml": text}, AdmissionPolicies: true}, cel.Dialect)
+			require.Error(t, err, output)
+			require.Contains(t, err.Error(), "refused.yaml:", output)
 		})
 	}
 }
