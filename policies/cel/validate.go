@@ -129,13 +129,20 @@ func (p *problems) checkName() {
 func (p *problems) checkMatch(path []any, m v1.MatchResources) {
 	in := func(steps ...any) []any { return append(slices.Clone(path), steps...) }
 	oneOf(p, in("matchPolicy"), valueOf(m.MatchPolicy), v1.Exact, v1.Equivalent)
-	for field, selector := range map[string]*metav1.LabelSelector{"namespaceSelector": m.NamespaceSelector, "objectSelector": m.ObjectSelector} {
-		if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
-			p.add(in(field), "%v", err)
+	for _, one := range []struct {
+		field    string
+		selector *metav1.LabelSelector
+	}{{"namespaceSelector", m.NamespaceSelector}, {"objectSelector", m.ObjectSelector}} {
+		if _, err := metav1.LabelSelectorAsSelector(one.selector); err != nil {
+			p.add(in(one.field), "%v", err)
 		}
 	}
-	for field, list := range map[string][]v1.NamedRuleWithOperations{"resourceRules": m.ResourceRules, "excludeResourceRules": m.ExcludeResourceRules} {
-		for i, rule := range list {
+	for _, list := range []struct {
+		field string
+		rules []v1.NamedRuleWithOperations
+	}{{"resourceRules", m.ResourceRules}, {"excludeResourceRules", m.ExcludeResourceRules}} {
+		field := list.field
+		for i, rule := range list.rules {
 			operations := make([]string, len(rule.Operations))
 			for j, operation := range rule.Operations {
 				operations[j] = string(operation)
