@@ -215,7 +215,7 @@ func TestUnknownUser(t *testing.T) {
 	} {
 		decision := decide(t, vap(expressions)+bound(denies), review)
 		require.Empty(t, decision.Denials)
-		require.Equal(t, []engine.Undecided{{Policy: "ValidatingAdmissionPolicy/p", Reason: "it reads request.userInfo, and no user is given: name one with --as"}}, decision.Undecided)
+		require.Equal(t, []engine.Undecided{{Policy: "ValidatingAdmissionPolicy/p", Reason: "it reads request.userInfo, and the request names no user: set one with --as"}}, decision.Undecided)
 	}
 }
 

@@ -19,9 +19,9 @@ import (
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
-// decision is a violation of a validation, or an error. The rules by which it is made are those of
-// the API server (k8s.io/apiserver/pkg/admission/plugin/policy/validating), which the end-to-end
-// tests compare.
+// decision is a violation of a validation, or an error. The API server decides in the same
+// way (k8s.io/apiserver/pkg/admission/plugin/policy/validating), and the end-to-end tests compare
+// both.
 type decision struct {
 	// path is that of the expression: nil if the error is not about a single one.
 	path    []any
@@ -49,7 +49,7 @@ type outcome struct {
 const messageAuthorizer = "it calls the authorizer, which only an API server can answer"
 
 // messageAnonymous is the reason of a policy that depends on a user who is not known.
-const messageAnonymous = "it reads request.userInfo, and no user is given: name one with --as"
+const messageAnonymous = "it reads request.userInfo, and the request names no user: set one with --as"
 
 // userFields are the fields of request.userInfo.
 var userFields = []string{"username", "groups", "uid", "extra"}
