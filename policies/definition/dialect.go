@@ -40,6 +40,8 @@ type Template struct {
 	Warnings CompileErrors
 	// Mutators, where set, is all that the Template is: it has no Rego.
 	Mutators *Mutators
+	// Check, where set, is all that the Template is: it has no Rego.
+	Check *Check
 }
 
 // MutatorsName is the name of the policy that all mutators of a source are.
@@ -88,6 +90,8 @@ type Constraint struct {
 	// Fingerprint is equal for constraints with the same text, in sources that exclude the same
 	// namespaces: it stands for the stages, which cannot be compared.
 	Fingerprint string
+	// Evaluator evaluates the constraint if its template is not written in Rego.
+	Evaluator Evaluator
 	// Parameters become input.parameters.
 	Parameters *ast.Term
 	// Requires are the kinds at data.inventory.

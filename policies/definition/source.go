@@ -42,6 +42,9 @@ type Source struct {
 	Scope hierarchy.Scope
 	// Parameters is a JSON object, handed to policies as input.parameters.
 	Parameters []byte
+	// AdmissionPolicies evaluates ValidatingAdmissionPolicies in the files. Clusters enforce these
+	// themselves: only programs without a cluster set it.
+	AdmissionPolicies bool
 	// Created is when the PolicySource was created; zero for one that is not stored. It is
 	// not part of the identity.
 	Created time.Time
@@ -135,10 +138,12 @@ func IdentityOf(sources ...Pinned) string {
 		FailurePolicy FailurePolicy
 		Scope         hierarchy.Scope
 		Parameters    string
+
+		AdmissionPolicies bool `json:",omitempty"`
 	}
 	identities := make([]identity, len(sources))
 	for i, s := range sources {
-		identities[i] = identity{s.Name, s.FilesDigest, s.Revision, s.FailurePolicy, s.Scope, string(s.Parameters)}
+		identities[i] = identity{s.Name, s.FilesDigest, s.Revision, s.FailurePolicy, s.Scope, string(s.Parameters), s.AdmissionPolicies}
 	}
 	slices.SortFunc(identities, func(a, b identity) int { return cmp.Compare(a.Name, b.Name) })
 	text, err := json.Marshal(identities)

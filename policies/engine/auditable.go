@@ -89,7 +89,7 @@ func (g granted) exemptsAlike(other granted) bool {
 // alike compares what decides the findings of a policy. Units are shared by the revisions of a
 // source as long as they and their dependencies are unchanged.
 func (p *policy) alike(other *policy) bool {
-	if p.Name != other.Name || p.Validate != other.Validate || p.Location != other.Location || p.Meta.Enforcement != other.Meta.Enforcement {
+	if p.Name != other.Name || !p.evaluatesLike(other) || p.Location != other.Location || p.Meta.Enforcement != other.Meta.Enforcement {
 		return false
 	}
 	settings := func(pinned definition.Pinned) string {
@@ -105,6 +105,17 @@ func (p *policy) alike(other *policy) bool {
 		return mine == others
 	}
 	return mine.Fingerprint == others.Fingerprint && slices.Equal(mine.Expansions, others.Expansions)
+}
+
+// evaluatesLike compares the code of policies: Rego by its query, and other code by its text.
+func (p *policy) evaluatesLike(other *policy) bool {
+	if p.Check != nil && other.Check != nil {
+		return p.Check.Fingerprint == other.Check.Fingerprint
+	}
+	if p.Evaluator != nil && other.Evaluator != nil {
+		return true // the Fingerprint of the constraint has the code
+	}
+	return p.Validate == other.Validate
 }
 
 // ShortWords are the words as they begin Text.

@@ -32,6 +32,10 @@ type evaluation struct {
 	constraintRequest  *ast.Term
 	shared             *eval.Shared         // of all evaluations for the review
 	constraintSubjects []definition.Subject // nil until one is evaluated
+	// check is the review for policies that are not written in Rego; nil until one is evaluated.
+	check *definition.CheckRequest
+	// outcomes are the results of their expressions, with covered.
+	outcomes map[*policyset.Policy][]definition.CheckOutcome
 }
 
 // newEvaluation starts the evaluation of a review.

@@ -87,7 +87,7 @@ func (p *policy) explain(resources *admission.Resources, e *evaluation, question
 		if question == QuestionMutate {
 			entries = []string{definition.EntryPatch, definition.EntryDefaults}
 		}
-		one.Rules = p.ruleOutcomes(e.covered[p.Policy], entries...)
+		one.Rules = append(p.ruleOutcomes(e.covered[p.Policy], entries...), e.checkOutcomes(p)...)
 	case len(decision.Undecided) > 0:
 		one.Answer, one.Reason = AnswerCannotBeAsked, decision.Undecided[0].Reason
 	case len(findings) > 0:

@@ -60,6 +60,9 @@ func policiesOf(set *PolicySet, source *source) []*policy {
 		if compiled.Mutators != nil {
 			policies[i].dialect = mutatorDialect{}
 		}
+		if compiled.Check != nil {
+			policies[i].dialect = checkDialect{}
+		}
 	}
 	return policies
 }

@@ -24,6 +24,8 @@ type Condition struct {
 	Text     string // as it is written
 	Location definition.Location
 	Outcome  ConditionOutcome
+	// Values are the values of its parts, as "text = value". Only policies in CEL have them.
+	Values []string
 }
 
 // RuleOutcome is what became of one rule of an entry point.

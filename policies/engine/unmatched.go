@@ -41,6 +41,11 @@ func (p *policy) explainSkipped(resources *admission.Resources, e *evaluation, q
 	if one.Condition, one.Reason = p.dialect.explainMismatch(unmet); one.Condition != "" {
 		return one
 	}
+	if p.Check != nil && (unmet == criterionNone || unmet == criterionKind || unmet == criterionOperation) {
+		if _, one.Condition, one.Reason = p.Check.Selector.Select(e.checkRequest()); one.Condition != "" {
+			return one
+		}
+	}
 	if unmet == criterionNone {
 		unmet = criterionNamespaceSelector
 	}

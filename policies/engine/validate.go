@@ -93,6 +93,10 @@ func (p *policy) validateOne(ctx context.Context, i invocation, decision *Decisi
 		return
 	}
 	decision.Policies++
+	if p.Evaluator != nil {
+		p.evaluateCheck(ctx, e, decision)
+		return
+	}
 	input, data := p.dialect.documents(p, e)
 	results, errs := e.evaluate(ctx, p, p.Validate, definition.EntryDeny, input, data)
 	for _, err := range errs {

@@ -71,7 +71,10 @@ func (f *folder) readConstraint(d document, t *template) (c definition.Constrain
 	}
 	c.Match, c.Admission.Matches = m.registered(t.operations, t.namesOperations), m.matches
 	c.Audit.Matches = m.without(f.unaudited).matches
-	c.Fingerprint = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %q %s", f.excluded, f.unaudited, d.json)))
+	if t.program != nil {
+		c.Evaluator = t.evaluator(fields)
+	}
+	c.Fingerprint = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %q %s%s", f.excluded, f.unaudited, d.json, t.celText())))
 	if m.Source != sourceOriginal && m.matchesKind(admission.GroupVersionKind{Version: "v1", Kind: "Pod"}) {
 		c.Expansions = f.podExpansions()
 	}

@@ -1,5 +1,5 @@
 // Package gatekeeper reads OPA Gatekeeper policies from the files of a source:
-// ConstraintTemplates in Rego and their Constraints become policies of the engine, without
+// ConstraintTemplates in Rego or CEL and their Constraints become policies of the engine, without
 // changes.
 //
 // Invariant: no Gatekeeper object in a folder is ignored silently. Each object that is not

@@ -95,7 +95,7 @@ func read(files map[string]string, m mode, open fileReader) ([]definition.Templa
 	f.addConstraints(constraints)
 	var out []definition.Template
 	for _, kind := range slices.Sorted(maps.Keys(f.templates)) {
-		if t := f.templates[kind]; t.modules != nil {
+		if t := f.templates[kind]; t.modules != nil || t.program != nil {
 			t.warnings = append(t.warnings, t.unaskedOperations()...)
 			out = append(out, t.compiled())
 		}

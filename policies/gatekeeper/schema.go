@@ -19,6 +19,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/manifest"
 )
 
 // schema is the schema of the constraints of a template.
@@ -177,7 +178,7 @@ func (s *schema) unknown(d document, path string) (err definition.CompileError, 
 func (s *schema) placeOf(name string, at []any) string {
 	for _, place := range [][]any{{"spec"}, {"spec", "match"}, {"spec", "parameters"}} {
 		if _, known := s.at(place).Properties[name]; known && !slices.Equal(place, at[:len(at)-1]) {
-			return pathText(place)
+			return manifest.PathText(place)
 		}
 	}
 	return ""

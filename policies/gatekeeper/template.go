@@ -2,6 +2,7 @@ package gatekeeper
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/cel"
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
@@ -79,7 +81,8 @@ type template struct {
 	// namesOperations reports that operations are those of the template, not the default.
 	namesOperations bool
 	modules         []*ast.Module // nil where they have errors
-	text            string        // the source of modules, with its location
+	program         *cel.Program  // instead of modules, of a template in CEL alone
+	text            string        // the source of modules or of the program, with its location
 	readsInventory  bool
 	readsNamespace  bool
 	requires        []admission.GroupVersionKind // of its annotation
@@ -128,6 +131,9 @@ func (t *template) readTarget(target targetObject, m mode) definition.CompileErr
 	path := []any{"spec", "targets", 0}
 	errs := t.readOperations(target, m)
 	source, at, err := t.findRego(target)
+	if errors.Is(err, errOnlyCEL) {
+		return append(errs, t.readCEL(target)...)
+	}
 	if err != nil {
 		return append(errs, t.document.errorIn(path, "%v", err))
 	}
@@ -173,7 +179,11 @@ func (t *template) readOperations(target targetObject, m mode) definition.Compil
 	return nil
 }
 
-// findRego returns the Rego of a target, and its location.
+// errOnlyCEL reports a target in CEL alone.
+var errOnlyCEL = errors.New("the target has no Rego")
+
+// findRego returns the Rego of a target, and its location. If a target also has CEL, Rego is
+// evaluated, as gator does.
 func (t *template) findRego(target targetObject) (regoSource, []any, error) {
 	at := []any{"spec", "targets", 0}
 	source := regoSource{Rego: target.Rego, Libs: target.Libs}
@@ -191,16 +201,16 @@ func (t *template) findRego(target targetObject) (regoSource, []any, error) {
 		case celEngine:
 			cel = true
 		default:
-			return source, nil, fmt.Errorf("code[%d].engine is %q, which is not supported; write the rule in Rego", i, code.Engine)
+			return source, nil, fmt.Errorf("code[%d].engine is %q, which is not one of %s, %s", i, code.Engine, regoEngine, celEngine)
 		}
 	}
 	switch {
 	case source.Rego != "":
 		return source, at, nil
 	case cel:
-		return source, nil, fmt.Errorf("is written in CEL alone (%s), which is not supported: add the rule in Rego, or use a ValidatingAdmissionPolicy", celEngine)
+		return source, nil, errOnlyCEL
 	default:
-		return source, nil, fmt.Errorf("has no Rego: write it under rego, or under code with the engine %s", regoEngine)
+		return source, nil, fmt.Errorf("has no Rego: write it under rego, or under code with the engine %s; CEL has the engine %s", regoEngine, celEngine)
 	}
 }
 

@@ -38,6 +38,7 @@ func (s *Set) assemble(templates []definition.Template) (errs definition.Compile
 		s.add(p)
 	}
 	s.mutators = nil
+	errs = append(errs, s.addUnplanned()...)
 	s.uniteReads()
 	s.fileDigests = nil // each unit has its own
 	return errs

@@ -82,18 +82,21 @@ func (s *Set) readDataSince(before *Set) (ok bool) {
 	return len(errs) == 0
 }
 
-// readTemplates reads the policies in the forms of other hosts. It stores mutators, which need no
-// compilation, for assemble.
+// readTemplates reads the policies in the forms of other hosts. It stores mutators and templates
+// without Rego, which need no compilation, for assemble.
 func (s *Set) readTemplates(dialects []definition.Dialect) (templates []definition.Template, errs definition.CompileErrors) {
 	for _, dialect := range dialects {
 		found, dialectErrs := dialect(s.source.Files)
 		errs = append(errs, dialectErrs...)
 		for _, template := range found {
-			if template.Mutators != nil {
+			switch {
+			case template.Mutators != nil:
 				s.mutators = append(s.mutators, template.Mutators)
-				continue
+			case len(template.Modules) == 0:
+				s.unplanned = append(s.unplanned, template)
+			default:
+				templates = append(templates, template)
 			}
-			templates = append(templates, template)
 		}
 	}
 	return templates, errs

@@ -30,6 +30,10 @@ type Policy struct {
 	Constraint *definition.Constraint
 	// Mutators is set if the policy is the mutators of the source, which are not Rego.
 	Mutators *definition.Mutators
+	// Evaluator is set if the policy is not written in Rego, and Check if it is not a constraint,
+	// either. Validate is then an empty query.
+	Evaluator definition.Evaluator
+	Check     *definition.Check
 	// LastOverrun is the last limit that an evaluation has reached. It is here because it
 	// outlives a snapshot: a new one is created with each change of any source.
 	LastOverrun *atomic.Pointer[Overrun]

@@ -27,6 +27,7 @@ type Set struct {
 	compiled    int // the number of units that were compiled, not reused
 	warnings    definition.CompileErrors
 	mutators    []*definition.Mutators // during compilation
+	unplanned   []definition.Template  // templates without Rego, during compilation
 	prints      bool                   // keeps the calls of print
 	analysed    bool                   // keeps the results of the compiler
 }

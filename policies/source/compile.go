@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/utils/lru"
 
+	"github.com/lintel-policy/lintel/policies/cel"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
@@ -83,15 +84,23 @@ func NewCompiler(program string, timeout time.Duration) *CachingCompiler {
 	return c
 }
 
+// dialectsOf are the forms of policy that a source may hold, of which the first is Gatekeeper's.
+func dialectsOf(source definition.Source, first definition.Dialect) []definition.Dialect {
+	if source.AdmissionPolicies {
+		return []definition.Dialect{first, cel.Dialect}
+	}
+	return []definition.Dialect{first}
+}
+
 // Compile is policyset.Compile of all the forms of policy that a source may hold.
 func Compile(source definition.Source) (*engine.PolicySet, error) {
-	return policyset.Compile(source, gatekeeper.Dialect)
+	return policyset.Compile(source, dialectsOf(source, gatekeeper.Dialect)...)
 }
 
 // CompileToExplain is Compile of a set that explains its rules (engine.RuleOutcome), at the
 // price of speed.
 func CompileToExplain(source definition.Source) (*engine.PolicySet, error) {
-	return policyset.CompileForTest(source, gatekeeper.Dialect)
+	return policyset.CompileForTest(source, dialectsOf(source, gatekeeper.Dialect)...)
 }
 
 // Compile is the function Compile within the limits. An error that is not a
@@ -151,7 +160,7 @@ func (c *CachingCompiler) compileHere(ctx context.Context, source definition.Sou
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting to compile: %w", ctx.Err())
 	}
-	return policyset.Recompile(source, before, c.templates.Dialect)
+	return policyset.Recompile(source, before, dialectsOf(source, c.templates.Dialect)...)
 }
 
 // compileApart compiles in a child and checks the references there: nil where the
@@ -330,7 +339,7 @@ func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		var answer compileAnswer
 		compile := func() (*engine.PolicySet, error) {
-			return policyset.Verify(asked.Source, asked.Known, gatekeeper.Dialect)
+			return policyset.Verify(asked.Source, asked.Known, dialectsOf(asked.Source, gatekeeper.Dialect)...)
 		}
 		if below(asked.Source) { // its memory is that of a set as it is live, without what analyses need
 			compile = func() (*engine.PolicySet, error) { return Compile(asked.Source) }
@@ -357,7 +366,7 @@ func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
 				return err
 			}
 			if set.Compiler() == nil || request.Whole || request.names(answer.TakenOver) {
-				if set, err = policyset.Verify(asked.Source, nil, gatekeeper.Dialect); err != nil {
+				if set, err = policyset.Verify(asked.Source, nil, dialectsOf(asked.Source, gatekeeper.Dialect)...); err != nil {
 					return err
 				}
 				answer.TakenOver = nil

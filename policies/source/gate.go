@@ -177,7 +177,7 @@ func beyondScope(violations []scope.Violation) Verdict {
 // enforced.
 func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
 	_, missing := set.MissingData()
-	found := slices.Concat(set.NeverEvaluated(), PassedOver(set.Files()), missing, set.Inert(resources))
+	found := slices.Concat(set.NeverEvaluated(), evaluatedPassedOver(set), missing, set.Inert(resources))
 	for _, one := range findUnknownKinds(set, resources) {
 		if one.suggestion != "" {
 			found = append(found, one.CompileError)
@@ -193,11 +193,14 @@ func warnings(set *engine.PolicySet, resources *admission.Resources) definition.
 	for _, one := range findUnknownKinds(set, resources) {
 		out = append(out, one.CompileError)
 	}
-	for _, p := range engine.Describe(set) {
+	for i, p := range engine.Describe(set) {
 		if len(p.Match.Kinds) == 0 {
 			place := "custom.match.kinds in its METADATA"
 			if p.AnyVersion { // a constraint's
 				place = "spec.match.kinds"
+			}
+			if set.List()[i].Check != nil {
+				place = "spec.matchConstraints"
 			}
 			out = append(out, p.Location.Errorf("policy %s names no kinds: it is asked about every object that is written, of every kind; name them under %s", p.Package, place))
 		}

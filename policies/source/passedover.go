@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/manifest"
 )
 
@@ -43,10 +44,23 @@ var foreignGroups = []struct{ group, kind, instead string }{
 	{"kyverno.io", "Policy", "is Kyverno's"},
 	{"kyverno.io", "ClusterPolicy", "is Kyverno's"},
 	{"policies.kyverno.io", "", "is Kyverno's"},
-	{"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "is the API server's own"},
+	{"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", enforcedByAPIServer},
 	{"admissionregistration.k8s.io", "MutatingAdmissionPolicy", "is the API server's own"},
 	{"templates.kubewarden.io", "", "is Kubewarden's"},
 	{"policies.kubewarden.io", "", "is Kubewarden's"},
+}
+
+// enforcedByAPIServer marks the policies that the API server enforces once they are applied.
+// Commands evaluate them from files, see definition.Source.
+const enforcedByAPIServer = "is enforced by the API server, not by a PolicySource: apply it to the cluster"
+
+// evaluatedPassedOver is PassedOver without what the programs that compiled a set evaluate.
+func evaluatedPassedOver(set *engine.PolicySet) definition.CompileErrors {
+	found := PassedOver(set.Files())
+	if !set.Source().AdmissionPolicies {
+		return found
+	}
+	return slices.DeleteFunc(found, func(one definition.CompileError) bool { return strings.Contains(one.Message, enforcedByAPIServer) })
 }
 
 func mayBePassedOver(text string) bool {
@@ -81,6 +95,9 @@ func passedOverObject(file string, document manifest.Document) string {
 	}
 	for _, one := range foreignGroups {
 		if group == one.group && (one.kind == "" || one.kind == object.Kind) {
+			if one.instead == enforcedByAPIServer {
+				return object.Kind + " " + one.instead
+			}
 			return fmt.Sprintf("%s %s, and Lintel does not enforce it: write it in Rego, or keep it apart and apply it for its own engine", object.Kind, one.instead)
 		}
 	}

@@ -13,7 +13,7 @@ func TestWhatIsPassedOverIsNamed(t *testing.T) {
 		"a chart":               {"chart/Chart.yaml", "name: a", "a chart is not rendered"},
 		"Kyverno's":             {"a.yaml", "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\n", "ClusterPolicy is Kyverno's"},
 		"another of that group": {"a.yaml", "apiVersion: kyverno.io/v2\nkind: PolicyException\n# Policy\n", ""},
-		"the API server's":      {"a.yaml", "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\n", "is the API server's own"},
+		"the API server's":      {"a.yaml", "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\n", "is enforced by the API server, not by a PolicySource"},
 		"any of a group":        {"a.yaml", "apiVersion: templates.kubewarden.io/v1\nkind: Anything\n", "Anything is Kubewarden's"},
 		"a PolicySource":        {"a.yaml", "apiVersion: policy.lintel.dev/v1alpha1\nkind: PolicySource\n", "a PolicySource within a source is not enforced"},
 		"one of another group":  {"a.yaml", "apiVersion: example.com/v1\nkind: PolicySource\n", ""},

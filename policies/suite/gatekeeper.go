@@ -14,6 +14,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/cel"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
@@ -187,7 +188,8 @@ func (r *runner) compile(suite suiteFile, test suiteTest, objects []caseObjects)
 			}
 		}
 	}
-	set, err := policyset.CompileForTest(definition.Source{Name: r.source.Name, Files: files}, gatekeeper.TestDialect(inventory))
+	source := definition.Source{Name: r.source.Name, Files: files, AdmissionPolicies: true}
+	set, err := policyset.CompileForTest(source, gatekeeper.TestDialect(inventory), cel.Dialect)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +197,7 @@ func (r *runner) compile(suite suiteFile, test suiteTest, objects []caseObjects)
 		maps.Copy(r.coverage.modules, gatekeeper.Modules(files))
 	}
 	if set.Policies() != 1 {
-		return nil, fmt.Errorf("%s holds %d constraints that gator enforces; a test has one", suite.path(test.Constraint), set.Policies())
+		return nil, fmt.Errorf("%s holds %d constraints that gator enforces, or ValidatingAdmissionPolicies; a test has one", suite.path(test.Constraint), set.Policies())
 	}
 	return set, nil
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/cel"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/manifest"
@@ -29,14 +30,14 @@ func (r *runner) readCases(suite suiteFile, test suiteTest) ([]caseObjects, erro
 			continue
 		}
 		var err error
-		if cases[i], err = r.readCase(suite, c); err != nil {
+		if cases[i], err = r.readCase(suite, test, c); err != nil {
 			return nil, fmt.Errorf("case %q: %w", c.Name, err)
 		}
 	}
 	return cases, nil
 }
 
-func (r *runner) readCase(suite suiteFile, c suiteCase) (caseObjects, error) {
+func (r *runner) readCase(suite suiteFile, test suiteTest, c suiteCase) (caseObjects, error) {
 	var objects caseObjects
 	if len(c.Assertions) == 0 {
 		return objects, fmt.Errorf("it has no assertions; write at least `- violations: no`")
@@ -50,6 +51,10 @@ func (r *runner) readCase(suite suiteFile, c suiteCase) (caseObjects, error) {
 	}
 	if len(found) != 1 {
 		return objects, fmt.Errorf("%s holds %d objects; a case has one", suite.path(c.Object), len(found))
+	}
+	template := suite.path(test.Template)
+	if c.Request == nil && cel.IsPolicyFile(template, r.source.Files[template]) && !isReview(found[0].JSON) {
+		c.Request = &caseRequest{} // the API server evaluates its policies for requests alone
 	}
 	if c.Request != nil {
 		objects.review, err = r.requestOf(suite, *c.Request, found[0].JSON)
@@ -108,17 +113,20 @@ func (o *caseObjects) note(text []byte) error {
 	return nil
 }
 
+// isReview reports whether an object is an AdmissionReview.
+func isReview(text []byte) bool {
+	var header struct{ APIVersion, Kind string }
+	return json.Unmarshal(text, &header) == nil && header.Kind == "AdmissionReview" && strings.HasPrefix(header.APIVersion, "admission.k8s.io/")
+}
+
 // reviewOf is the review of an object, or the one in an AdmissionReview.
 func reviewOf(text []byte) (*admission.Review, error) {
-	var review struct {
-		APIVersion, Kind string
-		Request          json.RawMessage
+	if !isReview(text) {
+		return admission.NewTestObjectReview(text)
 	}
+	var review struct{ Request json.RawMessage }
 	if err := json.Unmarshal(text, &review); err != nil {
 		return nil, err
-	}
-	if review.Kind != "AdmissionReview" || !strings.HasPrefix(review.APIVersion, "admission.k8s.io/") {
-		return admission.NewTestObjectReview(text)
 	}
 	if len(review.Request) == 0 {
 		return nil, fmt.Errorf("the AdmissionReview has no request")

@@ -194,7 +194,7 @@ spec:
 	}, "the constraint to be enforced, beside a template that cannot be")
 	eventually(t, func() bool {
 		output, ok := get(t, "events", "-A", "--field-selector=reason=NotEnforced", "-o", "jsonpath={.items[*].message}")
-		return ok && strings.Contains(output, "written in CEL alone")
+		return ok && strings.Contains(output, "source.validations: must have at least one entry")
 	}, "an Event about the template in CEL")
 
 	mustKubectl(t, template, "delete", "-f", "-")

@@ -117,6 +117,8 @@ type Condition struct {
 	Text     string                  `json:"text"`
 	Location string                  `json:"location"`
 	Outcome  engine.ConditionOutcome `json:"outcome"`
+	// Values are the values of its parts, as "text = value", of policies in CEL.
+	Values []string `json:"values,omitempty"`
 }
 
 func writeJSON(w io.Writer, outcomes []outcome) error {
@@ -194,7 +196,7 @@ func ruleAnswers(rules []engine.RuleOutcome) []RuleAnswer {
 	for _, rule := range rules {
 		one := RuleAnswer{rule.Rule, rule.Location.String(), rule.Gave, []Condition{}}
 		for _, c := range rule.Conditions {
-			one.Conditions = append(one.Conditions, Condition{c.Text, c.Location.String(), c.Outcome})
+			one.Conditions = append(one.Conditions, Condition{c.Text, c.Location.String(), c.Outcome, c.Values})
 		}
 		out = append(out, one)
 	}

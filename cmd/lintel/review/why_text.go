@@ -93,6 +93,7 @@ func writeWords(b *strings.Builder, e engine.Explanation) {
 	if words.Len() == 0 {
 		writeUnmet(&words, e.Rules)
 	}
+	writeCauses(&words, e.Rules)
 	for line := range strings.Lines(words.String()) {
 		b.WriteString("    " + line)
 	}
@@ -112,15 +113,53 @@ func writeUnmet(b *strings.Builder, rules []engine.RuleOutcome) {
 		if shown++; shown > maxUnmet {
 			continue
 		}
-		first, _, more := strings.Cut(rule.Conditions[i].Text, "\n")
-		if more {
-			first += " …"
+		if last := len(rule.Conditions) - 1; rule.Conditions[last].Values != nil { // the parts of an expression follow it
+			i = last
 		}
-		writeEntry(b, "no "+rule.Rule, fmt.Sprintf("%s does not hold: %s", rule.Conditions[i].Location, first))
+		writeEntry(b, "no "+rule.Rule, fmt.Sprintf("%s does not hold: %s", rule.Conditions[i].Location, conditionText(rule.Conditions[i])))
 	}
 	if shown > maxUnmet {
 		writeEntry(b, "", fmt.Sprintf("and %d more rules; all are in -o json", shown-maxUnmet))
 	}
+}
+
+// writeCauses writes the parts of expressions because of which a policy denies.
+func writeCauses(b *strings.Builder, rules []engine.RuleOutcome) {
+	shown := 0
+	for _, rule := range rules {
+		if !rule.Gave || len(rule.Conditions) == 0 || rule.Conditions[0].Outcome != engine.ConditionDidNotHold {
+			continue
+		}
+		parts := rule.Conditions
+		if len(parts) > 1 {
+			parts = parts[1:]
+		}
+		for _, part := range parts {
+			if shown++; shown > maxUnmet {
+				continue
+			}
+			value := "false"
+			if part.Outcome == engine.ConditionHeld {
+				value = "true"
+			}
+			writeEntry(b, value, fmt.Sprintf("%s: %s", part.Location, conditionText(part)))
+		}
+	}
+	if shown > maxUnmet {
+		writeEntry(b, "", fmt.Sprintf("and %d more parts; all are in -o json", shown-maxUnmet))
+	}
+}
+
+// conditionText is the first line of a condition, with the values of its parts.
+func conditionText(c engine.Condition) string {
+	text, _, more := strings.Cut(c.Text, "\n")
+	if more {
+		text += " …"
+	}
+	if len(c.Values) > 0 {
+		text += "; " + strings.Join(c.Values, "; ")
+	}
+	return text
 }
 
 // said is what a policy that was asked answered, in a word or two.

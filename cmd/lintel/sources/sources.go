@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/policies/cel"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/source"
@@ -117,16 +118,18 @@ func readPath(path string) ([]Source, error) {
 	case manifests.IsManifest(path):
 		return readPolicySources(path)
 	default:
-		return nil, fmt.Errorf("%s is not policy: -p takes a folder, a .rego file, or YAML with PolicySources or with ConstraintTemplates", path)
+		return nil, fmt.Errorf("%s is not policy: -p takes a folder, a .rego file, or YAML with PolicySources, ConstraintTemplates or ValidatingAdmissionPolicies", path)
 	}
 }
 
-// holdsTemplates says whether a file holds templates of Gatekeeper themselves, not in a
-// PolicySource.
+// holdsTemplates says whether a file holds templates of Gatekeeper or admission policies
+// themselves, not in a PolicySource.
 func holdsTemplates(file string) bool {
 	objects, err := manifests.ReadPath(file)
 	return err == nil && manifests.IsManifest(file) &&
-		slices.ContainsFunc(objects, func(o manifests.Object) bool { return o.Kind.Group == "templates.gatekeeper.sh" }) &&
+		slices.ContainsFunc(objects, func(o manifests.Object) bool {
+			return o.Kind.Group == "templates.gatekeeper.sh" || o.Kind.Group == "admissionregistration.k8s.io" && o.Kind.Kind == "ValidatingAdmissionPolicy"
+		}) &&
 		!slices.ContainsFunc(objects, isPolicySource)
 }
 
@@ -140,12 +143,12 @@ func readFolder(folder string) ([]Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the folder %s: %w", folder, err)
 	}
-	read := Source{Source: definition.Source{Name: filepath.Base(absolute), Files: files}, Origin: folder, Folder: folder}
+	read := Source{Source: definition.Source{Name: filepath.Base(absolute), Files: files, AdmissionPolicies: true}, Origin: folder, Folder: folder}
 	isPolicy := func(name string) bool {
-		return path.Ext(name) == ".rego" || gatekeeper.IsPolicyFile(name, files[name])
+		return path.Ext(name) == ".rego" || gatekeeper.IsPolicyFile(name, files[name]) || cel.IsPolicyFile(name, files[name])
 	}
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(files)), isPolicy) {
-		return nil, read.Without("policies", "there is no .rego file and no ConstraintTemplate in it; name a file of PolicySources itself", source.PassedOver(files))
+		return nil, read.Without("policies", "there is no .rego file, no ConstraintTemplate and no ValidatingAdmissionPolicy in it; name a file of PolicySources itself", source.PassedOver(files))
 	}
 	return []Source{read}, nil
 }
@@ -157,6 +160,6 @@ func readFile(file string) ([]Source, error) {
 		return nil, fmt.Errorf("reading policies: %w", err)
 	}
 	name := filepath.Base(file)
-	read := definition.Source{Name: strings.TrimSuffix(name, filepath.Ext(name)), Files: map[string]string{name: string(text)}}
+	read := definition.Source{Name: strings.TrimSuffix(name, filepath.Ext(name)), Files: map[string]string{name: string(text)}, AdmissionPolicies: true}
 	return []Source{{Source: read, Origin: file, Folder: filepath.Dir(file)}}, nil
 }
