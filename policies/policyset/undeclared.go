@@ -11,7 +11,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// undeclaredReads finds the reads of kinds that no policy of the source requires. They
+// undeclaredReads finds the reads of kinds and DataSources that no policy of the source names. They
 // would be undefined without an error, and a rule with `not` would be true because of that.
 func (s *Set) undeclaredReads(modules map[string]*ast.Module) definition.CompileErrors {
 	var errs definition.CompileErrors
@@ -27,6 +27,9 @@ func (s *Set) undeclaredReads(modules map[string]*ast.Module) definition.Compile
 }
 
 func (s *Set) readError(ref ast.Ref) error {
+	if name, constant := externalName(ref); constant {
+		return s.externalError(name)
+	}
 	key, constant := clusterName(ref)
 	if _, required := s.document.Required[key]; required || !constant {
 		return nil
@@ -37,4 +40,30 @@ func (s *Set) readError(ref ast.Ref) error {
 	}
 	return fmt.Errorf("data.cluster[%q] is not required by any policy of this source; "+
 		"add {group: %q, kind: %s} to custom.requires in the METADATA of the package", key, group, kind)
+}
+
+// externalError is the error of a read of data.external by a name that no policy declares.
+func (s *Set) externalError(name string) error {
+	if _, named := slices.BinarySearch(s.document.External, name); named {
+		return nil
+	}
+	if !definition.IsDataSourceName(name) {
+		return fmt.Errorf("data.external[%q]: %q is not the name of a DataSource", name, name)
+	}
+	return fmt.Errorf("data.external[%q] is not named by any policy of this source; "+
+		"add external: [%s] under custom in the METADATA of the package", name, name)
+}
+
+// externalReads lists the DataSources that modules read by a constant name, sorted.
+func externalReads(modules []*ast.Module) (names []string) {
+	for _, module := range modules {
+		ast.WalkRefs(module, func(ref ast.Ref) bool {
+			if name, constant := externalName(ref); constant {
+				names = append(names, strings.Clone(name))
+			}
+			return false
+		})
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
