@@ -14,8 +14,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -49,13 +51,29 @@ func (k artifactKind) name(owner, digest string, n int) string {
 	return fmt.Sprintf("%s%s-%s-%d", k.prefix, owner, definition.ShortRevision(digest), n)
 }
 
+// labels are those of the artifacts of an object. All have the label of PolicySources, by which the
+// cache selects them.
+func (k artifactKind) labels(owner string) map[string]string {
+	labels := map[string]string{sourceLabel: ""}
+	labels[k.label] = owner
+	return labels
+}
+
+// toOwner maps the ConfigMaps of artifacts to the objects that they belong to.
+func (k artifactKind) toOwner(_ context.Context, chunk client.Object) []reconcile.Request {
+	if owner := chunk.GetLabels()[k.label]; owner != "" {
+		return object.Request("", owner)
+	}
+	return nil
+}
+
 // artifactConfigMaps returns the ConfigMaps of a revision of a PolicySource, in order.
 func artifactConfigMaps(object *v1alpha1.PolicySource, files map[string]string, namespace string) ([]*corev1.ConfigMap, error) {
 	return policyArtifacts.configMaps(object, files, namespace)
 }
 
 // configMaps returns the ConfigMaps of a revision of an object, in order.
-func (k artifactKind) configMaps(object client.Object, files map[string]string, namespace string) ([]*corev1.ConfigMap, error) {
+func (k artifactKind) configMaps(owner client.Object, files map[string]string, namespace string) ([]*corev1.ConfigMap, error) {
 	chunks, err := source.Pack(files)
 	if err != nil {
 		return nil, err
@@ -66,15 +84,15 @@ func (k artifactKind) configMaps(object client.Object, files map[string]string, 
 	for n, chunk := range chunks {
 		out = append(out, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{
-				Name:      k.name(object.GetName(), digest, n),
+				Name:      k.name(owner.GetName(), digest, n),
 				Namespace: namespace,
-				Labels:    map[string]string{k.label: object.GetName()},
+				Labels:    k.labels(owner.GetName()),
 				Annotations: map[string]string{
 					digestAnnotation: digest,
 					chunksAnnotation: strconv.Itoa(len(chunks)),
 				},
 				OwnerReferences: []metav1.OwnerReference{
-					*metav1.NewControllerRef(object, v1alpha1.SchemeGroupVersion.WithKind(k.kind)),
+					*metav1.NewControllerRef(owner, v1alpha1.SchemeGroupVersion.WithKind(k.kind)),
 				},
 			},
 			Immutable:  &immutable,

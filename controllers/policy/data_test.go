@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -271,4 +272,20 @@ func must[T any](value T, err error) T {
 		panic(err)
 	}
 	return value
+}
+
+// TestArtifactsAreInTheCache: replicas read artifacts from it, and it has the ConfigMaps of one label.
+func TestArtifactsAreInTheCache(t *testing.T) {
+	t.Parallel()
+	for object, options := range Caches("lintel-system") {
+		if _, ok := object.(*corev1.ConfigMap); !ok {
+			continue
+		}
+		for _, kind := range []artifactKind{policyArtifacts, dataArtifacts} {
+			require.True(t, options.Namespaces["lintel-system"].LabelSelector.Matches(labels.Set(kind.labels("a"))), kind.kind)
+		}
+	}
+	chunk := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Labels: dataArtifacts.labels("a")}}
+	require.Empty(t, policyArtifacts.toOwner(t.Context(), chunk))
+	require.Len(t, dataArtifacts.toOwner(t.Context(), chunk), 1)
 }

@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
-	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/tracing"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/external"
@@ -50,9 +49,7 @@ func (l *dataLoader) setUp(mgr manager.Manager) error {
 		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
 		For(&v1alpha1.DataSource{}).
 		// The status may arrive before the artifact does.
-		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, chunk client.Object) []reconcile.Request {
-			return object.Request("", chunk.GetLabels()[dataSourceLabel])
-		})).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(dataArtifacts.toOwner)).
 		Complete(l)
 }
 
@@ -88,17 +85,22 @@ func (l *dataLoader) load(ctx context.Context, source *v1alpha1.DataSource) (err
 	}
 	ctx, end := tracing.Step(ctx, "load data", source.Name)
 	defer func() { end(err) }()
-	files, err := dataArtifacts.load(ctx, l.client, l.namespace, source.Name, source.Status.Digest)
-	if err != nil {
-		return err
-	}
-	data, err := external.FromFiles(source.Name, source.Status.Revision, files)
+	data, err := LoadData(ctx, l.client, l.namespace, source)
 	if err != nil {
 		return err
 	}
 	l.live.PutExternal(data)
 	log.FromContext(ctx).Info("external data is live", "dataSource", source.Name, "revision", data.Revision, "bytes", data.Bytes)
 	return nil
+}
+
+// LoadData reads the data in force of a DataSource and verifies its digest.
+func LoadData(ctx context.Context, c client.Reader, namespace string, source *v1alpha1.DataSource) (*external.Data, error) {
+	files, err := dataArtifacts.load(ctx, c, namespace, source.Name, source.Status.Digest)
+	if err != nil {
+		return nil, err
+	}
+	return external.FromFiles(source.Name, source.Status.Revision, files)
 }
 
 func (l *dataLoader) note(name string, failure error) {

@@ -69,9 +69,7 @@ func (l *loader) setUp(mgr manager.Manager) error {
 		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
 		For(&v1alpha1.PolicySource{}).
 		// The status may arrive before the artifact does.
-		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, chunk client.Object) []reconcile.Request {
-			return object.Request("", chunk.GetLabels()[sourceLabel])
-		})).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(policyArtifacts.toOwner)).
 		// The objects that a source waits for may be cached now.
 		WatchesRawSource(ctrlsource.Channel(l.changed, every)).
 		Complete(l)
