@@ -73,7 +73,7 @@ deny contains "b" if not data.external[concat("", ["regis", "tries"])].x`,
 				require.Contains(t, finding.Words, "DataSource registries does not exist or has no data yet")
 			}
 			for _, one := range decision.Undecided {
-				require.Contains(t, one.Reason, "DataSource registries")
+				require.Contains(t, one.Reason, "give it with --external registries=FILE")
 			}
 		}
 	}

@@ -41,6 +41,9 @@ func (nativeDialect) matches(p *policy, resources *admission.Resources, e *evalu
 		return false, fmt.Sprintf("it requires cluster objects (%s)", missing)
 	}
 	if name, lacks := e.external.Missing(p.Meta.External); lacks {
+		if e.options.Offline {
+			return false, fmt.Sprintf("it reads data.external[%q], which is not at hand: give it with --external %s=FILE", name, name)
+		}
 		return false, external.MissingError(name).Error()
 	}
 	if p.missesNamespace(e) {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -86,6 +87,26 @@ func Encode(value any) (string, error) {
 // Set is the data of several DataSources by their names. It must not be changed.
 type Set map[string]*Data
 
+// ReadSet reads a JSON object with the data of DataSources by their names; none for an empty text.
+func ReadSet(text string) (Set, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var texts map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &texts); err != nil {
+		return nil, fmt.Errorf("reading external data: %w", err)
+	}
+	set := Set{}
+	for name, text := range texts {
+		data, err := New(name, "", string(text))
+		if err != nil {
+			return nil, err
+		}
+		set[name] = data
+	}
+	return set, nil
+}
+
 // Digest identifies the data of some DataSources, with those that have none: "" for no names.
 func (s Set) Digest(names []string) string {
 	if len(names) == 0 {
@@ -130,7 +151,13 @@ func Document(own eval.Document, data Set, names []string) eval.Document {
 	if len(names) == 0 {
 		return own
 	}
-	return root{own, view{data, names}}
+	return root{own, view{data: data, names: names}}
+}
+
+// TestDocument is a document for tests of policies: all given data is at data.external, and any other
+// is missing.
+func TestDocument(own eval.Document, data Set) eval.Document {
+	return root{own, view{data: data, names: slices.Sorted(maps.Keys(data)), any: true}}
 }
 
 // root is the data of a source together with external data.
@@ -168,29 +195,40 @@ func (r root) Value() (ast.Value, error) {
 type view struct {
 	data  Set
 	names []string // sorted
+	any   bool     // a name that is not among names is missing
 }
 
-// Get implements eval.Document. Missing data is an error.
+// Get implements eval.Document.
 func (v view) Get(name string) (ast.Value, eval.Document, error) {
-	if _, named := slices.BinarySearch(v.names, name); !named {
+	if _, named := slices.BinarySearch(v.names, name); !named && !v.any {
 		return nil, nil, nil
 	}
 	data := v.data[name]
 	if data == nil {
-		return nil, nil, MissingError(name)
+		return nil, missing{name}, nil
 	}
 	return data.value, nil, nil
 }
+
+// missing is the data of a DataSource that has none. Each read of it is an error, and a test may
+// replace it.
+type missing struct{ name string }
+
+// Get implements eval.Document.
+func (m missing) Get(string) (ast.Value, eval.Document, error) { return nil, nil, MissingError(m.name) }
+
+// Value implements eval.Document.
+func (m missing) Value() (ast.Value, error) { return nil, MissingError(m.name) }
 
 // Value implements eval.Document.
 func (v view) Value() (ast.Value, error) {
 	items := make([][2]*ast.Term, 0, len(v.names))
 	for _, name := range v.names {
-		value, _, err := v.Get(name)
-		if err != nil {
-			return nil, err
+		data := v.data[name]
+		if data == nil {
+			return nil, MissingError(name)
 		}
-		items = append(items, ast.Item(ast.StringTerm(name), ast.NewTerm(value)))
+		items = append(items, ast.Item(ast.StringTerm(name), ast.NewTerm(data.value)))
 	}
 	return ast.NewObject(items...), nil
 }
