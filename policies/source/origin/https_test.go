@@ -290,3 +290,16 @@ func TestDataFromArtifacts(t *testing.T) {
 	_, err = fetch(t.Context(), request)
 	requireRefused(t, err, rules.ReasonUnreadable, "other.json cannot be read")
 }
+// TestLargestData: the child that fetches has memory for the largest data, and its schema.
+func TestLargestData(t *testing.T) {
+	t.Parallel()
+	const most = 4 << 20 // the maximum of spec.maxBytes
+	one := `{"id":"CVE-2026-00000","severity":"high","fixed":true,"packages":["a","b"]}`
+	text := "[" + strings.Repeat(one+",", most/(len(one)+1)-1) + one + "]"
+	request := serveData(t, answerWith(text))
+	request.Data.MaxBytes, request.Limits = most, DataLimits(most)
+	request.Data.Schema = json.RawMessage(`{"type":"array","items":{"type":"object","required":["id"],"properties":{"id":{"type":"string","pattern":"^CVE-"},"packages":{"type":"array","items":{"type":"string"}}}}}`)
+	answer, err := fetchApart(t, request)
+	require.NoError(t, err)
+	require.Len(t, answer.Files["data.json"], len(`{"fixed":true,"id":"CVE-2026-00000","packages":["a","b"],"severity":"high"},`)*answer.Entries+1)
+}
