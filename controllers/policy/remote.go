@@ -45,7 +45,7 @@ func remoteOf(object client.Object) remote {
 	}
 }
 
-// dataRules are what the data of a DataSource must be like, with the defaults of the API.
+// dataRules are the rules for the data of a DataSource, with the defaults of the API.
 func dataRules(spec v1alpha1.DataSourceSpec) *origin.DataRules {
 	found := &origin.DataRules{File: spec.File, Rules: rules.Rules{MaxBytes: cmp.Or(spec.MaxBytes, defaultMaxBytes), MinEntries: 1}}
 	if spec.MinEntries != nil {

@@ -140,6 +140,8 @@ func TestExternalDeclarations(t *testing.T) {
 	}{
 		"declared":            {one(registries), ""},
 		"not declared":        {one("package p\ndeny contains \"x\" if data.external.registries.a"), `data.external["registries"] is not named by any policy of this source; add external: [registries]`},
+		"a computed name":     {one("package p\ndeny contains \"x\" if not data.external[input.name].a"), "data.external is read, and no policy of this source names a DataSource"},
+		"all of them":         {one("package p\ndeny contains \"x\" if count(data.external) == 0"), "data.external is read, and no policy of this source names a DataSource"},
 		"misspelled":          {one(strings.Replace(registries, "external: [", "externl: [", 1)), "custom.externl: unknown; did you mean external?"},
 		"an invalid name":     {one(head(`["A b"]`) + "package p\ndeny contains \"x\""), `custom.external[0]: "A b" is not the name of a DataSource`},
 		"not a list":          {one(head("registries") + "package p\ndeny contains \"x\""), "custom.external: is a string where a list belongs"},

@@ -19,7 +19,7 @@ type Snapshot struct {
 	candidateIndex
 	scoped []*source   // of scopes below the enterprise
 	scopes []ScopeInfo // below the enterprise
-	// policyDigest is that of policies and settings, and external what they read of DataSources.
+	// policyDigest is that of policies and settings, and external the data of DataSources.
 	policyDigest string
 	external     external.Set
 	// exceptions are those that their policies allow, and allExceptions all, in the same order.

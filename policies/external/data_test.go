@@ -43,8 +43,10 @@ func TestDigestsOfSets(t *testing.T) {
 // BenchmarkMemory measures the heap for each byte of data: a list of names, and records.
 func BenchmarkMemory(b *testing.B) {
 	for name, one := range map[string]func(int) string{
-		"names":   func(i int) string { return fmt.Sprintf("%q", fmt.Sprintf("registry-%06d.example.com", i)) },
-		"records": func(i int) string { return fmt.Sprintf(`{"id":"CVE-2026-%05d","severity":"high","fixed":true,"packages":["a","b"]}`, i) },
+		"names": func(i int) string { return fmt.Sprintf("%q", fmt.Sprintf("registry-%06d.example.com", i)) },
+		"records": func(i int) string {
+			return fmt.Sprintf(`{"id":"CVE-2026-%05d","severity":"high","fixed":true,"packages":["a","b"]}`, i)
+		},
 	} {
 		var parts []string
 		for i, size := 0, 0; size < 4<<20-100; i++ {

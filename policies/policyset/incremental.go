@@ -1,8 +1,6 @@
 package policyset
 
 import (
-	"slices"
-
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/bounds"
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -62,7 +60,7 @@ func (s *Set) readsAreDeclared() bool {
 			}
 		}
 		for _, name := range u.ExternalReads {
-			if _, named := slices.BinarySearch(s.document.External, name); !named {
+			if !s.namesExternal(name) {
 				return false
 			}
 		}

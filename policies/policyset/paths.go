@@ -43,9 +43,14 @@ func clusterName(ref ast.Ref) (name string, ok bool) {
 	return constantKey(ref, definition.ClusterKey)
 }
 
-// externalName is the DataSource that a reference reads, if the name is constant.
+// externalName is the DataSource that a reference to data.external reads: "" for a name that is not
+// constant, and for all of them.
 func externalName(ref ast.Ref) (name string, ok bool) {
-	return constantKey(ref, definition.ExternalKey)
+	if len(ref) < 2 || !ref[0].Equal(ast.DefaultRootDocument) || !ref[1].Equal(ast.InternedTerm(definition.ExternalKey)) {
+		return "", false
+	}
+	name, _ = constantKey(ref, definition.ExternalKey)
+	return name, true
 }
 
 // constantKey is the constant key at which a reference reads a document below data.

@@ -27,7 +27,7 @@ func (s *Set) undeclaredReads(modules map[string]*ast.Module) definition.Compile
 }
 
 func (s *Set) readError(ref ast.Ref) error {
-	if name, constant := externalName(ref); constant {
+	if name, reads := externalName(ref); reads {
 		return s.externalError(name)
 	}
 	key, constant := clusterName(ref)
@@ -44,8 +44,12 @@ func (s *Set) readError(ref ast.Ref) error {
 
 // externalError is the error of a read of data.external by a name that no policy declares.
 func (s *Set) externalError(name string) error {
-	if _, named := slices.BinarySearch(s.document.External, name); named {
+	switch {
+	case s.namesExternal(name):
 		return nil
+	case name == "":
+		return fmt.Errorf("data.external is read, and no policy of this source names a DataSource; " +
+			"add external: [name] under custom in the METADATA of the package")
 	}
 	if !definition.IsDataSourceName(name) {
 		return fmt.Errorf("data.external[%q]: %q is not the name of a DataSource", name, name)
@@ -54,11 +58,17 @@ func (s *Set) externalError(name string) error {
 		"add external: [%s] under custom in the METADATA of the package", name, name)
 }
 
-// externalReads lists the DataSources that modules read by a constant name, sorted.
+// namesExternal reports whether a policy of the set names a DataSource: any of them for "".
+func (s *Set) namesExternal(name string) bool {
+	_, named := slices.BinarySearch(s.document.External, name)
+	return named || name == "" && len(s.document.External) > 0
+}
+
+// externalReads lists the DataSources that modules read, as of externalName, sorted.
 func externalReads(modules []*ast.Module) (names []string) {
 	for _, module := range modules {
 		ast.WalkRefs(module, func(ref ast.Ref) bool {
-			if name, constant := externalName(ref); constant {
+			if name, reads := externalName(ref); reads {
 				names = append(names, strings.Clone(name))
 			}
 			return false

@@ -25,7 +25,7 @@ func (p pages) addConditions(t *testing.T) {
 	for _, system := range systems {
 		found[system.folder] = vocabulary{map[string]string{}, map[string]string{}}
 	}
-	for _, s := range sources(t, "api", "controllers", "policies/engine", "policies/scope", "policies/source", "webhooks/registration") {
+	for _, s := range sources(t, "api", "controllers", "policies/engine", "policies/external", "policies/scope", "policies/source", "webhooks/registration") {
 		of := found[systemOf(s.path)]
 		of.constants(s.file)
 		of.literals(s.file)

@@ -28,7 +28,7 @@ type DataSource struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the origin of the data and what it must be like.
+	// spec is the origin of the data and its limits.
 	// +required
 	Spec DataSourceSpec `json:"spec"`
 
@@ -49,8 +49,8 @@ type DataSourceList struct {
 	Items []DataSource `json:"items"`
 }
 
-// DataSourceSpec is one origin, exactly one of https, git and oci, and what its
-// data must be like.
+// DataSourceSpec is one origin, exactly one of https, git and oci, and the
+// limits of its data.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.https), has(self.git), has(self.oci)].filter(set, set).size() == 1",message="exactly one of https, git and oci must be set"
 // +kubebuilder:validation:XValidation:rule="has(self.https) != has(self.file)",message="file is required with git and oci, and must not be set with https"
@@ -58,6 +58,7 @@ type DataSourceList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.git) || !has(self.git.receiver)",message="git.receiver is not available for a DataSource"
 // +kubebuilder:validation:XValidation:rule="!has(self.git) || has(self.git.verify) || !self.git.url.startsWith('http://')",message="git.url begins with http://: require a signature with git.verify, or use https://"
 // +kubebuilder:validation:XValidation:rule="!has(self.oci) || has(self.oci.verify) || !has(self.oci.insecure) || !self.oci.insecure",message="oci.insecure needs a signature: set oci.verify"
+// +kubebuilder:validation:XValidation:rule="!has(self.interval) || !has(self.staleAfter) || duration(self.staleAfter) > duration(self.interval)",message="staleAfter must be longer than interval"
 type DataSourceSpec struct {
 	// https fetches the data from a URL.
 	// +optional
@@ -116,7 +117,7 @@ type DataSourceSpec struct {
 
 	// staleAfter is the time after the last successful check at which the data
 	// counts as stale, which the condition Stale and metrics report. Policies
-	// continue to read stale data.
+	// continue to read stale data. It must be longer than interval.
 	// +optional
 	// +kubebuilder:default="1h"
 	// +kubebuilder:validation:Type=string

@@ -33,7 +33,7 @@ const (
 	ReasonSchemaInvalid = "SchemaInvalid"
 )
 
-// Rules are what data must be like.
+// Rules are the rules that data must meet.
 type Rules struct {
 	// MaxBytes bounds the data as it is sent, and MinEntries its members from below.
 	MaxBytes   int64 `json:"maxBytes"`

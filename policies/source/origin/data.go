@@ -23,6 +23,15 @@ func checkData(answer *Answer, request Request) error {
 	return err
 }
 
+// aboutData gives the error of a Git or OCI origin that is too large the remedies for data.
+func aboutData(err error, request Request) error {
+	failure, ok := errors.AsType[*Error](err)
+	if !ok || failure.Reason != ReasonTooLarge || request.HTTPS != nil {
+		return err
+	}
+	return refuse(ReasonTooLarge, "%s has more than %d bytes of data, or sends more than %d bytes altogether: shorten the data, raise spec.maxBytes, or keep the data in a repository of its own", addressOf(request), request.Data.MaxBytes, request.Limits.TransferBytes)
+}
+
 // DataLimits are DefaultLimits for data of a size in bytes.
 func DataLimits(maxBytes int64) Limits {
 	limits := DefaultLimits

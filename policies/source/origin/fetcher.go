@@ -102,8 +102,14 @@ func fetch(ctx context.Context, request Request) (answer *Answer, err error) {
 	default:
 		answer, err = fetchGit(ctx, request)
 	}
-	if err != nil || request.Data == nil || answer.Files == nil {
+	if request.Data == nil {
 		return answer, err
+	}
+	if err != nil {
+		return nil, aboutData(err, request)
+	}
+	if answer.Files == nil {
+		return answer, nil
 	}
 	return answer, checkData(answer, request)
 }

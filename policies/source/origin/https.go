@@ -128,7 +128,7 @@ func pinnedClient(request Request, budget *budget) (*http.Client, error) {
 	}, nil
 }
 
-// target is where a response redirects to, without what may be secret.
+// target is the address that a response redirects to, without its query, which may be secret.
 func target(response *http.Response) string {
 	location, err := response.Location()
 	if err != nil {

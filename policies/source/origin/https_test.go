@@ -283,6 +283,10 @@ func TestDataFromArtifacts(t *testing.T) {
 	answer, err := fetch(t.Context(), request)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"data.json": `["a"]`}, answer.Files)
+	request.Data.MaxBytes, request.Limits = 3, DataLimits(3)
+	_, err = fetch(t.Context(), request)
+	requireRefused(t, err, ReasonTooLarge, "has more than 3 bytes of data")
+	request.Data.MaxBytes, request.Limits = 1000, DataLimits(1000)
 	request.Data.File = "missing.json"
 	_, err = fetch(t.Context(), request)
 	requireRefused(t, err, ReasonNotFound, "has no file missing.json: correct spec.file")
@@ -290,6 +294,7 @@ func TestDataFromArtifacts(t *testing.T) {
 	_, err = fetch(t.Context(), request)
 	requireRefused(t, err, rules.ReasonUnreadable, "other.json cannot be read")
 }
+
 // TestLargestData: the child that fetches has memory for the largest data, and its schema.
 func TestLargestData(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ type Request struct {
 	OCI *v1alpha1.OCIOrigin `json:"oci,omitempty"`
 	// HTTPS is the origin of data. Only data can have it.
 	HTTPS *v1alpha1.HTTPSOrigin `json:"https,omitempty"`
-	// Data, where set, is what data must be like: the answer then has external.Files. It
+	// Data, where set, are the rules that data must meet: the answer then has external.Files. It
 	// is nil for policies.
 	Data *DataRules `json:"data,omitempty"`
 	// Credentials is the data of the Secret that the origin names, and Keys that of
@@ -32,7 +32,7 @@ type Request struct {
 	progress *progress
 }
 
-// DataRules are the file with data, and what it must be like.
+// DataRules are the file with data, and the rules that it must meet.
 type DataRules struct {
 	rules.Rules
 	// File is the path below that of Git or OCI.
