@@ -149,7 +149,7 @@ func TestExternalData(t *testing.T) {
 		"without credentials":                     func(_, https map[string]any) { https["url"] = "https://u:p@127.0.0.1/names.json" },
 		"exactly one of https, git and oci":       func(spec, _ map[string]any) { delete(spec, "https"); spec["file"] = "x" },
 		"file is required with git and oci":       func(spec, _ map[string]any) { spec["file"] = "names.json" },
-		"staleAfter must be longer than interval":              func(spec, _ map[string]any) { spec["interval"] = "10s" },
+		"staleAfter must be longer than interval": func(spec, _ map[string]any) { spec["interval"] = "10s" },
 		"interval must be at least 5s":            func(spec, _ map[string]any) { spec["interval"] = "1s" },
 		"should be less than or equal to 4194304": func(spec, _ map[string]any) { spec["maxBytes"] = 1 << 30 },
 		"git.receiver is not available": func(spec, _ map[string]any) {
