@@ -153,12 +153,18 @@ func checkExpression(t *testing.T, expression string) []string {
 func metrics(t *testing.T) map[string][]string {
 	t.Helper()
 	all := descriptions{
-		"lintel_policy_limit_total":   {"source", "policy", "limit"},
-		"lintel_cluster_data_objects": {"kind"},
-		"lintel_cluster_data_bytes":   {"kind"},
-		"lintel_source_ready":         {"source"},
-		"lintel_webhooks_called":      nil,
-		"lintel_policy_exceptions":    {"source", "policy"},
+		"lintel_policy_limit_total":                         {"source", "policy", "limit"},
+		"lintel_cluster_data_objects":                       {"kind"},
+		"lintel_cluster_data_bytes":                         {"kind"},
+		"lintel_source_ready":                               {"source"},
+		"lintel_webhooks_called":                            nil,
+		"lintel_policy_exceptions":                          {"source", "policy"},
+		"lintel_data_source_ready":                          {"data_source"},
+		"lintel_data_source_stale":                          {"data_source"},
+		"lintel_data_source_bytes":                          {"data_source"},
+		"lintel_data_source_info":                           {"data_source", "revision"},
+		"lintel_data_source_last_success_timestamp_seconds": {"data_source"},
+		"lintel_data_source_fetches_total":                  {"data_source", "result"},
 
 		"lintel_policy_exception_expiry_timestamp_seconds": {"exception", "source", "policy"},
 

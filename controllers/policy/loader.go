@@ -33,7 +33,9 @@ type loader struct {
 	compiler  *source.CachingCompiler
 	// exceptions are loaded before the first snapshot is published.
 	exceptions *exceptionLoader
-	changed    chan event.GenericEvent
+	// data is loaded before the first snapshot is published, too.
+	data    *dataLoader
+	changed chan event.GenericEvent
 	// waiting are compiled sources whose cluster objects are not cached yet. Only Reconcile uses
 	// it, one request at a time.
 	waiting map[string]*engine.PolicySet
@@ -43,8 +45,12 @@ type loader struct {
 func newLoader(c client.Client, live *engine.Live, objects *clusterObjectLoader, namespace string, compiler *source.CachingCompiler) *loader {
 	l := &loader{
 		client: c, live: live, objects: objects, namespace: namespace, compiler: compiler,
-		exceptions: &exceptionLoader{client: c, live: live},
-		changed:    make(chan event.GenericEvent, 1), waiting: map[string]*engine.PolicySet{},
+		exceptions: &exceptionLoader{client: c, live: live}, data: newDataLoader(c, live, namespace),
+		changed: make(chan event.GenericEvent, 1), waiting: map[string]*engine.PolicySet{},
+	}
+	l.data.loaded = func(ctx context.Context) error {
+		signal(l.changed, event.GenericEvent{Object: &v1alpha1.PolicySource{}})
+		return l.publish(ctx)
 	}
 	objects.OnChange(func() { signal(l.changed, event.GenericEvent{Object: &v1alpha1.PolicySource{}}) })
 	return l
@@ -63,9 +69,7 @@ func (l *loader) setUp(mgr manager.Manager) error {
 		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
 		For(&v1alpha1.PolicySource{}).
 		// The status may arrive before the artifact does.
-		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, chunk client.Object) []reconcile.Request {
-			return object.Request("", chunk.GetLabels()[sourceLabel])
-		})).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(policyArtifacts.toOwner)).
 		// The objects that a source waits for may be cached now.
 		WatchesRawSource(ctrlsource.Channel(l.changed, every)).
 		Complete(l)
@@ -114,9 +118,16 @@ func (l *loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 			return err
 		}
 	}
-	if !l.hold(ctx, set, live) {
+	pending := ""
+	if names := set.External(); len(names) > 0 {
+		var err error
+		if pending, err = l.data.pending(ctx, names); err != nil {
+			return err
+		}
+	}
+	if !l.hold(ctx, set, live) || pending != "" {
 		l.waiting[object.Name] = set
-		return nil // a change of the cached objects triggers another load
+		return nil // a change of the cached objects, or loaded data, triggers another load
 	}
 	delete(l.waiting, object.Name)
 	l.live.Put(set)
@@ -170,6 +181,9 @@ func (l *loader) publish(ctx context.Context) error {
 		if _, ok := l.live.Get(object.Name); !ok && object.Status.Digest != "" {
 			return nil // its own reconcile brings it, and comes here again
 		}
+	}
+	if pending, err := l.data.pending(ctx, nil); pending != "" || err != nil {
+		return err // its own load comes here again
 	}
 	if err := l.exceptions.load(ctx); err != nil {
 		return err

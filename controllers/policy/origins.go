@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -37,7 +36,7 @@ const fetched = "success"
 // fetchFunc fetches from an origin. An error of the type *origin.Error is about the origin.
 type fetchFunc func(context.Context, origin.Request) (*origin.Answer, error)
 
-// origins checks the origins of PolicySources independently, so that a slow one does not delay
+// origins checks the origins of PolicySources, or of DataSources, independently, so that a slow one does not delay
 // the others. It runs on the leader and stores the latest result of each.
 type origins struct {
 	fetch fetchFunc
@@ -114,6 +113,8 @@ type look struct {
 	done bool
 	// handled is the annotation that triggered the check.
 	handled string
+	// succeeded is when the origin was last checked without an error.
+	succeeded time.Time
 }
 
 // Start implements manager.Runnable: only the leader checks origins.
@@ -121,26 +122,27 @@ func (o *origins) Start(ctx context.Context) error { return o.fetches.Start(ctx)
 
 // Look returns the state of a source's origin and the time until the next check. It starts a
 // check if one is due.
-func (o *origins) Look(object *v1alpha1.PolicySource, notifications map[string]string) (look, time.Duration) {
+func (o *origins) Look(object client.Object, notifications map[string]string) (look, time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	state, name := o.state(object), attempt.Name{Name: object.Name}
-	interval := max(object.Spec.Interval.Duration, firstRetry) // an object may be older than the default
+	of := remoteOf(object)
+	state, name := o.state(of), attempt.Name{Name: of.name}
+	interval := max(of.interval, firstRetry) // an object may be older than the default
 	if found, ended := o.fetches.Outcome(name, state.version); ended {
 		o.note(name, state, interval, found)
 	}
 	o.fetches.NoLater(name, state.version, interval)
-	current := triggers{object.Annotations[v1alpha1.ReconcileAtAnnotation], notifications}
+	current := triggers{object.GetAnnotations()[v1alpha1.ReconcileAtAnnotation], notifications}
 	if current.hasNew(state.triggers) {
 		state.triggers = current
 		o.fetches.Hurry(name)
 	}
 	wait := max(time.Until(o.fetches.Due(name, state.version)), 0)
 	if wait == 0 {
-		object, known, secrets, handled := object.DeepCopy(), state.latest.answer, state.secrets, state.triggers.annotation
+		known, secrets, handled := state.latest.answer, state.secrets, state.triggers.annotation
 		o.fetches.Begin(name, name, state.version, func(ctx context.Context) fetch {
 			found := fetch{handled: handled}
-			found.answer, found.secrets, found.err = o.ask(ctx, object, known, secrets)
+			found.answer, found.secrets, found.err = o.ask(ctx, of, known, secrets)
 			return found
 		})
 	}
@@ -162,25 +164,21 @@ func (o *origins) Forget(name string) {
 	o.fetches.Forget(attempt.Name{Name: name})
 }
 
-// state returns the state of the object in its current version. The caller holds o.mu.
-func (o *origins) state(object *v1alpha1.PolicySource) *originState {
-	text, err := json.Marshal([]any{object.Spec.Git, object.Spec.OCI})
-	if err != nil {
-		panic("an API type always has JSON: " + err.Error())
-	}
-	state := o.sources[object.Name]
-	if now := (version{object.UID, string(text)}); state == nil || state.version != now {
+// state returns the state of an origin in its current version. The caller holds o.mu.
+func (o *origins) state(of remote) *originState {
+	state := o.sources[of.name]
+	if now := (version{of.uid, of.identity()}); state == nil || state.version != now {
 		state = &originState{version: now}
-		o.sources[object.Name] = state
+		o.sources[of.name] = state
 	}
 	return state
 }
 
 // ask fetches an origin with the current Secrets.
-func (o *origins) ask(ctx context.Context, object *v1alpha1.PolicySource, known *origin.Answer, secrets string) (_ *origin.Answer, used string, err error) {
-	ctx, end := tracing.Step(ctx, "fetch", object.Name)
+func (o *origins) ask(ctx context.Context, of remote, known *origin.Answer, secrets string) (_ *origin.Answer, used string, err error) {
+	ctx, end := tracing.Step(ctx, "fetch", of.name)
 	defer func() { end(err) }()
-	request, err := o.request(ctx, object)
+	request, err := o.request(ctx, of)
 	if err != nil {
 		return nil, "", err
 	}
@@ -207,6 +205,7 @@ func (o *origins) note(name attempt.Name, state *originState, interval time.Dura
 		o.fetches.Failed(name, state.version, attempt.Backoff{First: firstRetry, Longest: interval, Jitter: jitter})
 	} else {
 		state.latest.answer, state.secrets = found.answer, found.secrets
+		state.latest.succeeded = time.Now()
 		o.fetches.Succeeded(name, state.version, attempt.Jitter(interval, jitter))
 	}
 	if o.count != nil {
@@ -224,9 +223,9 @@ func failureOf(err error) *origin.Error {
 }
 
 // request reads the Secrets that an origin references.
-func (o *origins) request(ctx context.Context, object *v1alpha1.PolicySource) (request origin.Request, err error) {
+func (o *origins) request(ctx context.Context, of remote) (request origin.Request, err error) {
 	var credentials, keys *v1alpha1.SecretReference
-	if git := object.Spec.Git; git != nil {
+	if git := of.git; git != nil {
 		if err := checkGitOrigin(git, o.allowFile); err != nil {
 			return request, err
 		}
@@ -235,11 +234,20 @@ func (o *origins) request(ctx context.Context, object *v1alpha1.PolicySource) (r
 			keys = &git.Verify.SecretRef
 		}
 	}
-	if oci := object.Spec.OCI; oci != nil {
+	if oci := of.oci; oci != nil {
 		request.OCI, credentials = oci, oci.SecretRef
 		if oci.Verify != nil {
 			keys = &oci.Verify.SecretRef
 		}
+	}
+	if https := of.https; https != nil {
+		request.HTTPS, credentials = https, https.SecretRef
+		if https.Verify != nil {
+			keys = &https.Verify.SecretRef
+		}
+	}
+	if request.Data = of.data; request.Data != nil {
+		request.Limits = origin.DataLimits(request.Data.MaxBytes)
 	}
 	if request.Credentials, err = o.secret(ctx, credentials); err != nil {
 		return request, err

@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -78,6 +77,7 @@ func (r *reconciler) setUp(mgr manager.Manager) error {
 		// The reports of replicas are merged into the status of every source. Leases are renewed
 		// continuously; only changes of the annotation matter.
 		Watches(&coordinationv1.Lease{}, every, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
+		Watches(&v1alpha1.DataSource{}, every, builder.WithPredicates(dataAppeared)).
 		WatchesRawSource(ctrlsource.Channel(r.changed, every)).
 		WatchesRawSource(r.origins.fetches.Source()).
 		// A source that takes long to evaluate does not delay the others.
@@ -127,7 +127,7 @@ func (r *reconciler) reconcileSource(ctx context.Context, object *v1alpha1.Polic
 	gathered.stored = r.apply(ctx, gathered)
 	next := status(gathered)
 	if gathered.stored == nil && next.Digest == object.Status.Digest { // else replicas do not load it yet
-		err = r.prune(ctx, object)
+		err = policyArtifacts.prune(ctx, r.client, r.namespace, object.Name, object.Status.Digest)
 	}
 	return report{Status: &next, Again: again}, errors.Join(gathered.stored, err)
 }
@@ -135,7 +135,7 @@ func (r *reconciler) reconcileSource(ctx context.Context, object *v1alpha1.Polic
 // gather collects the facts from which the status is computed. again is the time until they may
 // have changed without an event.
 func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) (_ facts, again time.Duration, err error) {
-	reports, err := r.reports(ctx)
+	reports, err := readReports(ctx, r.client, r.namespace)
 	if err != nil {
 		return facts{}, 0, err
 	}
@@ -143,13 +143,13 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 	gathered := facts{
 		unregistered: "no replica is ready to answer",
 		object:       object,
-		replicas:     serving(object.Name, reports, object.Status.Replicas, now),
+		replicas:     serving(object.Name, reports, object.Status.Replicas, now, func(one replicaReport) map[string]string { return one.digests }),
 		settings:     settingsOf(object.Name, reports),
 		limits:       limitsOf(object.Name, reports, now),
 		notCalled:    notCalledBy(reports, now),
 	}
 	if snapshot := r.live.Snapshot(); snapshot != nil {
-		gathered.unregistered, gathered.lost = r.unregistered(snapshot.Digest())
+		gathered.unregistered, gathered.lost = r.unregistered(snapshot.PolicyDigest())
 	}
 	again = reportExpiry // a replica that ended without a word is noticed by its silence
 	files, revision := map[string]string(nil), ""
@@ -166,7 +166,10 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 		}
 	}
 	if files == nil {
-		return gathered, again, nil
+		if live, ok := r.live.Get(object.Name); ok {
+			gathered.dataMissing, err = missingData(ctx, r.client, live.External())
+		}
+		return gathered, again, err
 	}
 	verdict, err := r.runGate(ctx, source.FromPolicySource(object, files, revision))
 	if errors.Is(err, source.ErrBusy) {
@@ -187,7 +190,8 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 		again = min(again, permissionInterval) // granting a permission triggers no event
 	}
 	gathered.missing = r.objects.Missing(verdict.Set.Projection())
-	return gathered, again, nil
+	gathered.dataMissing, err = missingData(ctx, r.client, verdict.Set.External())
+	return gathered, again, err
 }
 
 // runGate runs the gate for a revision.
@@ -218,33 +222,4 @@ func (r *reconciler) store(ctx context.Context, object *v1alpha1.PolicySource, f
 		return err
 	}
 	return storeArtifact(ctx, r.client, wanted)
-}
-
-// reports returns the reports of the replicas, from their Leases.
-func (r *reconciler) reports(ctx context.Context) ([]replicaReport, error) {
-	leases, err := leasesOf(ctx, r.client, r.namespace)
-	if err != nil {
-		return nil, err
-	}
-	var reports []replicaReport
-	for i := range leases {
-		if one, ok := readReport(&leases[i]); ok {
-			reports = append(reports, one)
-		}
-	}
-	return reports, nil
-}
-
-// prune deletes the artifacts that no replica loads.
-func (r *reconciler) prune(ctx context.Context, object *v1alpha1.PolicySource) error {
-	var all corev1.ConfigMapList
-	if err := r.client.List(ctx, &all, client.InNamespace(r.namespace), client.MatchingLabels{sourceLabel: object.Name}); err != nil {
-		return fmt.Errorf("listing the artifacts of PolicySource %s: %w", object.Name, err)
-	}
-	for _, old := range surplus(all.Items, object.Status.Digest) {
-		if err := r.client.Delete(ctx, &old); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting artifact ConfigMap %s: %w", old.Name, err)
-		}
-	}
-	return nil
 }

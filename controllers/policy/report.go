@@ -27,6 +27,8 @@ const (
 	// settingsAnnotation holds JSON {source: settings}: the settings that the replica serves
 	// each source with.
 	settingsAnnotation = "lintel.dev/settings"
+	// externalAnnotation holds JSON {data source: digest}.
+	externalAnnotation = "lintel.dev/external"
 	// limitsAnnotation holds JSON {source: ["package: limit"]}.
 	limitsAnnotation = "lintel.dev/limits"
 	// notifiedAnnotation holds JSON {source: time}: when this replica received the last
@@ -47,6 +49,8 @@ const (
 type replicaReport struct {
 	replica string
 	digests map[string]string // by source
+	// external maps DataSources to the digests of the data that the replica serves.
+	external map[string]string
 	// settings maps sources to digests of their settings: nil if a replica does not report them.
 	settings map[string]string
 	limits   map[string][]string // by source: what reached a limit in the last minutes
@@ -65,12 +69,27 @@ func readReport(lease *coordinationv1.Lease) (replicaReport, bool) {
 		return r, false
 	}
 	r.renewed, r.notCalled = lease.Spec.RenewTime.Time, lease.Annotations[notCalledAnnotation]
-	for annotation, into := range map[string]any{settingsAnnotation: &r.settings, limitsAnnotation: &r.limits, notifiedAnnotation: &r.notified} {
+	for annotation, into := range map[string]any{settingsAnnotation: &r.settings, limitsAnnotation: &r.limits, notifiedAnnotation: &r.notified, externalAnnotation: &r.external} {
 		if text, ok := lease.Annotations[annotation]; ok && json.Unmarshal([]byte(text), into) != nil {
 			return r, false
 		}
 	}
 	return r, json.Unmarshal([]byte(lease.Annotations[servingAnnotation]), &r.digests) == nil
+}
+
+// readReports returns the reports of the replicas, from their Leases.
+func readReports(ctx context.Context, c client.Reader, namespace string) ([]replicaReport, error) {
+	leases, err := leasesOf(ctx, c, namespace)
+	if err != nil {
+		return nil, err
+	}
+	var reports []replicaReport
+	for i := range leases {
+		if one, ok := readReport(&leases[i]); ok {
+			reports = append(reports, one)
+		}
+	}
+	return reports, nil
 }
 
 // settingsOf returns the settings with which replicas serve a source, by replica.
@@ -193,6 +212,7 @@ func (r *reporter) write(ctx context.Context) error {
 	}
 	for name, value := range map[string]any{
 		servingAnnotation: r.live.Digests(), settingsAnnotation: r.live.Settings(), limitsAnnotation: reached, notifiedAnnotation: r.notifications(),
+		externalAnnotation: r.live.External().Digests(),
 	} {
 		text, err := json.Marshal(value)
 		if err != nil {

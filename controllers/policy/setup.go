@@ -71,7 +71,9 @@ type Policies struct {
 	compiler *source.CachingCompiler
 	gate     source.Gate
 	origins  *origins
-	reporter *reporter
+	// dataOrigins are those of DataSources.
+	dataOrigins *origins
+	reporter    *reporter
 }
 
 // New sets up the gate and the loader of policies. It reads the kinds of the cluster and adds
@@ -103,13 +105,17 @@ func New(mgr manager.Manager, options Options) (*Policies, error) {
 	p.gate = source.Gate{Compile: p.compiler.Compile, Registrable: options.Registrable, Test: func(ctx context.Context, candidate definition.Source) (suite.Results, error) {
 		return tester.Test(ctx, candidate, suite.Options{})
 	}}
-	p.origins = newOrigins(&origins{
-		fetch: origin.NewFetcher(program, fetchesAtATime).Fetch,
-		// Secrets are read on demand, so that none stay in memory.
-		secrets: mgr.GetAPIReader(), namespace: options.Namespace,
-		allowFile: options.AllowFileOrigins, count: countFetches(options.Metrics),
-	})
-	options.Metrics.MustRegister(sourceMetrics{mgr.GetClient(), p.Live}, exceptionMetrics{p.Live}, clusterMetrics{p.objects.Current})
+	fetcher := origin.NewFetcher(program, fetchesAtATime)
+	checks := func(count func(name, result string, at time.Time)) *origins {
+		return newOrigins(&origins{
+			fetch: fetcher.Fetch,
+			// Secrets are read on demand, so that none stay in memory.
+			secrets: mgr.GetAPIReader(), namespace: options.Namespace,
+			allowFile: options.AllowFileOrigins, count: count,
+		})
+	}
+	p.origins, p.dataOrigins = checks(countFetches(options.Metrics)), checks(countDataFetches(options.Metrics))
+	options.Metrics.MustRegister(sourceMetrics{mgr.GetClient(), p.Live}, exceptionMetrics{p.Live}, clusterMetrics{p.objects.Current}, dataMetrics{mgr.GetClient(), p.Live})
 	return p, p.addRunnables(table)
 }
 
@@ -134,7 +140,7 @@ func (p *Policies) addRunnables(table *resourceTable) error {
 	reporter := newReporter(p.manager.GetClient(), p.Live, p.options.Namespace, p.options.Replica, p.options.PodUID)
 	reporter.annotations = p.options.LeaseAnnotations
 	p.reporter = reporter
-	runnables := []manager.Runnable{object.Everywhere(table.Start), object.Everywhere(p.objects.Start), p.origins, object.Everywhere(reporter.Start)}
+	runnables := []manager.Runnable{object.Everywhere(table.Start), object.Everywhere(p.objects.Start), p.origins, p.dataOrigins, object.Everywhere(reporter.Start)}
 	if p.options.ReceiverAddress != "" {
 		receiver := newReceiver(&receiver{
 			address: p.options.ReceiverAddress, certDir: p.options.ReceiverCertDir, namespace: p.options.Namespace,
@@ -172,6 +178,8 @@ func (p *Policies) AddControllers(unregistered func(digest string) (why string, 
 	return reconciler.refresh, errors.Join(
 		loader.setUp(p.manager),
 		loader.exceptions.setUp(p.manager),
+		loader.data.setUp(p.manager),
+		newDataReconciler(p, loader.data).setUp(p.manager),
 		newExceptionReconciler(p).setUp(p.manager),
 		reconciler.setUp(p.manager),
 		p.manager.AddReadyzCheck("policies", loader.ready),

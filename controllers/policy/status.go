@@ -50,6 +50,8 @@ type facts struct {
 	// missing is one of the required kinds that the leader has not cached itself: nil if it has
 	// all.
 	missing *missingError
+	// dataMissing is why policies cannot read external data: empty if they can.
+	dataMissing string
 	// replicas are the live replicas, with the digest of this source that each serves.
 	replicas []v1alpha1.ReplicaStatus
 	// settings are those with which replicas serve the source, by replica: scope, parameters and
@@ -195,6 +197,10 @@ func (s *statusWriter) passed() {
 		s.set(v1alpha1.ConditionReady, false, s.unmet.reason, message)
 		return
 	}
+	if s.dataMissing != "" && s.next.Digest != "" && s.next.Digest != set.Digest() {
+		s.set(v1alpha1.ConditionReady, false, ReasonDataMissing, s.withLiveRevision(s.dataMissing))
+		return
+	}
 	s.next.Digest, s.next.Revision = set.Digest(), set.Revision()
 	s.next.Policies, s.next.Rules = int32(set.Policies()), int32(set.Rules())
 	s.served(counts, ReasonServing)
@@ -216,6 +222,8 @@ func (s *statusWriter) served(what, reason string) {
 			message += "; " + s.missing.Error()
 		}
 		s.set(v1alpha1.ConditionReady, false, ReasonProgressing, message)
+	case s.dataMissing != "":
+		s.set(v1alpha1.ConditionReady, false, ReasonDataMissing, s.dataMissing+"; until then, policies that read the data are not evaluated, and spec.failurePolicy applies to the requests that they match")
 	case s.unregistered != "" && s.lost:
 		s.set(v1alpha1.ConditionReady, false, ReasonNotRegistered, s.unregistered)
 	case s.unregistered != "":
@@ -242,15 +250,16 @@ func (s *statusWriter) upToDate(replica string) bool {
 	return !reported || settings == source.FromPolicySource(s.object, nil, s.next.Revision).Settings()
 }
 
-// serving merges the Leases of the replicas into the revision that each serves of one source.
+// serving merges the Leases of the replicas into the revision that each serves of one source,
+// which digestsOf reads.
 // The since field keeps its time for a replica whose revision did not change.
-func serving(name string, reports []replicaReport, previous []v1alpha1.ReplicaStatus, now time.Time) []v1alpha1.ReplicaStatus {
+func serving(name string, reports []replicaReport, previous []v1alpha1.ReplicaStatus, now time.Time, digestsOf func(replicaReport) map[string]string) []v1alpha1.ReplicaStatus {
 	var out []v1alpha1.ReplicaStatus
 	for _, r := range reports {
 		if now.Sub(r.renewed) > reportExpiry {
 			continue
 		}
-		replica := v1alpha1.ReplicaStatus{Name: r.replica, Digest: r.digests[name], Time: metav1.NewTime(now).Rfc3339Copy()}
+		replica := v1alpha1.ReplicaStatus{Name: r.replica, Digest: digestsOf(r)[name], Time: metav1.NewTime(now).Rfc3339Copy()}
 		i := slices.IndexFunc(previous, func(p v1alpha1.ReplicaStatus) bool { return p.Name == replica.Name })
 		if i >= 0 && previous[i].Digest == replica.Digest {
 			replica.Time = previous[i].Time

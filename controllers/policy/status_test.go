@@ -151,7 +151,7 @@ func TestServingFoldsLiveReports(t *testing.T) {
 		{Name: "a", Digest: "old", Time: before},
 		{Name: "b", Digest: "new", Time: metav1.NewTime(now)},
 		{Name: "fresh", Digest: "", Time: metav1.NewTime(now)},
-	}, serving("team", reports, previous, now))
+	}, serving("team", reports, previous, now, func(one replicaReport) map[string]string { return one.digests }))
 }
 
 func TestLimitsAreAConditionAndTheSourceStaysReady(t *testing.T) {

@@ -220,6 +220,7 @@ orloj.dev/v1 Memory memories namespaced
 orloj.dev/v1 ModelEndpoint modelendpoints namespaced
 orloj.dev/v1 Secret secrets namespaced
 orloj.dev/v1 Tool tools namespaced
+policy.lintel.dev/v1alpha1 DataSource datasources cluster
 policy.lintel.dev/v1alpha1 PolicyException policyexceptions cluster
 policy.lintel.dev/v1alpha1 PolicySource policysources cluster
 zopp.dev/v1alpha1 ZoppSecretSync zoppsecretsyncs namespaced

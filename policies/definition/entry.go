@@ -13,9 +13,9 @@ import (
 )
 
 // ReservedKeys are the keys under data that Lintel fills itself.
-var ReservedKeys = []string{ClusterKey, TemplateKey}
+var ReservedKeys = []string{ClusterKey, ExternalKey, TemplateKey}
 
-// CheckPackages returns errors for packages below the path of the cluster's objects.
+// CheckPackages returns errors for packages below the paths that Lintel fills itself.
 func CheckPackages(modules []*ast.Module) CompileErrors {
 	var errs CompileErrors
 	for _, module := range modules {
@@ -28,8 +28,12 @@ func CheckPackages(modules []*ast.Module) CompileErrors {
 	return errs
 }
 
-// ClusterKey is the key of cluster objects under data.
-const ClusterKey = "cluster"
+// ClusterKey is the key of cluster objects under data, and ExternalKey that of the data of
+// DataSources.
+const (
+	ClusterKey  = "cluster"
+	ExternalKey = "external"
+)
 
 // The entry points that a policy may have. Nothing else is read.
 const (

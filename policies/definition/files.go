@@ -79,21 +79,7 @@ func ReadData(files map[string]string) (data ast.Object, errs CompileErrors) {
 
 // readDataFile merges a data file into data, at the path of its folder.
 func readDataFile(data ast.Object, name, text string) (ast.Object, error) {
-	text = strings.TrimPrefix(text, byteOrderMark)
-	if values, bytes := sandbox.Unfold(text); values > maxUnfoldedValues || bytes > maxUnfoldedBytes {
-		return nil, fmt.Errorf("reading data: its aliases stand for more than %d values or %d MiB; write fewer of them", maxUnfoldedValues, maxUnfoldedBytes>>20)
-	}
-	if !json.Valid([]byte(text)) {
-		if err := manifest.CheckKeys([]byte(text)); err != nil {
-			return nil, fmt.Errorf("reading data: %w", err)
-		}
-	}
-	// As OPA reads data files, and yaml.unmarshal a text.
-	var asJSON json.RawMessage
-	if err := util.Unmarshal([]byte(text), &asJSON); err != nil {
-		return nil, fmt.Errorf("reading data: %w", err)
-	}
-	term, err := terms.Decode(asJSON)
+	term, err := ReadDocument(text)
 	if err != nil {
 		return nil, fmt.Errorf("reading data: %w", err)
 	}
@@ -114,6 +100,25 @@ func readDataFile(data ast.Object, name, text string) (ast.Object, error) {
 		return nil, fmt.Errorf("sets a value that another data file sets, too")
 	}
 	return merged, nil
+}
+
+// ReadDocument reads a text in JSON or YAML as policies read data files. Duplicate keys are errors.
+func ReadDocument(text string) (*ast.Term, error) {
+	text = strings.TrimPrefix(text, byteOrderMark)
+	if values, bytes := sandbox.Unfold(text); values > maxUnfoldedValues || bytes > maxUnfoldedBytes {
+		return nil, fmt.Errorf("its aliases stand for more than %d values or %d MiB; write fewer of them", maxUnfoldedValues, maxUnfoldedBytes>>20)
+	}
+	if !json.Valid([]byte(text)) {
+		if err := manifest.CheckKeys([]byte(text)); err != nil {
+			return nil, err
+		}
+	}
+	// As OPA reads data files, and yaml.unmarshal a text.
+	var asJSON json.RawMessage
+	if err := util.Unmarshal([]byte(text), &asJSON); err != nil {
+		return nil, err
+	}
+	return terms.Decode(asJSON)
 }
 
 // Descend returns the value at a path within a value: nil if there is none.

@@ -45,7 +45,9 @@ type Metadata struct {
 	MatchLocation      *ast.Location
 	Enforcement        Enforcement
 	Requires           []admission.GroupVersionKind
-	Clock              bool
+	// External are the names of the DataSources that the policy reads, sorted.
+	External []string
+	Clock    bool
 	// Timeout bounds the steps: see Steps. Zero is the default.
 	Timeout time.Duration
 	// Severity and Category describe violations in reports. Values that reports do not have are
@@ -74,7 +76,7 @@ var Severities = []string{"critical", "high", "medium", "low", "info"}
 
 // customKeys are the keys of `custom` that Lintel reads. Others are the author's
 // own, unless they look like a misspelling of one of these, or belong elsewhere.
-var customKeys = []string{"match", "enforcement", "requires", "clock", "timeout", "exceptions"}
+var customKeys = []string{"match", "enforcement", "requires", "external", "clock", "timeout", "exceptions"}
 
 // matchKeys and kindKeys are the fields of `match` and of one of its kinds.
 var (
@@ -152,6 +154,9 @@ func (m *Metadata) set(key string, value any, loc *ast.Location) []error {
 	}
 	if key == "requires" {
 		return m.readRequires(value)
+	}
+	if key == "external" {
+		return m.readExternal(value)
 	}
 	if key == "exceptions" {
 		return m.readExceptions(value)

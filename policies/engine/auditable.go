@@ -64,7 +64,7 @@ func (s *Snapshot) AuditsAlike(before *Snapshot, kind admission.GroupVersionKind
 		return false
 	}
 	return slices.EqualFunc(s.audits(kind), before.audits(kind), func(a, b *policy) bool {
-		return a.alike(b) && slices.EqualFunc(s.exceptionsOf(a, kind), before.exceptionsOf(b, kind), granted.exemptsAlike)
+		return a.alike(b) && s.external.Digest(a.Meta.External) == before.external.Digest(b.Meta.External) && slices.EqualFunc(s.exceptionsOf(a, kind), before.exceptionsOf(b, kind), granted.exemptsAlike)
 	})
 }
 

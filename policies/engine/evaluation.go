@@ -8,6 +8,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/external"
 	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
@@ -16,6 +17,7 @@ import (
 type evaluation struct {
 	review    *admission.Review
 	options   Options
+	external  external.Set
 	now       time.Time
 	namespace *admission.Object // nil where unknown or cluster-scoped
 	usage     *usage            // of all evaluations for the review: own of the first
@@ -48,9 +50,16 @@ func newEvaluation(review *admission.Review, options Options) *evaluation {
 	return e
 }
 
+// start starts the evaluation of a review with the external data of the snapshot.
+func (s *Snapshot) start(review *admission.Review, options Options) *evaluation {
+	e := newEvaluation(review, options)
+	e.external = s.external
+	return e
+}
+
 // with is the same evaluation of another review.
 func (e *evaluation) with(review *admission.Review) *evaluation {
-	other := &evaluation{review: review, options: e.options, now: e.now, namespace: e.namespace, usage: e.usage, original: e.original, inputs: map[*source]*ast.Term{}, shared: e.shared}
+	other := &evaluation{review: review, options: e.options, external: e.external, now: e.now, namespace: e.namespace, usage: e.usage, original: e.original, inputs: map[*source]*ast.Term{}, shared: e.shared}
 	if e.covered != nil {
 		other.covered = map[*policyset.Policy]*eval.Coverage{}
 	}

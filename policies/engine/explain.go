@@ -13,7 +13,7 @@ import (
 // Explain evaluates the policies of Validate one by one, and explains why the others are not
 // evaluated. The result is in the order of Policies.
 func (s *Snapshot) Explain(ctx context.Context, review *admission.Review, options Options) []Explanation {
-	e := newEvaluation(review, options)
+	e := s.start(review, options)
 	e.covered = map[*policyset.Policy]*eval.Coverage{}
 	var invocations []invocation
 	if !review.OnlyRemovesFinalizers() {
@@ -46,7 +46,7 @@ func (s *Snapshot) Explain(ctx context.Context, review *admission.Review, option
 // ExplainMutation is Explain for Mutate. It evaluates each policy for the original object, before
 // any policy has changed it.
 func (s *Snapshot) ExplainMutation(ctx context.Context, review *admission.Review, options Options) []Explanation {
-	e := newEvaluation(review, options)
+	e := s.start(review, options)
 	e.covered = map[*policyset.Policy]*eval.Coverage{}
 	results := map[*policy]mutationResult{}
 	if review.New != nil && !review.OnlyRemovesFinalizers() {

@@ -41,6 +41,8 @@ type PolicyInfo struct {
 	AnyVersion bool
 	// Requires, Clock and Timeout are what its METADATA say.
 	Requires []admission.GroupVersionKind
+	// External are the DataSources that its METADATA name.
+	External []string
 	Clock    bool
 	Timeout  time.Duration
 	// Severity and Category are what its METADATA say for reports.
@@ -89,6 +91,7 @@ func (p *policy) info() PolicyInfo {
 		Grants:        p.source.place.Grants,
 		AnyVersion:    p.dialect.isForeign(),
 		Requires:      p.Meta.Requires,
+		External:      p.Meta.External,
 		Clock:         p.Meta.Clock,
 		Timeout:       p.Meta.Timeout,
 		Severity:      p.Meta.Severity,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/external"
 )
 
 // InputFields are all that the input document can have.
@@ -44,7 +45,8 @@ func (e *evaluation) input(s *source) *ast.Term {
 	return input
 }
 
-// data is the data of the source with the cluster objects that it requires.
+// data is the data of the source with the cluster objects and external data that it reads.
 func (e *evaluation) data(s *source) eval.Document {
-	return clusterdata.Document(s.document.Data, e.options.Cluster, s.document.Required, s.visibility())
+	own := clusterdata.Document(s.document.Data, e.options.Cluster, s.document.Required, s.visibility())
+	return external.Document(own, e.external, s.document.External)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/exception"
+	"github.com/lintel-policy/lintel/policies/external"
 )
 
 // Live holds the current snapshot. Readers never wait; each change builds a new snapshot
@@ -22,6 +23,7 @@ type Live struct {
 	sets      map[string]*PolicySet
 	// exceptions are all, also those without effect.
 	exceptions []*exception.Exception
+	external   external.Set
 	listeners  []func(*Snapshot)
 }
 
@@ -61,6 +63,32 @@ func (l *Live) Remove(name string) {
 // PutExceptions replaces all exceptions.
 func (l *Live) PutExceptions(exceptions []*exception.Exception) {
 	l.update(func() { l.exceptions = exceptions })
+}
+
+// PutExternal makes the data of a DataSource live, in place of its earlier state.
+func (l *Live) PutExternal(data *external.Data) {
+	l.update(func() {
+		l.external = maps.Clone(l.external)
+		if l.external == nil {
+			l.external = external.Set{}
+		}
+		l.external[data.Name] = data
+	})
+}
+
+// RemoveExternal takes the data of a DataSource out.
+func (l *Live) RemoveExternal(name string) {
+	l.update(func() {
+		l.external = maps.Clone(l.external)
+		delete(l.external, name)
+	})
+}
+
+// External is the live data of DataSources by their names; not to be changed.
+func (l *Live) External() external.Set {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.external
 }
 
 // SetResources replaces the table of kinds.
@@ -127,7 +155,7 @@ func (l *Live) With(candidate *PolicySet) *Snapshot {
 			sets = append(sets, set)
 		}
 	}
-	return NewSnapshotWithExceptions(l.resources, l.exceptions, sets...)
+	return NewSnapshotWithExceptions(l.resources, l.exceptions, sets...).WithExternal(l.external)
 }
 
 // update changes the sources and creates a snapshot of them.
@@ -138,7 +166,7 @@ func (l *Live) update(apply func()) {
 	if !l.published {
 		return
 	}
-	snapshot := NewSnapshotWithExceptions(l.resources, l.exceptions, l.all()...)
+	snapshot := NewSnapshotWithExceptions(l.resources, l.exceptions, l.all()...).WithExternal(l.external)
 	l.snapshot.Store(snapshot)
 	for _, f := range l.listeners {
 		f(snapshot)

@@ -20,7 +20,7 @@ func (s *Snapshot) Mutate(ctx context.Context, review *admission.Review, options
 	if review.New == nil || !s.Concerns(review) || review.SubResource != "" || review.OnlyRemovesFinalizers() {
 		return mutation
 	}
-	e := newEvaluation(review, options)
+	e := s.start(review, options)
 	m := newMutator(ctx, s, e, mutation)
 	defer mutation.recoverUnknown()
 	for {

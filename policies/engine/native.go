@@ -8,6 +8,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/external"
 )
 
 // nativeDialect is the dialect of Lintel's own policies.
@@ -38,6 +39,12 @@ func (nativeDialect) matches(p *policy, resources *admission.Resources, e *evalu
 	}
 	if missing, lacks := e.missingKind(p); lacks {
 		return false, fmt.Sprintf("it requires cluster objects (%s)", missing)
+	}
+	if name, lacks := e.external.Missing(p.Meta.External); lacks {
+		if e.options.Offline {
+			return false, fmt.Sprintf("it reads data.external[%q], which is not at hand: give it with --external %s=FILE", name, name)
+		}
+		return false, external.MissingError(name).Error()
 	}
 	if p.missesNamespace(e) {
 		return false, fmt.Sprintf("it reads input.namespace, and namespace %q is not at hand", e.review.Namespace)

@@ -2,12 +2,15 @@ package engine
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/exception"
+	"github.com/lintel-policy/lintel/policies/external"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
@@ -16,7 +19,9 @@ type Snapshot struct {
 	candidateIndex
 	scoped []*source   // of scopes below the enterprise
 	scopes []ScopeInfo // below the enterprise
-	digest string
+	// policyDigest is that of policies and settings, and external the data of DataSources.
+	policyDigest string
+	external     external.Set
 	// exceptions are those that their policies allow, and allExceptions all, in the same order.
 	exceptions    map[policyName][]granted
 	allExceptions []*exception.Exception
@@ -44,7 +49,7 @@ func NewSnapshot(resources *admission.Resources, sets ...*PolicySet) *Snapshot {
 	for i, set := range sets {
 		pinned[i] = set.Pinned()
 	}
-	s.digest = definition.IdentityOf(pinned...)
+	s.policyDigest = definition.IdentityOf(pinned...)
 	s.build()
 	return s
 }
@@ -72,9 +77,18 @@ func Describe(set *PolicySet) []PolicyInfo {
 	return infosOf(policiesOf(set, newSource(set, hierarchy.Place{})))
 }
 
-// Digest identifies the policies and settings: snapshots with equal digests and exceptions decide
-// alike.
-func (s *Snapshot) Digest() string { return s.digest }
+// Digest identifies the policies, settings and external data: snapshots with equal digests and
+// exceptions decide alike.
+func (s *Snapshot) Digest() string {
+	if data := s.external.Digest(s.externalNames()); data != "" {
+		sum := sha256.Sum256([]byte(s.policyDigest + " " + data))
+		return "sha256:" + hex.EncodeToString(sum[:])
+	}
+	return s.policyDigest
+}
+
+// PolicyDigest identifies the policies and settings: webhooks are registered by them alone.
+func (s *Snapshot) PolicyDigest() string { return s.policyDigest }
 
 // Resources returns the table of kinds of the snapshot.
 func (s *Snapshot) Resources() *admission.Resources { return s.resources }

@@ -16,6 +16,11 @@ func (p *policy) evaluationForbidden(resources *admission.Resources) error {
 	if p.Meta.Clock && !p.source.place.Grants.Clock {
 		return fmt.Errorf("reads the time: a scope below the enterprise may do so only where every scope above grants it (spec.scope.grants.clock of their PolicySources)")
 	}
+	for _, name := range p.Meta.External {
+		if err := p.source.place.Grants.MayReadExternal(name); err != nil {
+			return err
+		}
+	}
 	for _, kind := range p.Meta.Requires {
 		if err := p.source.place.Grants.MayRequire(kind, resources); err != nil {
 			return err

@@ -21,7 +21,7 @@ func (s *Snapshot) Evaluate(ctx context.Context, review *admission.Review, optio
 	if !s.Concerns(review) || review.OnlyRemovesFinalizers() {
 		return decision
 	}
-	e := newEvaluation(review, options)
+	e := s.start(review, options)
 	for _, one := range validateAll(ctx, s.selectPolicies(e, false)) {
 		decision.add(one)
 	}

@@ -174,6 +174,7 @@ func (h *Tree) GrantsTo(scope Scope) Grants {
 		granted.Wildcards = granted.Wildcards && own.Wildcards
 		granted.Requires = intersection(granted.Requires, own.Requires)
 		granted.Mutates = intersection(granted.Mutates, own.Mutates)
+		granted.External = slices.DeleteFunc(granted.External, func(name string) bool { return !slices.Contains(own.External, name) })
 	}
 	return granted
 }
@@ -186,6 +187,7 @@ func (n *scopeNode) granted() Grants {
 		all.Wildcards = all.Wildcards || grants.Wildcards
 		all.Requires = append(all.Requires, grants.Requires...)
 		all.Mutates = append(all.Mutates, grants.Mutates...)
+		all.External = append(all.External, grants.External...)
 	}
 	return all
 }
@@ -199,6 +201,8 @@ type Grants struct {
 	// Mutates are kinds that scopes below may mutate although they carry rights: without
 	// version.
 	Mutates []admission.GroupVersionKind `json:"mutates,omitempty"`
+	// External are the DataSources that policies below may read.
+	External []string `json:"external,omitempty"`
 	// Clock says that policies below may read the time.
 	Clock bool `json:"clock,omitempty"`
 	// Wildcards says that policies below may match kinds that they do not name.
@@ -217,6 +221,15 @@ func containsKind(kinds []admission.GroupVersionKind, kind admission.GroupVersio
 // intersection lists the kinds of a that b has, too.
 func intersection(a, b []admission.GroupVersionKind) []admission.GroupVersionKind {
 	return slices.DeleteFunc(slices.Clone(a), func(kind admission.GroupVersionKind) bool { return !containsKind(b, kind) })
+}
+
+// MayReadExternal returns why policies of a scope below the enterprise must not read the data of a
+// DataSource; nil if they may.
+func (g Grants) MayReadExternal(name string) error {
+	if slices.Contains(g.External, name) {
+		return nil
+	}
+	return fmt.Errorf("reads DataSource %s: a scope below the enterprise may do so only where every scope above grants it (spec.scope.grants.external of their PolicySources)", name)
 }
 
 // MayRequire says whether policies of a scope below the enterprise may require a kind:

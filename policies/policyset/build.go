@@ -81,8 +81,9 @@ func (s *Set) prepare(drafts []*draft) (errs definition.CompileErrors) {
 		if d.template == nil {
 			modules = append(modules, d.modules...)
 			if d.policy, found = newPolicy(d.Name, d.modules); d.policy != nil {
-				d.Requires = d.policy.Meta.Requires
+				d.Requires, d.External = d.policy.Meta.Requires, d.policy.Meta.External
 				s.require(d.Requires)
+				s.readExternal(d.External)
 			}
 		} else if d.entry, found = readTemplateEntry(d.template); d.entry != nil {
 			var policies []*Policy
@@ -119,6 +120,7 @@ func (s *Set) newUnit(d *draft, group *batch) *unit {
 	}
 	u := &unit{UnitFacts: d.UnitFacts, batch: group, policy: d.policy, entry: d.entry, clusterFields: clusterdata.FieldsRead(modules), dataRefs: externalRefs(modules), reads: d.reads, mocks: d.mocks}
 	u.KindsRead = slices.DeleteFunc(slices.Sorted(maps.Keys(u.clusterFields)), func(name string) bool { return name == "" })
+	u.ExternalReads = externalReads(modules)
 	if d.template == nil {
 		u.unused = definition.FindUnused(modules)
 		for _, rule := range rules {

@@ -33,13 +33,14 @@ func (s *Set) compileChanges(before *Set, dialects []definition.Dialect) (ok boo
 	return s.readsAreDeclared() && withinBounds(s.units) && len(s.assemble(templates)) == 0
 }
 
-// requireAll records the kinds that reused units and constraints require. Those of compiled units
+// requireAll records the kinds that reused units and constraints require, and their DataSources. Those of compiled units
 // are recorded by build.
 func (s *Set) requireAll(plan *reusePlan, templates []definition.Template) {
 	s.document.Required = map[string]admission.GroupVersionKind{}
 	for _, n := range plan.units {
 		if n.reused != nil {
 			s.require(n.reused.Requires)
+			s.readExternal(n.reused.External)
 		}
 	}
 	for _, template := range templates {
@@ -49,11 +50,17 @@ func (s *Set) requireAll(plan *reusePlan, templates []definition.Template) {
 	}
 }
 
-// readsAreDeclared reports whether a policy of the set requires each kind that a unit reads.
+// readsAreDeclared reports whether a policy of the set names each kind and each DataSource that a
+// unit reads.
 func (s *Set) readsAreDeclared() bool {
 	for _, u := range s.units {
 		for _, name := range u.KindsRead {
 			if _, required := s.document.Required[name]; !required {
+				return false
+			}
+		}
+		for _, name := range u.ExternalReads {
+			if !s.namesExternal(name) {
 				return false
 			}
 		}

@@ -40,11 +40,26 @@ func detachedRef(ref ast.Ref) ast.Ref {
 
 // clusterName is that by which a reference reads cluster objects, where it has one.
 func clusterName(ref ast.Ref) (name string, ok bool) {
-	if len(ref) < 3 || !ref[0].Equal(ast.DefaultRootDocument) || !ref[1].Equal(ast.InternedTerm(definition.ClusterKey)) {
+	return constantKey(ref, definition.ClusterKey)
+}
+
+// externalName is the DataSource that a reference to data.external reads: "" for a name that is not
+// constant, and for all of them.
+func externalName(ref ast.Ref) (name string, ok bool) {
+	if len(ref) < 2 || !ref[0].Equal(ast.DefaultRootDocument) || !ref[1].Equal(ast.InternedTerm(definition.ExternalKey)) {
 		return "", false
 	}
-	key, constant := ref[2].Value.(ast.String)
-	return string(key), constant
+	name, _ = constantKey(ref, definition.ExternalKey)
+	return name, true
+}
+
+// constantKey is the constant key at which a reference reads a document below data.
+func constantKey(ref ast.Ref, document string) (key string, ok bool) {
+	if len(ref) < 3 || !ref[0].Equal(ast.DefaultRootDocument) || !ref[1].Equal(ast.InternedTerm(document)) {
+		return "", false
+	}
+	text, constant := ref[2].Value.(ast.String)
+	return string(text), constant
 }
 
 // entryRule is the rule that answers for an entry point of a package.

@@ -110,6 +110,9 @@ func newPolicy(name string, modules []*ast.Module) (*Policy, definition.CompileE
 		if len(p.Meta.Requires) > 0 {
 			return nil, definition.CompileErrors{definition.ErrorAt(modules[0].Package.Location, "package %s requires cluster objects but has none of deny, warn, patch, defaults; put requires into the packages that use it, so that they are asked only when the objects are at hand", name)}
 		}
+		if len(p.Meta.External) > 0 {
+			return nil, definition.CompileErrors{definition.ErrorAt(modules[0].Package.Location, "package %s names DataSources (custom.external) but has none of deny, warn, patch, defaults; put external into the packages that use it, so that they are evaluated only while the data is available", name)}
+		}
 		return nil, nil
 	}
 	if err := p.setDefaults(); err != nil {

@@ -41,6 +41,8 @@ type Document struct {
 	// Required are the kinds of cluster objects that the policies require, by their key in
 	// data.cluster.
 	Required map[string]admission.GroupVersionKind
+	// External are the names of the DataSources that the policies read, sorted.
+	External []string
 	// ReadsCSR reports that a policy can read input.csr.
 	ReadsCSR bool
 }
@@ -105,6 +107,9 @@ func (s *Set) Requires() []admission.GroupVersionKind {
 	return kinds
 }
 
+// External lists the names of the DataSources that the policies read, sorted.
+func (s *Set) External() []string { return s.document.External }
+
 // Projection returns the kinds that the policies require, with the fields that they read.
 func (s *Set) Projection() clusterdata.Projection { return s.projection }
 
@@ -127,10 +132,20 @@ func (s *Set) require(kinds []admission.GroupVersionKind) {
 	}
 }
 
+// readExternal records DataSources that a policy names.
+func (s *Set) readExternal(names []string) {
+	for _, name := range names {
+		if at, known := slices.BinarySearch(s.document.External, name); !known {
+			s.document.External = slices.Insert(s.document.External, at, name)
+		}
+	}
+}
+
 // add adds a copy of a policy to the set.
 func (s *Set) add(p *Policy) {
 	own := *p
 	own.LastOverrun, own.Cost = &atomic.Pointer[Overrun]{}, &Cost{}
 	s.policies = append(s.policies, &own)
 	s.require(own.Meta.Requires)
+	s.readExternal(own.Meta.External)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// undeclaredReads finds the reads of kinds that no policy of the source requires. They
+// undeclaredReads finds the reads of kinds and DataSources that no policy of the source names. They
 // would be undefined without an error, and a rule with `not` would be true because of that.
 func (s *Set) undeclaredReads(modules map[string]*ast.Module) definition.CompileErrors {
 	var errs definition.CompileErrors
@@ -27,6 +27,9 @@ func (s *Set) undeclaredReads(modules map[string]*ast.Module) definition.Compile
 }
 
 func (s *Set) readError(ref ast.Ref) error {
+	if name, reads := externalName(ref); reads {
+		return s.externalError(name)
+	}
 	key, constant := clusterName(ref)
 	if _, required := s.document.Required[key]; required || !constant {
 		return nil
@@ -37,4 +40,40 @@ func (s *Set) readError(ref ast.Ref) error {
 	}
 	return fmt.Errorf("data.cluster[%q] is not required by any policy of this source; "+
 		"add {group: %q, kind: %s} to custom.requires in the METADATA of the package", key, group, kind)
+}
+
+// externalError is the error of a read of data.external by a name that no policy declares.
+func (s *Set) externalError(name string) error {
+	switch {
+	case s.namesExternal(name):
+		return nil
+	case name == "":
+		return fmt.Errorf("data.external is read, and no policy of this source names a DataSource; " +
+			"add external: [name] under custom in the METADATA of the package")
+	}
+	if !definition.IsDataSourceName(name) {
+		return fmt.Errorf("data.external[%q]: %q is not the name of a DataSource", name, name)
+	}
+	return fmt.Errorf("data.external[%q] is not named by any policy of this source; "+
+		"add external: [%s] under custom in the METADATA of the package", name, name)
+}
+
+// namesExternal reports whether a policy of the set names a DataSource: any of them for "".
+func (s *Set) namesExternal(name string) bool {
+	_, named := slices.BinarySearch(s.document.External, name)
+	return named || name == "" && len(s.document.External) > 0
+}
+
+// externalReads lists the DataSources that modules read, as of externalName, sorted.
+func externalReads(modules []*ast.Module) (names []string) {
+	for _, module := range modules {
+		ast.WalkRefs(module, func(ref ast.Ref) bool {
+			if name, reads := externalName(ref); reads {
+				names = append(names, strings.Clone(name))
+			}
+			return false
+		})
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

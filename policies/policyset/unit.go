@@ -30,6 +30,10 @@ type UnitFacts struct {
 	// and KindsRead the names by which its modules read some.
 	Requires  []admission.GroupVersionKind `json:"requires,omitempty"`
 	KindsRead []string                     `json:"reads,omitempty"`
+	// External are the DataSources that the policy of the package names, and ExternalReads those
+	// that its modules read.
+	External      []string `json:"external,omitempty"`
+	ExternalReads []string `json:"externalReads,omitempty"`
 	// Batch is the index in Known.Batches of the batch in which the unit was compiled.
 	Batch int `json:"batch"`
 }

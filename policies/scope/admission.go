@@ -180,6 +180,11 @@ func (c *candidateCheck) grants(policy engine.PolicyInfo) []Violation {
 	if policy.Match.HasWildcard() && !granted.Wildcards {
 		report("matches kinds that it does not name (\"*\", or no match.kinds), which a scope below the enterprise may do only where every scope above grants it: name the kinds in match.kinds, or have the scopes above set spec.scope.grants.wildcards in their PolicySources")
 	}
+	for _, name := range policy.External {
+		if err := granted.MayReadExternal(name); err != nil {
+			report("%v", err)
+		}
+	}
 	for _, kind := range policy.Requires {
 		if err := granted.MayRequire(kind, c.resources); err != nil {
 			report("%v", err)

@@ -26,6 +26,7 @@ func FromPolicySource(object *v1alpha1.PolicySource, files map[string]string, re
 			Grants: hierarchy.Grants{
 				Requires:  grantedKinds(spec.Scope.Grants.Requires),
 				Mutates:   grantedKinds(spec.Scope.Grants.Mutates),
+				External:  spec.Scope.Grants.External,
 				Clock:     spec.Scope.Grants.Clock,
 				Wildcards: spec.Scope.Grants.Wildcards,
 			},

@@ -15,6 +15,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/external"
 	"github.com/lintel-policy/lintel/policies/planning"
 	"github.com/lintel-policy/lintel/policies/policyset"
 	"github.com/lintel-policy/lintel/policies/sandbox"
@@ -26,6 +27,7 @@ func (r *runner) runRego(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	tests.data = external.TestDocument(tests.data, r.external)
 	if r.coverage != nil {
 		for name, module := range tests.modules {
 			if !strings.HasSuffix(name, testFileSuffix) {

@@ -15,12 +15,16 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/external"
 )
 
 // Options say how tests are run.
 type Options struct {
 	// Coverage asks for the lines that the tests reach.
 	Coverage bool `json:"coverage,omitempty"`
+	// External is a JSON object with the data of DataSources by their names; empty for none. Tests
+	// that read other data replace it by `with`, or fail.
+	External string `json:"external,omitempty"`
 }
 
 // Outcome is how a case ended.
@@ -126,7 +130,11 @@ func Has(source definition.Source) bool {
 // definition.CompileErrors where files of the source cannot be read or compiled, or the
 // context's.
 func Run(ctx context.Context, source definition.Source, options Options) (Results, error) {
-	r := &runner{source: source}
+	data, err := external.ReadSet(options.External)
+	if err != nil {
+		return Results{}, err
+	}
+	r := &runner{source: source, external: data}
 	if options.Coverage {
 		r.coverage = &coverageRecorder{modules: map[string]*ast.Module{}}
 	}
@@ -155,6 +163,7 @@ func Stopped(why string) Results {
 // runner collects the results of one run.
 type runner struct {
 	source   definition.Source
+	external external.Set
 	results  Results
 	coverage *coverageRecorder // nil where it was not asked for
 	printed  int               // stored bytes of output

@@ -663,7 +663,7 @@ func TestOrlojOverlay(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{
 		"agentpolicies.orloj.dev", "agents.orloj.dev", "agentsystems.orloj.dev", "mcpservers.orloj.dev", "memories.orloj.dev",
-		"modelendpoints.orloj.dev", "secrets.orloj.dev", "tools.orloj.dev", "policyexceptions.policy.lintel.dev", "policysources.policy.lintel.dev",
+		"modelendpoints.orloj.dev", "secrets.orloj.dev", "tools.orloj.dev", "datasources.policy.lintel.dev", "policyexceptions.policy.lintel.dev", "policysources.policy.lintel.dev",
 	}, definitions, "none of other systems")
 	require.Equal(t, "orloj/orloj-operator", deployment.Namespace+"/"+deployment.Name)
 	require.Equal(t, "orloj-operator", deployment.Spec.Template.Spec.ServiceAccountName)

@@ -25,7 +25,7 @@ func (p pages) addConditions(t *testing.T) {
 	for _, system := range systems {
 		found[system.folder] = vocabulary{map[string]string{}, map[string]string{}}
 	}
-	for _, s := range sources(t, "api", "controllers", "policies/engine", "policies/scope", "policies/source", "webhooks/registration") {
+	for _, s := range sources(t, "api", "controllers", "policies/engine", "policies/external", "policies/scope", "policies/source", "webhooks/registration") {
 		of := found[systemOf(s.path)]
 		of.constants(s.file)
 		of.literals(s.file)
@@ -54,7 +54,7 @@ func (p pages) addConditions(t *testing.T) {
 		}
 		title := "Conditions and reasons of " + system.name
 		if system.folder == "policy" {
-			title = "Conditions and reasons of PolicySources and PolicyExceptions"
+			title = "Conditions and reasons of PolicySources, PolicyExceptions and DataSources"
 		}
 		p.add(t, "conditions/"+system.folder+".md", title, "the constants in the code",
 			"Objects report these conditions in `status.conditions`, with these reasons. Events have reasons of the same list.", sections)

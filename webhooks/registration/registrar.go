@@ -154,7 +154,7 @@ func (r *Registrar) Reconcile(ctx context.Context, _ reconcile.Request) (reconci
 	case found.missing != "":
 		r.set(state{missing: found.missing})
 	case found.complete:
-		r.set(state{digest: snapshot.Digest()})
+		r.set(state{digest: snapshot.PolicyDigest()})
 	}
 	return reconcile.Result{RequeueAfter: found.again}, nil // otherwise the applied write, or the CA injector, triggers the next run
 }

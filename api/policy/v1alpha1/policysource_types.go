@@ -191,6 +191,15 @@ type ScopeGrants struct {
 	// +kubebuilder:validation:MaxItems=64
 	Mutates []GrantedKind `json:"mutates,omitempty"`
 
+	// external are DataSources that policies below may read (custom.external of their
+	// METADATA).
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	External []string `json:"external,omitempty"`
+
 	// clock lets policies below read the time (custom.clock of their METADATA).
 	// +optional
 	Clock bool `json:"clock,omitempty"`

@@ -21,7 +21,7 @@ var (
 )
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(SchemeGroupVersion, &PolicySource{}, &PolicySourceList{}, &PolicyException{}, &PolicyExceptionList{})
+	scheme.AddKnownTypes(SchemeGroupVersion, &PolicySource{}, &PolicySourceList{}, &PolicyException{}, &PolicyExceptionList{}, &DataSource{}, &DataSourceList{})
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/exception"
+	"github.com/lintel-policy/lintel/policies/external"
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
@@ -29,6 +30,7 @@ import (
 type options struct {
 	policies   []string
 	names      []string // of the policies, in their order
+	external   sources.External
 	files      []string
 	namespace  string
 	excluded   []string
@@ -109,6 +111,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.Float32Var(&o.qps, "qps", 10, "maximum `number` of requests to the cluster in a second; a request reads up to 500 objects")
 	flags.IntVar(&o.limit, "limit", 20, "maximum `number` of results per policy in text and JUnit; 0 is for all")
 	flags.StringVar(&o.baseline, "baseline", "", "`path` of a report of an earlier run with -o json, whose violations do not count")
+	o.external.AddFlag(cmd)
 	o.format.AddFlag(cmd, "text", "json", "junit", "sarif", "openreports")
 	o.connection.AddFlags(cmd)
 	usage.CompleteFiles(cmd, "policies", "rego", "yaml", "yml", "json")
@@ -204,11 +207,12 @@ func run(cmd *cobra.Command, o options) error {
 type policies struct {
 	sets       []*engine.PolicySet
 	exceptions []*exception.Exception
+	external   external.Set
 }
 
 // snapshot returns the policies for the kinds of a cluster.
 func (p policies) snapshot(resources *admission.Resources) *engine.Snapshot {
-	return engine.NewSnapshotWithExceptions(resources, p.exceptions, p.sets...)
+	return engine.NewSnapshotWithExceptions(resources, p.exceptions, p.sets...).WithExternal(p.external)
 }
 
 // audit evaluates the policies for the objects.
@@ -218,6 +222,9 @@ func (o *options) audit(cmd *cobra.Command, rules policies, p *report.Progress) 
 		files, err := dump.Open(o.files, cmd.InOrStdin())
 		if err != nil {
 			return nil, nil, err
+		}
+		if rules.external, err = o.external.Read(rules.sets); err != nil {
+			return nil, nil, errors.Join(err, files.Close())
 		}
 		found, err := auditDump(cmd.Context(), files, rules, excluded, *o, p)
 		return found, nil, errors.Join(err, files.Close())
@@ -238,6 +245,11 @@ func (o *options) audit(cmd *cobra.Command, rules policies, p *report.Progress) 
 		rules.exceptions, unread = live.Exceptions(cmd.Context())
 		notes = append(notes, unread...)
 	}
+	var unread []string
+	if rules.external, unread, err = live.External(cmd.Context(), rules.sets, o.external); err != nil {
+		return nil, nil, err
+	}
+	notes = append(notes, unread...)
 	found, more, err := auditCluster(cmd.Context(), live, rules, excluded, p)
 	return found, append(notes, more...), err
 }

@@ -19,6 +19,7 @@ import (
 type testOptions struct {
 	policies sources.One
 	coverage bool
+	external sources.External
 	format   report.Format
 }
 
@@ -50,6 +51,7 @@ Exit codes:
 	}
 	options.policies.AddFlag(cmd)
 	cmd.Flags().BoolVar(&options.coverage, "coverage", false, "say which lines of the policies the tests reach")
+	options.external.AddFlag(cmd)
 	options.format.AddFlag(cmd, "text", "json", "sarif", "junit")
 	return cmd
 }
@@ -65,7 +67,11 @@ func test(ctx context.Context, options testOptions, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	results, err := tester.Test(ctx, tested.Source, suite.Options{Coverage: options.coverage})
+	given, err := options.external.JSON()
+	if err != nil {
+		return err
+	}
+	results, err := tester.Test(ctx, tested.Source, suite.Options{Coverage: options.coverage, External: given})
 	if err != nil {
 		return tested.CompileError(err)
 	}

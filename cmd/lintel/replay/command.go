@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
+	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/policies/definition"
 )
@@ -20,6 +21,7 @@ import (
 // options are the flags of replay.
 type options struct {
 	against, names, baseline []string
+	external                 sources.External
 	since, until             string
 	records                  []string
 	examples, limit          int
@@ -97,6 +99,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.suite, "write-suite", "", "`folder` to write the examples to, as test cases of the candidate with the least input that shows the difference; masked values stay masked")
 	flags.StringVar(&o.resume, "resume", "", "`file` with the state of an interrupted run, from which this run continues; it is written while the command runs, and deleted at the end")
 	flags.IntVar(&o.workers, "workers", 0, "`number` of requests that are evaluated at the same time; 0 is for the number of processors")
+	o.external.AddFlag(cmd)
 	o.format.AddFlag(cmd, "text", "json", "markdown", "sarif", "junit")
 	for _, name := range []string{"against", "baseline"} {
 		usage.CompleteFiles(cmd, name, "rego", "yaml", "yml", "json")

@@ -27,7 +27,7 @@ type side struct {
 }
 
 // readSide reads and compiles policies.
-func readSide(paths, names []string, now time.Time) (*side, error) {
+func readSide(paths, names []string, given sources.External, now time.Time) (*side, error) {
 	read, err := sources.Read(paths, names)
 	if err != nil {
 		return nil, err
@@ -54,14 +54,18 @@ func readSide(paths, names []string, now time.Time) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.snapshot = engine.NewSnapshotWithExceptions(resources, exceptions, s.sets...)
+	data, err := given.ReadNamed(s.sets)
+	if err != nil {
+		return nil, err
+	}
+	s.snapshot = engine.NewSnapshotWithExceptions(resources, exceptions, s.sets...).WithExternal(data)
 	s.notes = slices.Concat(sources.Notes(read, s.sets, s.snapshot), sources.ExceptionNotes(found, s.sets, s.snapshot, now))
 	return s, nil
 }
 
 // run returns the reason why there is no report, or a report.Exit.
 func run(cmd *cobra.Command, o options) error {
-	candidate, err := readSide(o.against, o.names, o.now)
+	candidate, err := readSide(o.against, o.names, o.external, o.now)
 	if err != nil {
 		return err
 	}
@@ -72,7 +76,7 @@ func run(cmd *cobra.Command, o options) error {
 		if len(o.baseline) == len(o.against) {
 			names = o.names
 		}
-		if baseline, err = readSide(o.baseline, names, o.now); err != nil {
+		if baseline, err = readSide(o.baseline, names, o.external, o.now); err != nil {
 			return fmt.Errorf("--baseline: %w", err)
 		}
 		before = baseline.snapshot

@@ -34,6 +34,7 @@ type options struct {
 	request   requestFlags
 	namespace string
 	cluster   string
+	external  sources.External
 	format    report.Format
 	mapping   orloj.Mapping
 	zopp      zopp.Mapping
@@ -115,6 +116,7 @@ func (o *options) addFlags(cmd *cobra.Command, connection *cluster.Options, form
 	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "`path` of a file or folder of objects or AdmissionReviews in YAML or JSON, or - for standard input; may be repeated")
 	flags.StringVarP(&o.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
 	flags.StringVar(&o.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")
+	o.external.AddFlag(cmd)
 	o.request.add(cmd)
 	o.format.AddFlag(cmd, formats...)
 	usage.CompleteFiles(cmd, "policies", "rego", "yaml", "yml", "json")

@@ -17,6 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/exception"
+	"github.com/lintel-policy/lintel/policies/external"
 	"github.com/lintel-policy/lintel/policies/request"
 	"github.com/lintel-policy/lintel/policies/rules/openclaw"
 	"github.com/lintel-policy/lintel/policies/rules/orloj"
@@ -29,6 +30,7 @@ type checker struct {
 	objects    []manifests.Object
 	snapshot   *engine.Snapshot
 	exceptions []*exception.Exception
+	external   external.Set
 	resources  *manifests.Table
 	titles     map[string]string // of the policies, by source and package
 	cluster    *clusterdata.Objects
@@ -73,6 +75,9 @@ func newOfflineChecker(o options, objects []manifests.Object, stdin io.Reader, c
 	c := &checker{options: o, objects: objects, sources: map[string]sources.Source{}}
 	for _, one := range exceptions {
 		c.exceptions = append(c.exceptions, one.Exception)
+	}
+	if c.external, err = o.external.Read(sets); err != nil {
+		return nil, err
 	}
 	for _, s := range read {
 		c.sources[s.Name] = s
@@ -120,7 +125,7 @@ func (c *checker) readCluster(sets []*engine.PolicySet) error {
 
 // setPolicies makes the sets those that are asked, about the kinds of the table.
 func (c *checker) setPolicies(sets []*engine.PolicySet) {
-	c.snapshot = engine.NewSnapshotWithExceptions(c.resources.Resources, c.exceptions, sets...)
+	c.snapshot = engine.NewSnapshotWithExceptions(c.resources.Resources, c.exceptions, sets...).WithExternal(c.external)
 	c.titles = map[string]string{}
 	for _, policy := range c.snapshot.Policies() {
 		c.titles[policy.Source+"/"+policy.Package] = policy.Title

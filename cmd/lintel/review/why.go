@@ -197,9 +197,13 @@ func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Objec
 	c.resources = &manifests.Table{Resources: admission.NewResources(live.Resources), Kinds: kinds.NewOfCluster(definitions...), Serves: "the cluster"}
 	var exceptionNotes []string
 	c.exceptions, exceptionNotes = live.Exceptions(ctx)
+	var externalNotes []string
+	if c.external, externalNotes, err = live.External(ctx, sets, o.external); err != nil {
+		return nil, err
+	}
 	c.setPolicies(sets)
 	required, unasked := live.Required(ctx, sets)
-	c.cluster, c.notes = required, slices.Concat(o.notes, notes, unread, exceptionNotes, unasked)
+	c.cluster, c.notes = required, slices.Concat(o.notes, notes, unread, exceptionNotes, externalNotes, unasked)
 	c.setNamespaces()
 	if err := c.readOld(stdin); err != nil {
 		return nil, err

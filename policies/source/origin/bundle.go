@@ -7,8 +7,6 @@ import (
 	"io"
 	"path"
 	"strings"
-
-	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // unpackedShare is how much a tarball may unpack to, policy or not, as a multiple of
@@ -18,6 +16,7 @@ const unpackedShare = 16
 // bundle gathers the policy files of tarballs, such as OPA's bundles.
 type bundle struct {
 	limits    Limits
+	selects   func(name string) bool
 	folder    string // that is wanted, "" for all
 	hasFolder bool
 	tarballs  int
@@ -26,9 +25,9 @@ type bundle struct {
 	collected *collection
 }
 
-func newBundle(folder string, limits Limits) *bundle {
+func newBundle(folder string, limits Limits, selects func(name string) bool) *bundle {
 	return &bundle{
-		limits: limits, folder: path.Clean("/" + folder)[1:], collected: newCollection(limits),
+		limits: limits, selects: selects, folder: path.Clean("/" + folder)[1:], collected: newCollection(limits),
 		unpacked: &budget{left: unpackedShare * limits.TotalBytes},
 	}
 }
@@ -70,7 +69,7 @@ func (b *bundle) entry(header *tar.Header, content io.Reader, seen map[string]bo
 	switch {
 	case err != nil:
 		return err
-	case name == "", header.Typeflag == tar.TypeDir, !definition.IsPolicyFile(name):
+	case name == "", header.Typeflag == tar.TypeDir, !b.selects(name):
 		return nil
 	case header.Typeflag != tar.TypeReg:
 		return refuse(ReasonContentRefused, "%s is a link or no regular file, which is not followed: push the file itself", name)

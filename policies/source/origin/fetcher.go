@@ -93,9 +93,23 @@ func FetchChild(stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 // fetch fetches in this process.
-func fetch(ctx context.Context, request Request) (*Answer, error) {
-	if request.OCI != nil {
-		return fetchOCI(ctx, request)
+func fetch(ctx context.Context, request Request) (answer *Answer, err error) {
+	switch {
+	case request.HTTPS != nil:
+		answer, err = fetchHTTPS(ctx, request)
+	case request.OCI != nil:
+		answer, err = fetchOCI(ctx, request)
+	default:
+		answer, err = fetchGit(ctx, request)
 	}
-	return fetchGit(ctx, request)
+	if request.Data == nil {
+		return answer, err
+	}
+	if err != nil {
+		return nil, aboutData(err, request)
+	}
+	if answer.Files == nil {
+		return answer, nil
+	}
+	return answer, checkData(answer, request)
 }

@@ -56,7 +56,7 @@ func fetchGit(ctx context.Context, request Request) (*Answer, error) {
 			return nil, err
 		}
 	}
-	if answer.Files, err = readTree(commit, origin.Path, request.Limits); err != nil {
+	if answer.Files, err = readTree(commit, origin.Path, request.Limits, request.selects); err != nil {
 		return nil, err
 	}
 	return answer, nil

@@ -219,6 +219,8 @@ func addressOf(request Request) string {
 		text = request.Git.URL
 	} else if request.OCI != nil {
 		text = request.OCI.URL
+	} else if request.HTTPS != nil {
+		text = request.HTTPS.URL
 	}
 	parsed, err := url.Parse(text)
 	if err != nil {

@@ -138,7 +138,7 @@ func (a *artifacts) read(ctx context.Context, wanted ocispec.Descriptor) ([]byte
 
 // files are the policy files of all layers.
 func (a *artifacts) files(ctx context.Context, manifest *ocispec.Manifest) (map[string]string, error) {
-	out := newBundle(a.request.OCI.Path, a.request.Limits)
+	out := newBundle(a.request.OCI.Path, a.request.Limits, a.request.selects)
 	for _, layer := range manifest.Layers {
 		if !isTarball(layer.MediaType) {
 			continue

@@ -5,13 +5,20 @@ import (
 	"time"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/external/rules"
 )
 
 // Request says what to fetch.
 type Request struct {
-	// Git or OCI is the origin.
+	// Git, OCI or HTTPS is the origin.
 	Git *v1alpha1.GitOrigin `json:"git,omitempty"`
 	OCI *v1alpha1.OCIOrigin `json:"oci,omitempty"`
+	// HTTPS is the origin of data. Only data can have it.
+	HTTPS *v1alpha1.HTTPSOrigin `json:"https,omitempty"`
+	// Data, where set, are the rules that data must meet: the answer then has external.Files. It
+	// is nil for policies.
+	Data *DataRules `json:"data,omitempty"`
 	// Credentials is the data of the Secret that the origin names, and Keys that of
 	// the Secret that its verification names.
 	Credentials map[string][]byte `json:"credentials,omitempty"`
@@ -25,6 +32,21 @@ type Request struct {
 	progress *progress
 }
 
+// DataRules are the file with data, and the rules that it must meet.
+type DataRules struct {
+	rules.Rules
+	// File is the path below that of Git or OCI.
+	File string `json:"file,omitempty"`
+}
+
+// selects reports whether a file of a Git or OCI origin is part of the answer.
+func (r Request) selects(name string) bool {
+	if r.Data != nil {
+		return name == r.Data.File
+	}
+	return definition.IsPolicyFile(name)
+}
+
 // Answer is what an origin holds.
 type Answer struct {
 	// Revision is what the origin calls its state: branch@sha1:commit, tag@sha1:commit
@@ -33,6 +55,8 @@ type Answer struct {
 	// Files are the policy files by their slash-separated paths below the origin's
 	// path: nil where Revision is the one that is known.
 	Files map[string]string `json:"files"`
+	// Entries is the number of members of data.
+	Entries int `json:"entries,omitempty"`
 	// Signature describes the verified signature; empty if none is required.
 	Signature string `json:"signature,omitempty"`
 }
@@ -84,6 +108,10 @@ const (
 	ReasonContentRefused = "ContentRefused"
 	// ReasonVerificationFailed: the signature that was asked for is missing or wrong.
 	ReasonVerificationFailed = "VerificationFailed"
+	// ReasonCertificateRefused: the certificate of the server is not trusted, or not valid.
+	ReasonCertificateRefused = "CertificateRefused"
+	// ReasonRedirected: the server redirects to another address.
+	ReasonRedirected = "Redirected"
 	// ReasonVerified is the reason of a signature that was found good.
 	ReasonVerified = "Verified"
 )

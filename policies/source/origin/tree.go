@@ -10,8 +10,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
-
-	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 const (
@@ -23,9 +21,9 @@ const (
 	lfsHeader = "version https://git-lfs.github.com/spec/"
 )
 
-// readTree reads the policy files below a folder of a commit. It follows links to
+// readTree reads the selected files below a folder of a commit. It follows links to
 // files of that folder, as reading a checkout would, and refuses those that leave it.
-func readTree(commit *object.Commit, folder string, limits Limits) (map[string]string, error) {
+func readTree(commit *object.Commit, folder string, limits Limits, selects func(name string) bool) (map[string]string, error) {
 	root, err := commit.Tree()
 	if err != nil {
 		return nil, refuse(ReasonFetchFailed, "reading the tree of commit %s: %v", commit.Hash, err)
@@ -35,7 +33,7 @@ func readTree(commit *object.Commit, folder string, limits Limits) (map[string]s
 			return nil, refuse(ReasonNotFound, "commit %s has no folder %s: correct the path", commit.Hash, folder)
 		}
 	}
-	t := &tree{limits: limits, entries: map[string]object.TreeEntry{}, blobs: root}
+	t := &tree{limits: limits, selects: selects, entries: map[string]object.TreeEntry{}, blobs: root}
 	if err := t.list(root, "", 0); err != nil {
 		return nil, err
 	}
@@ -45,6 +43,7 @@ func readTree(commit *object.Commit, folder string, limits Limits) (map[string]s
 // tree is the content of a folder of a commit, by path.
 type tree struct {
 	limits  Limits
+	selects func(name string) bool
 	entries map[string]object.TreeEntry
 	names   []string // in the order of the tree
 	blobs   *object.Tree
@@ -97,7 +96,7 @@ func (t *tree) read() (map[string]string, error) {
 				return nil, err
 			}
 		}
-		if !definition.IsPolicyFile(name) {
+		if !t.selects(name) {
 			continue
 		}
 		blob, err := t.blob(name, entry.Hash)
@@ -132,7 +131,7 @@ func (t *tree) follow(name string) (object.TreeEntry, error) {
 	for range maxLinks {
 		entry, ok := t.entries[at]
 		switch {
-		case !ok && !definition.IsPolicyFile(name):
+		case !ok && !t.selects(name):
 			return object.TreeEntry{}, nil
 		case !ok:
 			return entry, leavesFolder(name)
