@@ -27,8 +27,8 @@ type side struct {
 }
 
 // readSide reads and compiles policies.
-func readSide(paths, names []string, now time.Time) (*side, error) {
-	read, err := sources.Read(paths, names)
+func readSide(ctx context.Context, paths, names []string, now time.Time) (*side, error) {
+	read, err := sources.ReadWithGit(ctx, paths, names)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func readSide(paths, names []string, now time.Time) (*side, error) {
 
 // run returns the reason why there is no report, or a report.Exit.
 func run(cmd *cobra.Command, o options) error {
-	candidate, err := readSide(o.against, o.names, o.now)
+	candidate, err := readSide(cmd.Context(), o.against, o.names, o.now)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func run(cmd *cobra.Command, o options) error {
 		if len(o.baseline) == len(o.against) {
 			names = o.names
 		}
-		if baseline, err = readSide(o.baseline, names, o.now); err != nil {
+		if baseline, err = readSide(cmd.Context(), o.baseline, names, o.now); err != nil {
 			return fmt.Errorf("--baseline: %w", err)
 		}
 		before = baseline.snapshot
