@@ -153,12 +153,14 @@ func checkExpression(t *testing.T, expression string) []string {
 func metrics(t *testing.T) map[string][]string {
 	t.Helper()
 	all := descriptions{
-		"lintel_policy_limit_total":   {"source", "policy", "limit"},
-		"lintel_cluster_data_objects": {"kind"},
-		"lintel_cluster_data_bytes":   {"kind"},
-		"lintel_source_ready":         {"source"},
-		"lintel_webhooks_called":      nil,
-		"lintel_policy_exceptions":    {"source", "policy"},
+		"lintel_policy_limit_total":           {"source", "policy", "limit"},
+		"lintel_cluster_data_objects":         {"kind"},
+		"lintel_cluster_data_bytes":           {"kind"},
+		"lintel_source_ready":                 {"source"},
+		"lintel_source_rehearsal":             {"source", "result"},
+		"lintel_source_rehearsal_new_denials": {"source"},
+		"lintel_webhooks_called":              nil,
+		"lintel_policy_exceptions":            {"source", "policy"},
 
 		"lintel_policy_exception_expiry_timestamp_seconds": {"exception", "source", "policy"},
 

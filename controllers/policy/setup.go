@@ -54,6 +54,9 @@ type Options struct {
 	Replica, PodUID string
 	// LeaseAnnotations are added to the Lease in which this replica reports.
 	LeaseAnnotations map[string]string
+	// Records is the URL of the store in which the manager records requests; empty if it records
+	// none.
+	Records string
 	// Registrable is the part of the gate that depends on all policies together.
 	Registrable func([]engine.PolicyInfo, *admission.Resources) error
 	// Metrics registers the metrics of sources.
@@ -65,13 +68,14 @@ type Policies struct {
 	// Live are the served policies.
 	Live *engine.Live
 
-	manager  manager.Manager
-	options  Options
-	objects  *clusterObjectLoader
-	compiler *source.CachingCompiler
-	gate     source.Gate
-	origins  *origins
-	reporter *reporter
+	manager    manager.Manager
+	options    Options
+	objects    *clusterObjectLoader
+	compiler   *source.CachingCompiler
+	gate       source.Gate
+	origins    *origins
+	rehearsals *rehearsals
+	reporter   *reporter
 }
 
 // New sets up the gate and the loader of policies. It reads the kinds of the cluster and adds
@@ -109,6 +113,7 @@ func New(mgr manager.Manager, options Options) (*Policies, error) {
 		secrets: mgr.GetAPIReader(), namespace: options.Namespace,
 		allowFile: options.AllowFileOrigins, count: countFetches(options.Metrics),
 	})
+	p.rehearsals = newRehearsals(p.Live, options.Records, program)
 	options.Metrics.MustRegister(sourceMetrics{mgr.GetClient(), p.Live}, exceptionMetrics{p.Live}, clusterMetrics{p.objects.Current})
 	return p, p.addRunnables(table)
 }
@@ -134,7 +139,7 @@ func (p *Policies) addRunnables(table *resourceTable) error {
 	reporter := newReporter(p.manager.GetClient(), p.Live, p.options.Namespace, p.options.Replica, p.options.PodUID)
 	reporter.annotations = p.options.LeaseAnnotations
 	p.reporter = reporter
-	runnables := []manager.Runnable{object.Everywhere(table.Start), object.Everywhere(p.objects.Start), p.origins, object.Everywhere(reporter.Start)}
+	runnables := []manager.Runnable{object.Everywhere(table.Start), object.Everywhere(p.objects.Start), p.origins, p.rehearsals, object.Everywhere(reporter.Start)}
 	if p.options.ReceiverAddress != "" {
 		receiver := newReceiver(&receiver{
 			address: p.options.ReceiverAddress, certDir: p.options.ReceiverCertDir, namespace: p.options.Namespace,
