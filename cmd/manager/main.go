@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/lintel-policy/lintel/cmd/internal/version"
+	"github.com/lintel-policy/lintel/policies/rehearsal"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/origin"
 )
@@ -25,6 +26,9 @@ func main() {
 	}
 	if len(os.Args) == 2 && os.Args[1] == origin.FetchArgument {
 		os.Exit(origin.FetchChild(os.Stdin, os.Stdout, os.Stderr))
+	}
+	if len(os.Args) == 2 && os.Args[1] == rehearsal.Argument {
+		os.Exit(rehearsal.Child(os.Stdin, os.Stdout, os.Stderr))
 	}
 	if len(os.Args) == 2 && os.Args[1] == "--version" {
 		fmt.Println(version.Of("manager"))

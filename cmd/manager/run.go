@@ -68,7 +68,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	policies, err := policy.New(mgr, policy.Options{
 		Config: config, Namespace: o.namespace, AllowFileOrigins: o.allowFileOrigins, Directory: o.policyDir,
 		ReceiverAddress: o.receiverAddress, ReceiverCertDir: o.receiverCertDir,
-		Replica: replicaName(), PodUID: os.Getenv("POD_UID"), LeaseAnnotations: o.leaseAnnotations(),
+		Replica: replicaName(), PodUID: os.Getenv("POD_UID"), LeaseAnnotations: o.leaseAnnotations(), Records: o.record.location,
 		Registrable: registrable, Metrics: metrics.Registry,
 	})
 	if err != nil {

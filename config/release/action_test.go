@@ -33,9 +33,9 @@ type step struct {
 	Env, With                      map[string]string
 }
 
-func readAction(t *testing.T) action {
+func readAction(t *testing.T, name string) action {
 	t.Helper()
-	text, err := os.ReadFile("../../.github/actions/check/action.yml")
+	text, err := os.ReadFile("../../.github/actions/" + name + "/action.yml")
 	require.NoError(t, err)
 	var read struct {
 		action
@@ -85,7 +85,7 @@ func (r *runner) run(s step) (string, error) {
 	require.True(r.t, err == nil || os.IsNotExist(err))
 	command := exec.CommandContext(r.t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", s.Run)
 	command.Dir = r.temp
-	command.Env = append(os.Environ(), "GITHUB_OUTPUT="+output, "GITHUB_PATH="+paths, "RUNNER_TEMP="+r.temp, "RUNNER_OS="+system, "RUNNER_ARCH="+architecture,
+	command.Env = append(os.Environ(), "GITHUB_OUTPUT="+output, "GITHUB_PATH="+paths, "GITHUB_STEP_SUMMARY="+filepath.Join(r.temp, "summary"), "RUNNER_TEMP="+r.temp, "RUNNER_OS="+system, "RUNNER_ARCH="+architecture,
 		"PATH="+strings.TrimSpace(string(added))+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for name, value := range s.Env {
 		command.Env = append(command.Env, name+"="+r.value(value))
@@ -140,7 +140,7 @@ func newRunner(t *testing.T, a action, inputs map[string]string) *runner {
 }
 
 func TestActionChecks(t *testing.T) {
-	a := readAction(t)
+	a := readAction(t, "check")
 	install, check, upload, verdict := a.Runs.Steps[0], a.Runs.Steps[1], a.Runs.Steps[2], a.Runs.Steps[3]
 	for code, reported := range map[string]bool{"0": true, "1": true, "2": false} {
 		t.Run(code, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestActionChecks(t *testing.T) {
 }
 
 func TestActionInstallsNothingElse(t *testing.T) {
-	a := readAction(t)
+	a := readAction(t, "check")
 	for name, c := range map[string]struct {
 		inputs  map[string]string
 		damage  func(t *testing.T, release string)

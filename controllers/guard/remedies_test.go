@@ -86,6 +86,7 @@ var remedies = map[string][]remedy{
 	"revoked with --force only. Delete the Certificate instead":                   nil,
 	"cleaned with --force only. Delete the Certificate instead":                   nil,
 	"spec.dnsZoneRef of the OZRoutingPeer: several namespaces share the account":  nil,
+	"; to approve: kubectl annotate --overwrite policysource":                     nil, // a PolicySource
 	"%s is damaged; delete it":                                                    nil, // a file
 	"is the state of a run with other policies, records or flags: delete it":      nil, // a file
 }

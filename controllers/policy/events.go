@@ -18,7 +18,7 @@ var news = map[string]object.News{
 func readiness(was, now *metav1.Condition) *object.Event {
 	warning := now.Status != metav1.ConditionTrue
 	changed := was == nil || was.Status != now.Status || was.Reason != now.Reason || was.ObservedGeneration != now.ObservedGeneration
-	if now.Reason == ReasonProgressing || !changed && !(warning && was.Message != now.Message) {
+	if now.Reason == ReasonProgressing || now.Reason == ReasonRehearsing || !changed && !(warning && was.Message != now.Message) {
 		return nil
 	}
 	return &object.Event{Warning: warning, Reason: now.Reason, Message: now.Message}

@@ -50,6 +50,14 @@ var (
 		"When the last replica began to serve the live revision of a source.", []string{"source"}, nil)
 )
 
+// Metrics of the last rehearsal of a source, from its status.
+var (
+	sourceRehearsalDesc = prometheus.NewDesc("lintel_source_rehearsal",
+		"1 for the result of the last rehearsal of a source: Running, Passed, Failed, Waiting, Skipped or Approved.", []string{"source", "result"}, nil)
+	sourceNewDenialsDesc = prometheus.NewDesc("lintel_source_rehearsal_new_denials",
+		"Recorded requests that the last rehearsed revision of a source newly denies.", []string{"source"}, nil)
+)
+
 // Metrics of a policy in this replica, since it serves the revision.
 var (
 	policyEvaluationsDesc = prometheus.NewDesc("lintel_policy_evaluations_total",
@@ -76,6 +84,7 @@ type sourceMetrics struct {
 // Describe implements prometheus.Collector.
 func (sourceMetrics) Describe(descriptions chan<- *prometheus.Desc) {
 	for _, one := range []*prometheus.Desc{
+		sourceRehearsalDesc, sourceNewDenialsDesc,
 		sourceReadyDesc, sourceInfoDesc, sourcePoliciesDesc, sourceRulesDesc, sourceSinceDesc,
 		policyEvaluationsDesc, policyStepsDesc, policyMostStepsDesc, policyStepLimitDesc,
 	} {
@@ -105,6 +114,10 @@ func (s sourceMetrics) Collect(metrics chan<- prometheus.Metric) {
 			gauge(sourcePoliciesDesc, float64(set.Policies()))
 			gauge(sourceRulesDesc, float64(set.Rules()))
 			collectCosts(set, metrics)
+		}
+		if rehearsal := list.Items[i].Status.Rehearsal; rehearsal != nil {
+			gauge(sourceRehearsalDesc, 1, string(rehearsal.Result))
+			gauge(sourceNewDenialsDesc, float64(rehearsal.NewDenials))
 		}
 		if since := servingSince(&list.Items[i]); !since.IsZero() {
 			gauge(sourceSinceDesc, float64(since.Unix()))

@@ -58,6 +58,23 @@ lintel_source_ready{source="team"} `+c.want+`
 	}
 }
 
+func TestTheRehearsalOfASource(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1alpha1.AddToScheme(scheme))
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(sourceMetrics{fake.NewClientBuilder().WithScheme(scheme).WithObjects(makeSource(good, func(o *v1alpha1.PolicySource) {
+		o.Status.Rehearsal = &v1alpha1.RehearsalStatus{Result: v1alpha1.RehearsalFailed, NewDenials: 7}
+	})).Build(), engine.NewLive(admission.BuiltinResources())})
+	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP lintel_source_rehearsal 1 for the result of the last rehearsal of a source: Running, Passed, Failed, Waiting, Skipped or Approved.
+# TYPE lintel_source_rehearsal gauge
+lintel_source_rehearsal{result="Failed",source="team"} 1
+# HELP lintel_source_rehearsal_new_denials Recorded requests that the last rehearsed revision of a source newly denies.
+# TYPE lintel_source_rehearsal_new_denials gauge
+lintel_source_rehearsal_new_denials{source="team"} 7
+`), "lintel_source_rehearsal", "lintel_source_rehearsal_new_denials"))
+}
+
 func TestWhatIsServedOfASource(t *testing.T) {
 	set, err := policyset.Compile(definition.Source{Name: "team", Revision: "main@sha1:1", Files: map[string]string{"p.rego": good}})
 	require.NoError(t, err)

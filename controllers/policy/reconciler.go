@@ -40,6 +40,7 @@ type reconciler struct {
 	live      *engine.Live
 	objects   *clusterObjectLoader
 	origins   *origins
+	rehearsed *rehearsals
 	namespace string // of artifacts and reports
 	events    events.EventRecorder
 	// unregistered returns why the API server does not call the webhooks for the policies of a
@@ -51,7 +52,7 @@ type reconciler struct {
 
 func newReconciler(p *Policies, unregistered func(digest string) (why string, lost bool)) *reconciler {
 	r := &reconciler{
-		client: p.manager.GetClient(), live: p.Live, objects: p.objects, origins: p.origins, namespace: p.options.Namespace,
+		client: p.manager.GetClient(), live: p.Live, objects: p.objects, origins: p.origins, rehearsed: p.rehearsals, namespace: p.options.Namespace,
 		events: p.manager.GetEventRecorder("lintel-manager"), unregistered: unregistered,
 		verdicts: source.NewVerdicts(p.gate), changed: make(chan event.GenericEvent, 1),
 	}
@@ -80,6 +81,7 @@ func (r *reconciler) setUp(mgr manager.Manager) error {
 		Watches(&v1alpha1.DataSource{}, every, builder.WithPredicates(dataAppeared)).
 		WatchesRawSource(ctrlsource.Channel(r.changed, every)).
 		WatchesRawSource(r.origins.fetches.Source()).
+		WatchesRawSource(r.rehearsed.attempts.Source()).
 		// A source that takes long to evaluate does not delay the others.
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrentReconciles}).
 		Complete(r)
@@ -111,6 +113,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 // owner references.
 func (r *reconciler) forget(_ context.Context, name client.ObjectKey) error {
 	r.origins.Forget(name.Name)
+	r.rehearsed.Forget(name.Name)
 	r.verdicts.Forget(name.Name)
 	return nil
 }
@@ -182,6 +185,9 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 	if verdict.Set == nil {
 		return gathered, again, nil
 	}
+	var due time.Duration
+	gathered.rehearsal, due = r.rehearsed.Look(object, verdict.Set)
+	again = min(again, due)
 	kinds := verdict.Set.Requires()
 	if gathered.unmet, err = unmetRequires(ctx, r.client, r.live.Resources(), kinds); err != nil {
 		return gathered, 0, err
@@ -204,7 +210,7 @@ func (r *reconciler) runGate(ctx context.Context, candidate definition.Source) (
 // apply stores the revision that passed the gate. Otherwise, if this replica serves the last
 // good revision, apply stores that one again: its origin may have changed or be unreachable.
 func (r *reconciler) apply(ctx context.Context, f facts) error {
-	if f.verdict != nil && f.verdict.Set != nil {
+	if f.verdict != nil && f.verdict.Set != nil && f.permitted() {
 		return r.store(ctx, f.object, f.verdict.Set.Files())
 	}
 	set, ok := r.live.Get(f.object.Name)

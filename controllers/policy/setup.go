@@ -54,6 +54,9 @@ type Options struct {
 	Replica, PodUID string
 	// LeaseAnnotations are added to the Lease in which this replica reports.
 	LeaseAnnotations map[string]string
+	// Records is the URL of the store in which the manager records requests; empty if it records
+	// none.
+	Records string
 	// Registrable is the part of the gate that depends on all policies together.
 	Registrable func([]engine.PolicyInfo, *admission.Resources) error
 	// Metrics registers the metrics of sources.
@@ -73,6 +76,7 @@ type Policies struct {
 	origins  *origins
 	// dataOrigins are those of DataSources.
 	dataOrigins *origins
+	rehearsals  *rehearsals
 	reporter    *reporter
 }
 
@@ -115,6 +119,7 @@ func New(mgr manager.Manager, options Options) (*Policies, error) {
 		})
 	}
 	p.origins, p.dataOrigins = checks(countFetches(options.Metrics)), checks(countDataFetches(options.Metrics))
+	p.rehearsals = newRehearsals(p.Live, options.Records, program)
 	options.Metrics.MustRegister(sourceMetrics{mgr.GetClient(), p.Live}, exceptionMetrics{p.Live}, clusterMetrics{p.objects.Current}, dataMetrics{mgr.GetClient(), p.Live})
 	return p, p.addRunnables(table)
 }
@@ -140,7 +145,7 @@ func (p *Policies) addRunnables(table *resourceTable) error {
 	reporter := newReporter(p.manager.GetClient(), p.Live, p.options.Namespace, p.options.Replica, p.options.PodUID)
 	reporter.annotations = p.options.LeaseAnnotations
 	p.reporter = reporter
-	runnables := []manager.Runnable{object.Everywhere(table.Start), object.Everywhere(p.objects.Start), p.origins, p.dataOrigins, object.Everywhere(reporter.Start)}
+	runnables := []manager.Runnable{object.Everywhere(table.Start), object.Everywhere(p.objects.Start), p.origins, p.dataOrigins, p.rehearsals, object.Everywhere(reporter.Start)}
 	if p.options.ReceiverAddress != "" {
 		receiver := newReceiver(&receiver{
 			address: p.options.ReceiverAddress, certDir: p.options.ReceiverCertDir, namespace: p.options.Namespace,

@@ -43,6 +43,9 @@ type facts struct {
 	origin *look
 	// verdict is about the latest revision: nil if there is none.
 	verdict *source.Verdict
+	// rehearsal is the outcome of the rehearsal of the latest revision: nil if the source is not
+	// rehearsed.
+	rehearsal *rehearsalOutcome
 	// stored is the error of storing the artifact: nil if it was stored.
 	stored error
 	// unmet is why the kinds that the policies require cannot be read: nil if they can.
@@ -68,6 +71,9 @@ type facts struct {
 	// registered; empty if it does.
 	notCalled string
 }
+
+// permitted reports whether a revision that passed the gate may go live.
+func (f facts) permitted() bool { return f.rehearsal == nil || f.rehearsal.permitted }
 
 // status returns the next status of the PolicySource. Unchanged conditions keep their transition
 // time.
@@ -184,6 +190,14 @@ func (s *statusWriter) passed() {
 		s.set(v1alpha1.ConditionWithinScope, true, ReasonEnterprise, "the enterprise scope has no parent")
 	default:
 		s.set(v1alpha1.ConditionWithinScope, true, ReasonWithinScope, "it restricts what its scope has, and widens nothing")
+	}
+	s.next.Rehearsal = nil
+	if s.rehearsal != nil {
+		s.next.Rehearsal = s.rehearsal.status
+	}
+	if !s.permitted() {
+		s.set(v1alpha1.ConditionReady, false, s.rehearsal.reason(), s.withLiveRevision("revision "+set.Revision()+": "+s.rehearsal.status.Message))
+		return
 	}
 	if s.stored != nil {
 		s.set(v1alpha1.ConditionReady, false, ReasonArtifactFailed, s.stored.Error())

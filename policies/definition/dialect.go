@@ -56,8 +56,12 @@ type Mutators struct {
 	// ReadsNamespaceLabels reports that a mutator selects Namespaces by their labels.
 	ReadsNamespaceLabels bool
 	// Apply changes an object, which has the types of encoding/json with UseNumber, in place. It
-	// returns the mutators that were applied: none if the object is unchanged.
-	Apply func(ctx context.Context, request MutationRequest, object map[string]any) ([]AppliedMutator, error)
+	// returns the mutators that were applied: none if the object is unchanged. matched reports
+	// that a mutator selects the object.
+	Apply func(ctx context.Context, request MutationRequest, object map[string]any) (applied []AppliedMutator, matched bool, err error)
+	// MayRead reports whether the result may depend on the value at a path, which consists of
+	// names and indices.
+	MayRead func(request MutationRequest, path []any) bool
 }
 
 // MutationRequest is the part of a request that mutators read.

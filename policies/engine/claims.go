@@ -12,6 +12,7 @@ import (
 type reservations struct {
 	root   func() any
 	claims []claim
+	byPath claimTree
 }
 
 // claim is one path. Several members may read a path.
@@ -63,11 +64,19 @@ func (c *reservations) reserve(m member) (found *conflict, later bool) {
 	for _, op := range m.ops {
 		mine = append(mine, c.effects(op, &m)...)
 	}
+	same := map[*member]bool{} // the members that were compared
+	isSame := func(other *member) bool {
+		if _, compared := same[other]; !compared {
+			same[other] = jsonpatch.Same(other.ops, m.ops)
+		}
+		return same[other]
+	}
 	for _, own := range mine {
-		for _, theirs := range c.claims {
+		for _, index := range c.byPath.related(own.path) {
+			theirs := c.claims[index]
 			switch {
-			case !own.change && !theirs.change, !jsonpatch.IsPrefix(theirs.path, own.path) && !jsonpatch.IsPrefix(own.path, theirs.path):
-			case jsonpatch.Same(theirs.member.ops, m.ops):
+			case !own.change && !theirs.change:
+			case isSame(theirs.member):
 				return nil, true
 			case theirs.sharesBelow(own.path) || own.sharesBelow(theirs.path):
 				later = true
@@ -81,7 +90,10 @@ func (c *reservations) reserve(m member) (found *conflict, later bool) {
 		}
 	}
 	if !later {
-		c.claims = append(c.claims, mine...)
+		for _, own := range mine {
+			c.byPath.add(own.path, len(c.claims))
+			c.claims = append(c.claims, own)
+		}
 	}
 	return nil, later
 }

@@ -43,6 +43,21 @@ func (s *Snapshot) Explain(ctx context.Context, review *admission.Review, option
 	return out
 }
 
+// Selected lists the policies whose deny and warn are evaluated for a review.
+func (s *Snapshot) Selected(review *admission.Review, options Options) (selected []PolicyInfo) {
+	if review.OnlyRemovesFinalizers() {
+		return nil
+	}
+	seen := map[*policy]bool{}
+	for _, one := range s.selectPolicies(newEvaluation(review, options), false) {
+		if one.matches && !seen[one.policy] {
+			seen[one.policy] = true
+			selected = append(selected, one.policy.info())
+		}
+	}
+	return selected
+}
+
 // ExplainMutation is Explain for Mutate. It evaluates each policy for the original object, before
 // any policy has changed it.
 func (s *Snapshot) ExplainMutation(ctx context.Context, review *admission.Review, options Options) []Explanation {
@@ -51,7 +66,7 @@ func (s *Snapshot) ExplainMutation(ctx context.Context, review *admission.Review
 	results := map[*policy]mutationResult{}
 	if review.New != nil && !review.OnlyRemovesFinalizers() {
 		m := newMutator(ctx, s, e, &Mutation{Review: review})
-		root := func() any { return toJSON(review.New.Value()) }
+		root := func() any { return toPartialJSON(review.New.Value()) }
 		for _, result := range m.evaluate(m.policies(e), e, root) {
 			results[result.policy] = result
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
@@ -25,6 +26,14 @@ func (mutatorDialect) matches(p *policy, _ *admission.Resources, e *evaluation, 
 	return true, ""
 }
 
+// explainMismatch also covers requests of which no mutator selects the object.
+func (mutatorDialect) explainMismatch(unmet criterion) (name, reason string) {
+	if unmet == criterionNone {
+		return "match", "the match of each mutator selects other objects"
+	}
+	return "", ""
+}
+
 func (mutatorDialect) expands(admission.GroupVersionKind) bool { return false }
 
 // applyMutators applies the mutators of a source to the object. All changes are one member: they
@@ -36,9 +45,16 @@ func (p *policy) applyMutators(ctx context.Context, e *evaluation, root func() a
 	if e.namespace != nil {
 		request.NamespaceLabels = e.namespace.Labels()
 	}
-	object, isObject := toJSON(e.review.New.Value()).(map[string]any)
+	object, isObject := toPartialJSON(e.review.New.Value()).(map[string]any)
 	if !isObject {
 		return nil, false
+	}
+	if !e.review.New.Value().IsGround() {
+		unknownPaths(object, nil, func(path []any, unknown *eval.UnknownError) {
+			if p.Mutators.MayRead(request, path) {
+				panic(unknown)
+			}
+		})
 	}
 	if e.isPaced(p) {
 		e.options.Pacer.Wait(ctx, 0)
@@ -48,10 +64,13 @@ func (p *policy) applyMutators(ctx context.Context, e *evaluation, root func() a
 		}()
 	}
 	rule := definition.Rule{Entry: definition.EntryPatch, Location: p.Location}
-	applied, err := p.Mutators.Apply(ctx, request, object)
+	applied, matched, err := p.Mutators.Apply(ctx, request, object)
 	if err != nil {
 		p.report(e, decision, p.mutationFailure(rule, err.Error()))
 		return nil, true
+	}
+	if !matched {
+		decision.Policies--
 	}
 	if len(applied) == 0 {
 		return nil, false

@@ -52,6 +52,9 @@ type PolicyInfo struct {
 	// NotAuditable are the references that keep rules of the policy, or all of them, from being
 	// evaluated for stored objects.
 	NotAuditable []NotAuditable
+	// UserRead is the first reference to the user of the request in deny and warn; nil if there
+	// is none.
+	UserRead *NotAuditable
 	// Exceptions is what the policy allows exceptions from it.
 	Exceptions definition.Allowance
 }
@@ -97,6 +100,7 @@ func (p *policy) info() PolicyInfo {
 		Severity:      p.Meta.Severity,
 		Category:      p.Meta.Category,
 		NotAuditable:  p.notAuditable(),
+		UserRead:      p.UserRead,
 
 		DependsOnNamespace: p.ReadsNamespace || p.Matcher.NamespaceSelector != nil || p.dialect.isForeign(),
 		Exceptions:         p.Meta.Allowance(),

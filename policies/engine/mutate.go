@@ -52,7 +52,7 @@ func (m *mutator) converge(e *evaluation) {
 		if after == nil || after.Compare(e.review.New.Value()) == 0 {
 			return
 		}
-		m.protect(toJSON(e.review.New.Value()), members)
+		m.protect(toPartialJSON(e.review.New.Value()), members)
 		m.result.Patch = append(m.result.Patch, applied...)
 		m.result.Review = e.review.WithObject(after)
 		e = e.with(m.result.Review)
@@ -85,7 +85,7 @@ func (m *mutator) collectMembers(e *evaluation) []member {
 		return nil // most reviews: no policy needs the converted object
 	}
 	var members []member
-	root := sync.OnceValue(func() any { return toJSON(e.review.New.Value()) }) // most reviews: not called
+	root := sync.OnceValue(func() any { return toPartialJSON(e.review.New.Value()) }) // most reviews: not called
 	claims, above := newReservations(root), m.parentsOf(e, root)
 	m.result.Policies = 0
 	for _, result := range m.evaluate(policies, e, root) {

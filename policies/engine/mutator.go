@@ -81,10 +81,11 @@ func (m *mutator) round(review *admission.Review, members []member) (ast.Object,
 		return strings.Compare(jsonpatch.Pointer(a.ops[0].Path), jsonpatch.Pointer(b.ops[0].Path))
 	})
 	for {
-		doc := &jsonpatch.Document{Root: toJSON(review.New.Value())}
-		failed := m.applyAll(doc, members)
+		value := review.New.Value()
+		doc := &jsonpatch.Document{Root: toPartialJSON(value)}
+		failed := m.applyAll(doc, members, !value.IsGround())
 		if failed == nil {
-			object, ok := fromJSON(doc.Root)
+			object, ok := fromPartialJSON(doc.Root, !value.IsGround())
 			if !ok {
 				return nil, nil
 			}
@@ -95,9 +96,21 @@ func (m *mutator) round(review *admission.Review, members []member) (ast.Object,
 }
 
 // applyAll returns nil, or the policy whose member does not apply.
-func (m *mutator) applyAll(doc *jsonpatch.Document, members []member) *policy {
+func (m *mutator) applyAll(doc *jsonpatch.Document, members []member, hasMarks bool) *policy {
+	defer func() {
+		if hasMarks {
+			if unknown := unknownApplied(doc.Applied); unknown != nil {
+				panic(unknown)
+			}
+		}
+	}()
 	for _, member := range members {
 		for _, op := range member.ops {
+			if hasMarks {
+				if unknown := unknownRead(doc.Root, op); unknown != nil {
+					panic(unknown)
+				}
+			}
 			if err := doc.Apply(op); err != nil {
 				m.fail(member.policy, member.rule, "its patch does not apply: "+err.Error())
 				return member.policy

@@ -52,6 +52,9 @@ func defaultOps(root func() any, defaults *ast.Term) ([]jsonpatch.Step, error) {
 	if err != nil {
 		return nil, err
 	}
+	if unknown := unknownDefault(root(), value); unknown != nil {
+		panic(unknown)
+	}
 	return jsonpatch.Defaults(root(), value)
 }
 
@@ -134,6 +137,9 @@ func (p *policy) mutateOne(ctx context.Context, resources *admission.Resources, 
 		return nil, true
 	}
 	for _, one := range p.valuesOf(definition.EntryPatch, results[0]) {
+		if unknown := eval.UnknownIn(one.value.Value); unknown != nil {
+			panic(unknown)
+		}
 		ops, err := readMember(one.value)
 		if err != nil {
 			p.report(e, decision, p.mutationFailure(one.rule, err.Error()))
@@ -143,6 +149,9 @@ func (p *policy) mutateOne(ctx context.Context, resources *admission.Resources, 
 	}
 	if len(results[1]) > 0 {
 		rule := p.defaultsRule()
+		if unknown := eval.UnknownIn(results[1][0].Value.Value); unknown != nil {
+			panic(unknown)
+		}
 		ops, err := defaultOps(root, results[1][0].Value)
 		if err != nil {
 			p.report(e, decision, p.mutationFailure(rule, err.Error()))

@@ -231,14 +231,21 @@ func (f *folder) mutatorPolicy() *definition.Mutators {
 		policy.ReadsNamespaceLabels = policy.ReadsNamespaceLabels || m.matcher.namespaceLabels != nil
 	}
 	files := slices.Clone(f.mutators)
-	policy.Apply = func(ctx context.Context, request definition.MutationRequest, object map[string]any) (applied []definition.AppliedMutator, err error) {
+	policy.MayRead = func(request definition.MutationRequest, path []any) bool {
+		return slices.ContainsFunc(files, func(file *mutatorFile) bool { return file.mayMatch(request) && file.MayRead(path) })
+	}
+	policy.Apply = func(ctx context.Context, request definition.MutationRequest, object map[string]any) (applied []definition.AppliedMutator, matched bool, err error) {
 		system := make([]*mutation.Mutator, 0, len(files))
 		for _, file := range files {
 			if !file.mayMatch(request) {
 				continue
 			}
 			one := *file.Mutator
-			one.Matches = func(object map[string]any) (bool, error) { return file.matches(request, object) }
+			one.Matches = func(object map[string]any) (bool, error) {
+				matches, err := file.matches(request, object)
+				matched = matched || matches || err != nil
+				return matches, err
+			}
 			system = append(system, &one)
 		}
 		mutators, err := mutation.NewSystem(system).Apply(ctx, object)
@@ -247,7 +254,7 @@ func (f *folder) mutatorPolicy() *definition.Mutators {
 			d := files[at].document
 			applied = append(applied, definition.AppliedMutator{Name: m.ID.String(), Location: definition.Location{File: d.file, Line: d.line}})
 		}
-		return applied, err
+		return applied, matched, err
 	}
 	return policy
 }

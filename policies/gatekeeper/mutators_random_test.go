@@ -109,7 +109,7 @@ func applyHere(t *testing.T, c peerCase) (object map[string]any, refused definit
 	}
 	namespace, _ := object["metadata"].(map[string]any)["namespace"].(string)
 	for _, template := range templates {
-		_, err = template.Mutators.Apply(t.Context(), definition.MutationRequest{
+		_, _, err = template.Mutators.Apply(t.Context(), definition.MutationRequest{
 			Kind:      admission.GroupVersionKind{Group: group, Version: version, Kind: object["kind"].(string)},
 			Namespace: namespace, Operation: c.Operation, NamespaceLabels: map[string]string{"team": "a"},
 		}, object)

@@ -74,9 +74,10 @@ func applyText(t *testing.T, text, namespace string, object map[string]any) ([]d
 	templates, errs := Dialect(map[string]string{"f.yaml": text})
 	require.Empty(t, errs)
 	require.Len(t, templates, 1)
-	return templates[0].Mutators.Apply(t.Context(), definition.MutationRequest{
+	applied, _, err := templates[0].Mutators.Apply(t.Context(), definition.MutationRequest{
 		Kind: admission.GroupVersionKind{Version: "v1", Kind: "Pod"}, Namespace: namespace, Operation: "CREATE",
 	}, object)
+	return applied, err
 }
 
 // TestMutatorsAreRepeated applies mutators until the object no longer changes.

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,7 +39,7 @@ func (k *Kinds) Arrive(object []byte, kind schema.GroupVersionKind, create bool)
 	case version == nil && k.embedded == nil:
 		return object, nil
 	case version == nil:
-		return object, refuseBuiltin(object, kind)
+		return arriveBuiltin(object, kind)
 	}
 	read, err := readUnstructured(object)
 	if err != nil {
@@ -63,6 +64,19 @@ func (k *Kinds) Arrive(object []byte, kind schema.GroupVersionKind, create bool)
 		return nil, invalid(kind, read, wrong)
 	}
 	return json.Marshal(read.Object)
+}
+
+// DecodePatched is what the API server does with an object after the patches of a webhook: it decodes
+// the object, and a wrong type is an internal error, whatever the failure policy is. The error is a
+// *Refusal. Custom resources may have any fields here.
+func (k *Kinds) DecodePatched(object []byte, kind schema.GroupVersionKind) error {
+	if version, err := k.version(kind); version != nil || err != nil || !builtinScheme.Recognizes(kind) {
+		return err
+	}
+	if _, _, err := lenient.Decode(object, nil, nil); err != nil {
+		return &Refusal{apierrors.NewInternalError(err).Error()}
+	}
+	return nil
 }
 
 // Validate is what the API server checks of a custom resource that is created, after the
@@ -126,13 +140,31 @@ var builtinScheme = func() *runtime.Scheme {
 
 var strict = serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, builtinScheme, builtinScheme, serializer.SerializerOptions{Strict: true})
 
-// refuseBuiltin reads an object into the type of its kind, where there is one.
-func refuseBuiltin(object []byte, kind schema.GroupVersionKind) error {
+var lenient = serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, builtinScheme, builtinScheme, serializer.SerializerOptions{})
+
+// arriveBuiltin reads an object into the type of its kind, where there is one. Fields that are null
+// become what the type makes of them: most are absent.
+func arriveBuiltin(object []byte, kind schema.GroupVersionKind) ([]byte, error) {
 	if !builtinScheme.Recognizes(kind) {
-		return nil
+		return object, nil
 	}
-	if _, _, err := strict.Decode(object, nil, nil); err != nil {
-		return cannotBeHandled(kind, err.Error())
+	read, _, err := strict.Decode(object, nil, nil)
+	if err != nil {
+		return object, cannotBeHandled(kind, err.Error())
 	}
-	return nil
+	if !bytes.Contains(object, []byte("null")) {
+		return object, nil
+	}
+	typed, err := json.Marshal(read)
+	if err != nil {
+		return nil, fmt.Errorf("writing the object: %w", err)
+	}
+	var fields, ofType any
+	if err := errors.Join(utiljson.Unmarshal(object, &fields), utiljson.Unmarshal(typed, &ofType)); err != nil {
+		return nil, fmt.Errorf("reading the object: %w", err)
+	}
+	if !replaceNulls(fields, ofType) {
+		return object, nil
+	}
+	return json.Marshal(fields)
 }

@@ -47,32 +47,39 @@ func (d *draft) examineForAudit(compiler *ast.Compiler) {
 		isEntry = func(rule *ast.Rule) bool { return definition.ViolationOf(rule) != "" }
 	}
 	var found []NotAuditable
+	var user *NotAuditable
 	for _, name := range names {
 		for _, rule := range compiler.Modules[name].Rules {
 			if !isEntry(rule) {
 				continue
 			}
-			if one, ok := readsRequest(rule, root, compiler); ok {
+			one, ok, reads := readsRequest(rule, root, compiler)
+			if ok {
 				one.Rule = definition.LocationOf(rule.Location)
 				found = append(found, one)
+			}
+			if user == nil {
+				user = reads
 			}
 		}
 	}
 	if d.entry != nil {
-		d.entry.requestReads = found
+		d.entry.requestReads, d.entry.userRead = found, user
 	} else {
-		d.policy.RequestReads = found
+		d.policy.RequestReads, d.policy.UserRead = found, user
 	}
 }
 
 // readsRequest returns the first reference by which a rule, or one that it comes to, depends on
-// the request. root is the name of the request below input.
-func readsRequest(entry *ast.Rule, root string, compiler *ast.Compiler) (found NotAuditable, ok bool) {
-	if at, path, never := inert.NeverOn(entry, "CREATE", compiler); never {
-		return NotAuditable{Location: definition.Location{File: at.File, Line: at.Line}, Path: path}, true
-	}
+// the request. root is the name of the request below input. user is the first reference to the user,
+// nil if there is none.
+func readsRequest(entry *ast.Rule, root string, compiler *ast.Compiler) (found NotAuditable, ok bool, user *NotAuditable) {
+	userPath := "input." + root + ".userInfo"
 	add := func(location *ast.Location, path string) {
 		one := NotAuditable{Location: definition.LocationOf(location), Path: path}
+		if path == userPath && (user == nil || one.compare(*user) < 0) {
+			user = &one
+		}
 		if !ok || one.compare(found) < 0 {
 			found, ok = one, true
 		}
@@ -91,7 +98,10 @@ func readsRequest(entry *ast.Rule, root string, compiler *ast.Compiler) (found N
 			return false
 		})
 	}
-	return found, ok
+	if at, path, never := inert.NeverOn(entry, "CREATE", compiler); never {
+		return NotAuditable{Location: definition.Location{File: at.File, Line: at.Line}, Path: path}, true, user
+	}
+	return found, ok, user
 }
 
 // requestField returns the field that a reference reads of the request, if a stored object does

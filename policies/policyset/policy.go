@@ -47,6 +47,9 @@ type Policy struct {
 	requires *inert.Policy
 	// RequestReads are the rules that read fields that only a request has.
 	RequestReads []NotAuditable
+	// UserRead is the first reference to the user of the request in deny and warn; nil if there
+	// is none.
+	UserRead *NotAuditable
 }
 
 // Cost is the work of the evaluations of a policy, in steps.

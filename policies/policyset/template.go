@@ -18,6 +18,7 @@ type templateEntry struct {
 	validate *Query
 	// requestReads are the rules that read fields that only a request has.
 	requestReads []NotAuditable
+	userRead     *NotAuditable
 }
 
 // readTemplateEntry reads the entry point of a template.
@@ -45,6 +46,7 @@ func (t *templateEntry) policies(template *definition.Template) (policies []*Pol
 			Constraint:     &c,
 			ReadsNamespace: template.ReadsNamespace,
 			RequestReads:   t.requestReads,
+			UserRead:       t.userRead,
 		}
 		p.Meta = definition.Metadata{Title: c.Title, Match: &c.Match, Enforcement: cmp.Or(c.Admission.Enforcement, definition.EnforceAudit), Requires: c.Requires, Clock: t.clock}
 		if err := p.setDefaults(); err != nil {

@@ -16,7 +16,13 @@ type Replayer struct {
 	// now is when exceptions must be in force: those that are created now had not been accepted
 	// at the time of the record.
 	now time.Time
+	// unchanged are the policies that are the same on both sides.
+	unchanged map[string]bool
 }
+
+// Unchanged declares policies that decide the same on both sides. If such a policy is undecided on
+// both, it does not make a request undecided. It must be called before Evaluate.
+func (r *Replayer) Unchanged(policies map[string]bool) { r.unchanged = policies }
 
 // New returns a Replayer that compares a candidate with the recorded decisions or, if baseline
 // is not nil, with those of the baseline.
@@ -102,8 +108,29 @@ func (r *Replayer) Evaluate(ctx context.Context, request *Request) (*Result, err
 			before.undecided = []engine.Undecided{{Reason: "the recorded request could not be evaluated: " + reason}}
 		}
 	}
+	r.dropUnchanged(&before, &after)
 	result.compare(&before, &after, others, in)
 	return result, nil
+}
+
+// dropUnchanged removes what is undecided on both sides for the same reason by policies that are
+// the same: whatever they decide, they decide it on both sides.
+func (r *Replayer) dropUnchanged(before, after *decision) {
+	same := func(one engine.Undecided) bool {
+		return r.unchanged[one.Policy] && slices.Contains(before.undecided, one) && slices.Contains(after.undecided, one)
+	}
+	inBefore, inAfter := []engine.Undecided(nil), []engine.Undecided(nil)
+	for _, one := range before.undecided {
+		if !same(one) {
+			inBefore = append(inBefore, one)
+		}
+	}
+	for _, one := range after.undecided {
+		if !same(one) {
+			inAfter = append(inAfter, one)
+		}
+	}
+	before.undecided, after.undecided = inBefore, inAfter
 }
 
 // decide evaluates the policies of a side.

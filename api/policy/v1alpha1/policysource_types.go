@@ -100,6 +100,12 @@ type PolicySourceSpec struct {
 	// PolicySource.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
+
+	// rehearse evaluates each new revision for recorded requests before it goes live. A revision
+	// that would deny more of them than permitted does not go live, and the last good revision
+	// stays in force. Without rehearse, recorded requests are not evaluated.
+	// +optional
+	Rehearse *Rehearse `json:"rehearse,omitempty"`
 }
 
 // FailurePolicy is the result for a request that a policy could not evaluate.
@@ -272,6 +278,10 @@ type PolicySourceStatus struct {
 	// is absent while the manager runs without audit.
 	// +optional
 	Audit *AuditStatus `json:"audit,omitempty"`
+
+	// rehearsal is the result of the last rehearsal. It is absent before the first.
+	// +optional
+	Rehearsal *RehearsalStatus `json:"rehearsal,omitempty"`
 
 	// conditions are Ready, which sums up the others, Compiled,
 	// SourceVerified, WithinScope and WithinLimits, and Audited, which is

@@ -49,6 +49,8 @@ func NewCommand() *cobra.Command {
 		Use:   "audit [-p <policies>] [-f <dump>]",
 		Short: "Report which existing objects violate policies",
 		Long: `Report which existing objects violate policies, as if each object were created now.
+Objects are evaluated as they are stored: patches and defaults of policies are not
+applied.
 
 Without -f, the objects are those of the cluster of the kubeconfig, in which
 nothing needs to be installed. Without -p, the policies are those that the cluster

@@ -47,7 +47,8 @@ func (o Object) CheckReviewKind() error {
 
 // Subject returns the object that the request of an AdmissionReview is about, with the request. A
 // request may lack fields that its objects imply: they are added, and assumed names them.
-func (o Object) Subject(resources *Table) (subject Object, assumed []string, err error) {
+// namespace is that of a namespaced object that names none, as for other manifests.
+func (o Object) Subject(resources *Table, namespace string) (subject Object, assumed []string, err error) {
 	if !slices.Contains(reviewVersions, o.Kind.Version) {
 		return o, nil, fmt.Errorf("%s: apiVersion %q of the AdmissionReview is not %s/%s", o.Origin, o.Kind.GroupVersion(), reviewGroup, strings.Join(reviewVersions, " or "+reviewGroup+"/"))
 	}
@@ -66,7 +67,7 @@ func (o Object) Subject(resources *Table) (subject Object, assumed []string, err
 	case !ok:
 		return o, nil, fmt.Errorf("%s: the AdmissionReview has no request", o.Origin)
 	}
-	r := reviewRequest{fields: request}
+	r := reviewRequest{fields: request, namespace: namespace}
 	if err := r.complete(resources); err != nil {
 		return o, nil, fmt.Errorf("%s: %w", o.Origin, err)
 	}
@@ -78,8 +79,9 @@ func (o Object) Subject(resources *Table) (subject Object, assumed []string, err
 
 // reviewRequest is the request of an AdmissionReview.
 type reviewRequest struct {
-	fields  map[string]any
-	assumed []string
+	fields    map[string]any
+	assumed   []string
+	namespace string // of a namespaced object that names none
 }
 
 func (r *reviewRequest) text(field string) string {
@@ -209,7 +211,11 @@ func (r *reviewRequest) completeKind(resources *Table) error {
 		r.assumed = append(r.assumed, "resource "+strings.TrimSuffix(resource.Name+"."+resource.Group, "."))
 	}
 	metadata, _ := r.main()["metadata"].(map[string]any)
-	if namespace, _ := metadata["namespace"].(string); namespace != "" && r.text("namespace") == "" && (resource.Namespaced || !known) {
+	namespace, _ := metadata["namespace"].(string)
+	if namespace == "" && resource.Namespaced {
+		namespace = r.namespace
+	}
+	if namespace != "" && r.text("namespace") == "" && (resource.Namespaced || !known) {
 		r.fields["namespace"] = namespace
 		r.assume("namespace")
 	}

@@ -63,6 +63,9 @@ Exit codes:
   # What does the change of a branch make different?
   lintel replay --against policies/ --baseline main/policies/ records/
 
+  # What does the last commit make different?
+  lintel replay --against HEAD:policies --baseline HEAD~1:policies records/
+
   # A comment for a pull request
   lintel replay --against policies/ --since 1d -o markdown records/
 
@@ -86,7 +89,7 @@ Exit codes:
 
 func (o *options) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.against, "against", nil, "`path` of the candidate: a folder or .rego file of policies, or YAML with PolicySources and PolicyExceptions; may be repeated")
+	flags.StringArrayVar(&o.against, "against", nil, "`path` of the candidate: a folder or .rego file of policies, YAML with PolicySources and PolicyExceptions, or a folder of a Git revision, REVISION:FOLDER or git+URL?ref=REF&path=FOLDER; may be repeated")
 	flags.StringArrayVar(&o.names, "name", nil, "`name` of the source that the candidate replaces; the folder's or file's own if not given. May be repeated, once for each --against, in their order")
 	flags.StringArrayVar(&o.baseline, "baseline", nil, "`path` of policies to compare with, in place of the recorded decisions; may be repeated")
 	flags.StringVar(&o.since, "since", "7d", "`time` of the first record: a duration before now such as 7d or 12h, or a time such as 2026-11-20T00:00:00Z")

@@ -27,8 +27,8 @@ type side struct {
 }
 
 // readSide reads and compiles policies.
-func readSide(paths, names []string, given sources.External, now time.Time) (*side, error) {
-	read, err := sources.Read(paths, names)
+func readSide(ctx context.Context, paths, names []string, given sources.External, now time.Time) (*side, error) {
+	read, err := sources.ReadWithGit(ctx, paths, names)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func readSide(paths, names []string, given sources.External, now time.Time) (*si
 
 // run returns the reason why there is no report, or a report.Exit.
 func run(cmd *cobra.Command, o options) error {
-	candidate, err := readSide(o.against, o.names, o.external, o.now)
+	candidate, err := readSide(cmd.Context(), o.against, o.names, o.external, o.now)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func run(cmd *cobra.Command, o options) error {
 		if len(o.baseline) == len(o.against) {
 			names = o.names
 		}
-		if baseline, err = readSide(o.baseline, names, o.external, o.now); err != nil {
+		if baseline, err = readSide(cmd.Context(), o.baseline, names, o.external, o.now); err != nil {
 			return fmt.Errorf("--baseline: %w", err)
 		}
 		before = baseline.snapshot

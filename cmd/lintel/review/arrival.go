@@ -183,6 +183,17 @@ func (c *checker) inVersion(o manifests.Object, version string) ([]byte, error) 
 	return c.resources.Kinds.Convert(text, o.Kind, version)
 }
 
+// decoder does what the API server does with the object after a patch.
+func (c *checker) decoder() func(*admission.Review) error {
+	return func(review *admission.Review) error {
+		text, err := review.Object()
+		if err != nil {
+			return err
+		}
+		return c.resources.Kinds.DecodePatched(text, schema.GroupVersionKind{Group: review.Kind.Group, Version: review.Kind.Version, Kind: review.Kind.Kind})
+	}
+}
+
 // validator finds what the API server has against a custom resource that is created, once
 // the policies have changed it: nil where it looks at nothing.
 func (c *checker) validator(ctx context.Context, a arrival) func(*admission.Review) error {

@@ -175,7 +175,7 @@ func (c *checker) decide(ctx context.Context, a arrival) (outcome, error) {
 		}
 		review = own.review
 	}
-	out, err := decide(ctx, c.snapshot, a.object, review, c.optionsFor(a), c.validator(ctx, a))
+	out, err := decide(ctx, c.snapshot, a.object, review, c.optionsFor(a), c.decoder(), c.validator(ctx, a))
 	out.as, out.request = a.as, a.request
 	if isSigningRequest(a.object) && a.question.Subresource == "" {
 		own.cannotSay(signingUndecided)

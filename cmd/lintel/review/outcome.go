@@ -40,11 +40,13 @@ type outcome struct {
 // decide asks in the order of the webhooks: mutation, then validation of the object
 // as it has become. A mutation that is denied ends it, as the API server ends the
 // request; and so does what the API server itself, by validate, finds wrong between the
-// two, where it looks: validate may be nil.
-func decide(ctx context.Context, snapshot *engine.Snapshot, o manifests.Object, review *admission.Review, options engine.Options, validate func(*admission.Review) error) (outcome, error) {
+// two, where it looks: validate may be nil. decode is what the API server does with each patched
+// object.
+func decide(ctx context.Context, snapshot *engine.Snapshot, o manifests.Object, review *admission.Review, options engine.Options, decode, validate func(*admission.Review) error) (outcome, error) {
 	out := outcome{object: o}
-	if out.review = out.mutate(ctx, snapshot, review, options); len(out.denials) > 0 {
-		return out, nil
+	var err error
+	if out.review, err = out.mutate(ctx, snapshot, review, options, decode); err != nil || len(out.denials) > 0 {
+		return out, err
 	}
 	if validate != nil {
 		if err := out.take(validate(out.review)); err != nil || len(out.denials) > 0 {
@@ -80,7 +82,7 @@ func (out *outcome) cannotSay(reason string) {
 
 // mutate asks the sources with Ignore, then those with Fail. When the latter change
 // the object, both are asked once more, as reinvocationPolicy IfNeeded has it.
-func (out *outcome) mutate(ctx context.Context, snapshot *engine.Snapshot, review *admission.Review, options engine.Options) *admission.Review {
+func (out *outcome) mutate(ctx context.Context, snapshot *engine.Snapshot, review *admission.Review, options engine.Options, decode func(*admission.Review) error) (*admission.Review, error) {
 	for range 2 {
 		changed := false
 		for _, policy := range []definition.FailurePolicy{definition.Ignore, definition.Fail} {
@@ -89,7 +91,13 @@ func (out *outcome) mutate(ctx context.Context, snapshot *engine.Snapshot, revie
 			out.add(&mutation.Decision)
 			if !mutation.Allowed() {
 				out.patch = nil
-				return review
+				return review, nil
+			}
+			if len(mutation.Patch) > 0 {
+				if err := out.take(decode(mutation.Review)); err != nil || len(out.denials) > 0 {
+					out.patch, out.refused = nil, err == nil
+					return review, err
+				}
 			}
 			out.patch = append(out.patch, mutation.Patch...)
 			review = mutation.Review
@@ -99,7 +107,7 @@ func (out *outcome) mutate(ctx context.Context, snapshot *engine.Snapshot, revie
 			break
 		}
 	}
-	return review
+	return review, nil
 }
 
 // add adds the new findings of a decision.

@@ -39,7 +39,7 @@ func readObjects(cmd *cobra.Command, o *options) ([]manifests.Object, error) {
 		if !objects[i].IsReview() {
 			continue
 		}
-		subject, assumed, err := objects[i].Subject(table)
+		subject, assumed, err := objects[i].Subject(table, o.namespace)
 		if err != nil {
 			return nil, err
 		}

@@ -128,7 +128,7 @@ func (c *checker) reviewBySystem(ctx context.Context, system systems.System, a a
 			}
 		}
 	}
-	return decide(ctx, c.systems[system.Name], a.object, a.review, options, nil)
+	return decide(ctx, c.systems[system.Name], a.object, a.review, options, c.decoder(), nil)
 }
 
 // needsNamespace reports whether the decision of a system's rules depends on the Namespace of

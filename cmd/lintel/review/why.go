@@ -231,7 +231,7 @@ func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Objec
 func (c *checker) explain(ctx context.Context, a arrival) (outcome, error) {
 	options := c.optionsFor(a)
 	mutating := c.snapshot.ExplainMutation(ctx, a.review, options)
-	out, err := decide(ctx, c.snapshot, a.object, a.review, options, c.validator(ctx, a))
+	out, err := decide(ctx, c.snapshot, a.object, a.review, options, c.decoder(), c.validator(ctx, a))
 	out.as, out.request, out.policies = a.as, a.request, mutating
 	if isSigningRequest(a.object) && a.question.Subresource == "" {
 		out.cannotSay(signingUndecided)

@@ -36,10 +36,12 @@ type Source struct {
 
 // Read reads the sources at the paths. Names, where there are any, are those of the paths,
 // each a folder or a file.
-func Read(paths, names []string) ([]Source, error) {
+func Read(paths, names []string) ([]Source, error) { return readAll(paths, names, readPath) }
+
+func readAll(paths, names []string, readOne func(path string) ([]Source, error)) ([]Source, error) {
 	var read [][]Source // without files that have PolicyExceptions only
 	for _, path := range paths {
-		found, err := readPath(path)
+		found, err := readOne(path)
 		if err != nil {
 			return nil, err
 		}
@@ -144,13 +146,17 @@ func readFolder(folder string) ([]Source, error) {
 		return nil, fmt.Errorf("reading the folder %s: %w", folder, err)
 	}
 	read := Source{Source: definition.Source{Name: filepath.Base(absolute), Files: files, AdmissionPolicies: true}, Origin: folder, Folder: folder}
-	isPolicy := func(name string) bool {
-		return path.Ext(name) == ".rego" || gatekeeper.IsPolicyFile(name, files[name]) || cel.IsPolicyFile(name, files[name])
-	}
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(files)), isPolicy) {
+	if !hasPolicies(files) {
 		return nil, read.Without("policies", "there is no .rego file, no ConstraintTemplate and no ValidatingAdmissionPolicy in it; name a file of PolicySources itself", source.PassedOver(files))
 	}
 	return []Source{read}, nil
+}
+
+// hasPolicies reports whether files contain a policy.
+func hasPolicies(files map[string]string) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(files)), func(name string) bool {
+		return path.Ext(name) == ".rego" || gatekeeper.IsPolicyFile(name, files[name]) || cel.IsPolicyFile(name, files[name])
+	})
 }
 
 // readFile is the file as one source, named after it.
