@@ -124,6 +124,12 @@ func (w *Writer) Append(ctx context.Context, at time.Time, line []byte) error {
 		lost = w.Flush(ctx)
 	}
 	nanos := at.UnixNano()
+	if w.tooFar(nanos) { // imported records, or a clock that was set
+		lost = errors.Join(lost, w.Flush(ctx))
+		if w.sink != nil {
+			lost = errors.Join(lost, w.complete(ctx))
+		}
+	}
 	if len(w.frame) == 0 {
 		w.header = frameHeader{First: nanos, Last: nanos}
 		w.frameSince = w.options.Now()
@@ -132,6 +138,22 @@ func (w *Writer) Append(ctx context.Context, at time.Time, line []byte) error {
 	w.header.Records++
 	w.header.First, w.header.Last = min(w.header.First, nanos), max(w.header.Last, nanos)
 	return lost
+}
+
+// tooFar reports that a record is not of the time of the open segment: see dayOverlaps.
+func (w *Writer) tooFar(nanos int64) bool {
+	var first, last int64
+	switch {
+	case w.sink != nil && len(w.frame) > 0:
+		first, last = min(w.first, w.header.First), max(w.last, w.header.Last)
+	case w.sink != nil:
+		first, last = w.first, w.last
+	case len(w.frame) > 0:
+		first, last = w.header.First, w.header.Last
+	default:
+		return false
+	}
+	return max(last, nanos)-min(first, nanos) > int64(maxSegmentAge)
 }
 
 // Stored is the number of records that the writer has added to the store.

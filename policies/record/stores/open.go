@@ -65,6 +65,14 @@ func Open(ctx context.Context, location string) (*record.Store, error) {
 // IsURL reports whether a location is a URL and not the name of a file.
 func IsURL(location string) bool { return strings.Contains(location, "://") }
 
+// OpenNamed opens the store at a URL or in a folder.
+func OpenNamed(ctx context.Context, name string) (*record.Store, error) {
+	if IsURL(name) {
+		return Open(ctx, name)
+	}
+	return record.OpenFolder(name)
+}
+
 // bucket is a record.Bucket.
 type bucket struct{ *blob.Bucket }
 
