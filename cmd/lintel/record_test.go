@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -147,4 +148,35 @@ func TestUpload(t *testing.T) {
 	got = lintel(t, "", "record", "upload", "--once", "--to", "s3://id:secret@bucket", spool)
 	require.Equal(t, 2, got.code)
 	require.Contains(t, got.stderr, "must not have credentials")
+}
+
+// TestUploadDrains: after SIGTERM, the command moves the segments that the manager completes when it
+// ends.
+func TestUploadDrains(t *testing.T) { // not in parallel: the signal is for the process
+	spool, to := t.TempDir(), t.TempDir()
+	store, err := record.OpenFolder(spool)
+	require.NoError(t, err)
+	write := func(uid string) *record.Writer {
+		writer, err := record.NewWriter(store, record.WriterOptions{})
+		require.NoError(t, err)
+		one := replayRecord(uid, "web:1")
+		one.Time = time.Now()
+		require.NoError(t, writer.Write(t.Context(), one))
+		require.NoError(t, writer.Flush(t.Context()))
+		return writer
+	}
+	require.NoError(t, write("1").Close(t.Context()))
+	last := write("2")
+	done := make(chan result, 1)
+	go func() {
+		done <- lintel(t, "", "record", "upload", "--every", "10ms", "--drain", "1m", "--to", "file://"+to, spool)
+	}()
+	listed := func() string { return lintel(t, "", "record", "ls", "-o", "json", to).stdout }
+	require.Eventually(t, func() bool { return strings.Contains(listed(), `"uid": "1"`) }, time.Minute, 10*time.Millisecond)
+	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGTERM)) // the command has its handler
+	require.NoError(t, last.Close(t.Context()))
+	got := <-done
+	require.Equal(t, 0, got.code, got.stderr)
+	require.Contains(t, listed(), `"uid": "2"`)
+	require.NotContains(t, written(t, spool), ".zst")
 }

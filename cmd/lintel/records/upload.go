@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,7 +66,9 @@ store.
 }
 
 func upload(cmd *cobra.Command, folder string, o uploadOptions) error {
-	ctx := cmd.Context()
+	// A container ends with SIGTERM.
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
+	defer stop()
 	from, err := record.OpenFolder(folder)
 	if err != nil {
 		return err
