@@ -17,7 +17,7 @@ const (
 	spoolSegmentAge = 5 * time.Minute
 )
 
-// Moved is what one call of Move has done.
+// Moved counts the segments of one call of Move.
 type Moved struct {
 	Segments, Records, Bytes int64
 	// Left is the number of segments that stay: those that are being written.

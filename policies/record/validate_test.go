@@ -19,7 +19,7 @@ func change(t *testing.T, replaced, with string) string {
 	return strings.Replace(string(line), replaced, with, 1)
 }
 
-// TestIncompleteRecordsAreSkipped: with the line, whatever is missing. They would count as
+// TestIncompleteRecordsAreSkipped: with their line, for each missing field. They would count as
 // requests that were denied, or that no API server sends.
 func TestIncompleteRecordsAreSkipped(t *testing.T) {
 	t.Parallel()

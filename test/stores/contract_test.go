@@ -210,7 +210,7 @@ func TestStalledStore(t *testing.T) {
 	require.True(t, errors.Is(err, ctx.Err()), err)
 }
 
-// TestHostileNames: objects that are not segments are not read, whatever their names.
+// TestHostileNames: objects with names that are not those of segments are not read.
 func TestHostileNames(t *testing.T) {
 	azure.reset()
 	store := open(t, azureLocation)
