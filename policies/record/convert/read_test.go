@@ -44,8 +44,9 @@ func read(t *testing.T, text string) (records []*record.Record, errs []string) {
 func gzipped(t *testing.T, text string) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, err := w.Write([]byte(text))
+	w, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	require.NoError(t, err)
+	_, err = w.Write([]byte(text))
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	return b.String()
