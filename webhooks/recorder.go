@@ -84,7 +84,7 @@ func NewRecorder(options RecorderOptions) *Recorder {
 		}),
 		failing: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "lintel_records_store_failing",
-			Help: "1 while the store of records does not accept records.",
+			Help: "1 while the store of records does not accept records, or lintel record upload does not move those of a spool.",
 		}),
 	}
 	auto.NewGaugeFunc(prometheus.GaugeOpts{
@@ -140,7 +140,9 @@ func (r *Recorder) check(writer *record.Writer, err error) {
 	stored := writer.Stored()
 	if err == nil {
 		if stored > r.stored {
-			r.failing.Set(0)
+			if !writer.Behind() {
+				r.failing.Set(0)
+			}
 			r.storedAt.Set(seconds(r.now()))
 		}
 		r.stored = stored

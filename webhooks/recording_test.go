@@ -221,6 +221,24 @@ func TestAFailingStoreCostsRecordsAndNoReview(t *testing.T) {
 	require.InDelta(t, 4, testutil.ToFloat64(recorder.dropped.WithLabelValues(droppedStore)), 0)
 }
 
+// TestASpoolThatIsNotMovedIsFailing: also while the manager can write to the folder.
+func TestASpoolThatIsNotMovedIsFailing(t *testing.T) {
+	t.Parallel()
+	r := newRecorded(t, compiled(t, definition.Fail, teamLabel), []string{"other=1"}, func(_ *HandlerOptions, options *RecorderOptions) {
+		options.Writer.Spool = true
+		earlier, err := record.NewWriter(options.Store, record.WriterOptions{})
+		require.NoError(t, err)
+		require.NoError(t, earlier.Write(t.Context(), &record.Record{Schema: record.Schema, Time: time.Now().Add(-time.Hour)}))
+		require.NoError(t, earlier.Close(t.Context()))
+	})
+	recorder := r.options.Recorder
+	require.Eventually(t, func() bool { return testutil.ToFloat64(recorder.failing) == 1 }, time.Minute, time.Millisecond)
+	require.True(t, r.ask(t, "/validate/fail?timeout=30s", podRequest).Allowed)
+	r.end()
+	require.Positive(t, testutil.ToFloat64(recorder.storedAt), "the record is in the folder")
+	require.InDelta(t, 1, testutil.ToFloat64(recorder.failing), 0)
+}
+
 // TestReviewsThatWereNotEvaluatedAreNotRecorded: they have no decision of policies.
 func TestReviewsThatWereNotEvaluatedAreNotRecorded(t *testing.T) {
 	t.Parallel()

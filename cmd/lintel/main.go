@@ -20,6 +20,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/openvox"
 	"github.com/lintel-policy/lintel/cmd/lintel/policy"
 	"github.com/lintel-policy/lintel/cmd/lintel/prove"
+	"github.com/lintel-policy/lintel/cmd/lintel/records"
 	"github.com/lintel-policy/lintel/cmd/lintel/replay"
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/cmd/lintel/review"
@@ -83,7 +84,7 @@ The answers are those of the admission webhook, word for word.`,
 		Version:       version.Of("lintel"),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-	}, audit.NewCommand(), review.NewCheckCommand(), newOrlojGuardCommand(), openvox.NewCommand(), policy.NewCommand(), prove.NewCommand(), replay.NewCommand(), policy.NewSourceCommand(), newVersionCommand(), review.NewWhyCommand())
+	}, audit.NewCommand(), review.NewCheckCommand(), newOrlojGuardCommand(), openvox.NewCommand(), policy.NewCommand(), prove.NewCommand(), records.NewCommand(), replay.NewCommand(), policy.NewSourceCommand(), newVersionCommand(), review.NewWhyCommand())
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(usage.FlagError)
 	return root

@@ -132,8 +132,11 @@ func TestReplayOfUndecidedAndBrokenRecords(t *testing.T) {
 	for name, test := range map[string]struct{ line, want string }{
 		"later schema":  {`{"schema":2,"time":"2026-11-20T12:00:00Z"}`, "schema version 2"},
 		"garbage":       {"\x00\x1b[2J", "the record is damaged"},
-		"not a request": {`{"schema":1,"time":"2026-11-20T12:00:00Z","entry":"validate/x","request":[]}`, "it is not a JSON object"},
-		"unknown entry": {strings.Replace(lines, "validate/policies-fail", "\\u001b[2J", 1), "neither validate/ nor mutate/"},
+		"not a request": {`{"schema":1,"time":"2026-11-20T12:00:00Z","entry":"validate/x","request":[],"decision":{"allowed":true}}`, `field "request": json: cannot unmarshal array`},
+		"no decision":   {`{"schema":1,"time":"2026-11-20T12:00:00Z","entry":"validate/x","request":{}}`, `standard input:1: the record is damaged: field "decision" is missing`},
+		"no uid":        {strings.Replace(lines, `"uid":"1"`, `"uid":""`, 1), `standard input:1: the record is damaged: field "request.uid" is missing`},
+		"no time":       {strings.Replace(lines, `"time":"2026-11-20T12:00:00Z",`, "", 1), `standard input:1: the record is damaged: field "time" is missing`},
+		"unknown entry": {strings.Replace(lines, "validate/policies-fail", "\\u001b[2J", 1), "must begin with validate/ or mutate/"},
 		"unknown place": {strings.Replace(lines, "/object/spec/containers/0", "/object/spec/containers/7", 1), "there is no element"},
 		"too large":     {`{"schema":1,"entry":"` + strings.Repeat("x", record.MaxRecordBytes) + `"}`, "bytes"},
 	} {

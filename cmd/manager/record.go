@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -18,6 +19,7 @@ import (
 // recordOptions are the flags of recording.
 type recordOptions struct {
 	location string
+	spool    bool
 	sample   []string
 	mask     []string
 	maxAge   time.Duration
@@ -27,6 +29,7 @@ type recordOptions struct {
 
 func (o *recordOptions) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.location, "record", "", "`URL` of a store, such as file:///var/lib/lintel/records, in which to record decided requests for lintel replay; without it, none are recorded")
+	flags.BoolVar(&o.spool, "record-spool", false, "--record is a folder from which lintel record upload moves the records to an object store; records that are deleted before count as dropped")
 	flags.StringSliceVar(&o.sample, "record-sample", webhooks.DefaultRecordSampling(), "`shares` of requests to record, from 0 to 1, by outcome (denied, error, warned, audited, exempted, mutated, allowed, other) or by policy and outcome, such as teams/images:denied=0.5")
 	flags.StringSliceVar(&o.mask, "record-mask", []string{webhooks.MaskEnv}, "`locations` in recorded objects to mask, in addition to --decision-log-mask and the data of Secrets; env stands for the values of environment variables in Pods and workloads")
 	flags.DurationVar(&o.maxAge, "record-max-age", 7*24*time.Hour, "`duration` after which records are deleted; 0 keeps them")
@@ -36,6 +39,8 @@ func (o *recordOptions) flags(flags *pflag.FlagSet) {
 
 func (o *recordOptions) check() error {
 	switch {
+	case o.spool && o.location == "":
+		return errors.New("--record-spool: requires --record")
 	case o.maxAge < 0:
 		return fmt.Errorf("--record-max-age: Invalid value %s: must not be negative", o.maxAge)
 	case o.maxBytes < 0:
@@ -65,7 +70,7 @@ func addRecorder(mgr manager.Manager, o *recordOptions, decisionLogMask webhooks
 	}
 	recorder := webhooks.NewRecorder(webhooks.RecorderOptions{
 		Store:      store,
-		Writer:     record.WriterOptions{MaxAge: o.maxAge, MaxBytes: o.maxBytes},
+		Writer:     record.WriterOptions{MaxAge: o.maxAge, MaxBytes: o.maxBytes, Spool: o.spool},
 		Sampling:   sampling,
 		Mask:       append(mask, decisionLogMask...),
 		MaxRate:    o.maxRate,

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -72,6 +73,26 @@ func (f folder) open(_ context.Context, name string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
 	return f.root.Open(name)
+}
+
+// put renames a complete file, so that no reader sees a part of it.
+func (f folder) put(_ context.Context, name string, from io.Reader) error {
+	if err := f.root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return err
+	}
+	temporary := fmt.Sprintf("%s.%s.tmp", name, rand.Text())
+	file, err := f.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, from)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = f.root.Rename(temporary, name)
+	}
+	if err != nil {
+		return errors.Join(err, f.root.Remove(temporary))
+	}
+	return nil
 }
 
 func (f folder) create(_ context.Context, name string) (sink, error) {

@@ -117,7 +117,8 @@ func decode(line []byte) (*Record, error) {
 		return nil, fmt.Errorf("a record has more than %d bytes", MaxRecordBytes)
 	}
 	r := &Record{}
-	err := json.Unmarshal(line, r)
+	read := readRecord{Record: r}
+	err := json.Unmarshal(line, &read)
 	if err != nil {
 		// The fields of a later version may have other types.
 		var version struct {
@@ -134,6 +135,12 @@ func decode(line []byte) (*Record, error) {
 		return nil, fmt.Errorf("the record is damaged: %w", err)
 	case r.Schema < 1:
 		return nil, errors.New("the record is damaged: it has no schema version")
+	}
+	if err := read.into(); err != nil {
+		return nil, fmt.Errorf("the record is damaged: %w", err)
+	}
+	if err := r.Validate(); err != nil {
+		return nil, fmt.Errorf("the record is damaged: %w", err)
 	}
 	return r, nil
 }

@@ -20,5 +20,5 @@ func Open(_ context.Context, location string) (*Store, error) {
 		}
 		return OpenFolder(filepath.FromSlash(parsed.Path))
 	}
-	return nil, fmt.Errorf("invalid location of records %q: scheme must be file", location)
+	return nil, fmt.Errorf("invalid location of records %q: scheme must be file; for an object store, record in a folder with --record-spool and run lintel record upload", location)
 }

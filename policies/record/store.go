@@ -23,6 +23,8 @@ type objects interface {
 	list(ctx context.Context, day func(day string) bool) iter.Seq2[entry, error]
 	// open returns an error that is fs.ErrNotExist for a name that does not exist.
 	open(ctx context.Context, name string) (io.ReadCloser, error)
+	// put creates or replaces an object as a whole.
+	put(ctx context.Context, name string, from io.Reader) error
 	// create starts an object.
 	create(ctx context.Context, name string) (sink, error)
 	// remove deletes an object, if it exists.
@@ -49,6 +51,7 @@ type sink interface {
 
 // SkippedError is about records that could not be read. The iteration continues after it.
 type SkippedError struct {
+	// Segment is the name of a segment or an input, with the line if it is about one.
 	Segment string
 	// Records is how many were skipped, as far as the segment states it; 0 if that is unknown.
 	Records int64
@@ -177,12 +180,14 @@ func (s *Store) Read(ctx context.Context, segment Segment, since, until time.Tim
 				yield(nil, fmt.Errorf("%s: %w", segment.Name, err))
 				return
 			}
+			line := read
 			read += int64(header.Records)
-			for line := range bytes.Lines(lines) {
-				r, err := decode(line)
+			for text := range bytes.Lines(lines) {
+				line++
+				r, err := decode(text)
 				switch {
 				case err != nil:
-					if !skip(1, err) {
+					if !yield(nil, &SkippedError{Segment: fmt.Sprintf("%s:%d", segment.Name, line), Records: 1, Err: err}) {
 						return
 					}
 				case !since.IsZero() && r.Time.Before(since), !until.IsZero() && !r.Time.Before(until):

@@ -19,8 +19,10 @@ type clock struct{ now time.Time }
 func (c *clock) Now() time.Time          { return c.now }
 func (c *clock) advance(d time.Duration) { c.now = c.now.Add(d) }
 
+const podRequest = `{"uid":%q,"operation":"CREATE","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"object":{"apiVersion":"v1","kind":"Pod"}}`
+
 func numbered(n int, at time.Time) *Record {
-	return &Record{Schema: Schema, Time: at, Entry: "validate/policies-fail", Request: json.RawMessage(fmt.Sprintf(`{"uid":"%d"}`, n))}
+	return &Record{Schema: Schema, Time: at, Entry: "validate/policies-fail", Request: json.RawMessage(fmt.Sprintf(podRequest, fmt.Sprint(n))), Decision: Decision{Allowed: true}}
 }
 
 func openFolder(t *testing.T) (store *Store, path string) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,9 @@ type WriterOptions struct {
 	// which the oldest are. 0 means unlimited.
 	MaxAge   time.Duration
 	MaxBytes int64
+	// Spool is set for a folder from which Store.Move moves segments. Those that are deleted before
+	// are lost.
+	Spool bool
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 }
@@ -47,13 +51,16 @@ type Writer struct {
 	frameSince time.Time
 
 	sink         sink // nil if no segment is open
+	segments     int64
 	segment      Segment
 	first, last  int64
 	segmentSince time.Time
 
-	retained time.Time // of the last deletion of old segments
-	stored   int64
-	out      []byte
+	retained     time.Time // of the last deletion of old segments
+	spoolChecked time.Time
+	behind       bool
+	stored       int64
+	out          []byte
 }
 
 // LostError is about records that were accepted and could not be stored.
@@ -71,6 +78,9 @@ func (e *LostError) Unwrap() error { return e.Err }
 // NewWriter returns a writer without any call of the store.
 func NewWriter(store *Store, options WriterOptions) (*Writer, error) {
 	bytes, age := store.objects.segmentLimits()
+	if options.Spool {
+		age = spoolSegmentAge
+	}
 	options.FrameBytes = cmp.Or(options.FrameBytes, 512<<10)
 	options.FrameAge = cmp.Or(options.FrameAge, 5*time.Second)
 	options.SegmentBytes = cmp.Or(options.SegmentBytes, bytes)
@@ -114,6 +124,12 @@ func (w *Writer) Append(ctx context.Context, at time.Time, line []byte) error {
 		lost = w.Flush(ctx)
 	}
 	nanos := at.UnixNano()
+	if w.tooFar(nanos) { // imported records, or a clock that was set
+		lost = errors.Join(lost, w.Flush(ctx))
+		if w.sink != nil {
+			lost = errors.Join(lost, w.complete(ctx))
+		}
+	}
 	if len(w.frame) == 0 {
 		w.header = frameHeader{First: nanos, Last: nanos}
 		w.frameSince = w.options.Now()
@@ -122,6 +138,22 @@ func (w *Writer) Append(ctx context.Context, at time.Time, line []byte) error {
 	w.header.Records++
 	w.header.First, w.header.Last = min(w.header.First, nanos), max(w.header.Last, nanos)
 	return lost
+}
+
+// tooFar reports that a record is not of the time of the open segment: see dayOverlaps.
+func (w *Writer) tooFar(nanos int64) bool {
+	var first, last int64
+	switch {
+	case w.sink != nil && len(w.frame) > 0:
+		first, last = min(w.first, w.header.First), max(w.last, w.header.Last)
+	case w.sink != nil:
+		first, last = w.first, w.last
+	case len(w.frame) > 0:
+		first, last = w.header.First, w.header.Last
+	default:
+		return false
+	}
+	return max(last, nanos)-min(first, nanos) > int64(maxSegmentAge)
 }
 
 // Stored is the number of records that the writer has added to the store.
@@ -145,7 +177,7 @@ func (w *Writer) Tick(ctx context.Context) error {
 	if w.retained.IsZero() || !now.Before(w.retained.Add(interval)) {
 		errs = append(errs, w.retain(ctx))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, w.checkSpool(ctx))...)
 }
 
 // Flush writes all records. For an object store, they are in the store once their segment is
@@ -175,13 +207,16 @@ func (w *Writer) Flush(ctx context.Context) error {
 func (w *Writer) flush(ctx context.Context) error {
 	if w.sink == nil {
 		first := time.Unix(0, w.header.First)
-		name := openName(first, w.id)
+		// Two segments of one time must not have one name.
+		writer := w.id + strconv.FormatInt(w.segments, 36)
+		w.segments++
+		name := openName(first, writer)
 		sink, err := w.store.objects.create(ctx, name)
 		if err != nil {
 			return err
 		}
 		w.sink, w.segmentSince = sink, w.options.Now()
-		w.segment = Segment{Name: name, Open: true, writer: w.id}
+		w.segment = Segment{Name: name, Open: true, First: first, writer: writer}
 		w.first, w.last = w.header.First, w.header.Last
 	}
 	// The header is in front of a frame whose size is known afterwards.
@@ -230,35 +265,36 @@ func (w *Writer) Close(ctx context.Context) error {
 
 // retain deletes segments that are older or more than the limits allow, the oldest first.
 func (w *Writer) retain(ctx context.Context) error {
+	w.retained = w.options.Now()
+	records, err := w.store.retain(ctx, w.options.MaxAge, w.options.MaxBytes, w.retained, w.segment.writer)
+	if w.options.Spool && records > 0 {
+		err = errors.Join(err, &LostError{records, errSpool})
+	}
+	return err
+}
+
+var errSpool = errors.New("they were not moved to the object store before they reached the maximum age or the maximum size of the spool")
+
+// maxBehind is the age of a complete segment after which a spool is behind.
+const maxBehind = 15 * time.Minute
+
+// checkSpool reports segments that were not moved.
+func (w *Writer) checkSpool(ctx context.Context) error {
 	now := w.options.Now()
-	w.retained = now
-	if w.options.MaxAge == 0 && w.options.MaxBytes == 0 {
+	if !w.options.Spool || now.Before(w.spoolChecked.Add(time.Minute)) {
 		return nil
 	}
+	w.spoolChecked = now
 	segments, err := w.store.Segments(ctx, time.Time{}, time.Time{})
 	if err != nil {
-		return fmt.Errorf("deleting old records: %w", err)
+		return err
 	}
-	total := int64(0)
-	for _, segment := range segments {
-		total += segment.Bytes
-	}
-	for _, segment := range segments {
-		last := segment.Last
-		if segment.Open {
-			// Another writer may still add to it, unless it is older than any segment can be.
-			if last = segment.First.Add(maxSegmentAge); now.Before(last) || segment.writer == w.id {
-				continue
-			}
-		}
-		old := w.options.MaxAge > 0 && last.Before(now.Add(-w.options.MaxAge))
-		if !old && (w.options.MaxBytes == 0 || total <= w.options.MaxBytes) {
-			continue
-		}
-		if err := w.store.objects.remove(ctx, segment.Name); err != nil {
-			return fmt.Errorf("deleting old records: %w", err)
-		}
-		total -= segment.Bytes
+	w.behind = len(segments) > 0 && !segments[0].Open && segments[0].Last.Before(now.Add(-maxBehind))
+	if w.behind {
+		return fmt.Errorf("records since %s are not yet in the object store", segments[0].First.Format(time.RFC3339))
 	}
 	return nil
 }
+
+// Behind reports that the records of a spool are not moved.
+func (w *Writer) Behind() bool { return w.behind }

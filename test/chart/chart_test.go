@@ -367,6 +367,14 @@ priorityClassName: system-cluster-critical
 			},
 		},
 		{
+			name: "records in an object store", values: `{image: {repository: registry.example/lintel-manager, tag: v1}, record: {url: "s3://audit/lintel?region=eu-central-1", maxAge: 24h, uploader: {env: [{name: AWS_REGION, value: eu}]}}}`,
+			present: []string{"Deployment/lintel-manager"},
+			text: []string{
+				"--record=file:///var/lib/lintel/records", "--record-spool", "--record-max-bytes=268435456", "sizeLimit: \"536870912\"", "image: registry.example/lintel:v1",
+				"name: record-uploader", "--to=s3://audit/lintel?region=eu-central-1", "--max-age=24h", "name: AWS_REGION",
+			},
+		},
+		{
 			name: "network", values: `{networkPolicy: {enabled: true, metricsFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]}}`,
 			present: []string{"NetworkPolicy/lintel-manager"}, text: []string{"name: monitoring", "port: webhook", "namespace: elsewhere", "policyTypes:\n  - Ingress\n"},
 		},
@@ -507,7 +515,7 @@ systems:
   orloj: {enabled: true, namespaces: [a, b]}
   zopp: {enabled: true, namespaces: [a, b], secretSyncs: true, reload: true, caSecretName: ca}
 gatekeeper: {enabled: true}
-record: {claimName: records, sample: ["other=0.01"], maxAge: 0s, maxBytes: 0}
+record: {url: "s3://audit", sample: ["other=0.01"], maxAge: 0s, maxBytes: 0}
 flags: {decision-log: all, drain: 7s}
 `)
 	require.NoError(t, err)

@@ -200,6 +200,12 @@ var catalog = []suite{
 		usual:  2 * time.Minute,
 	},
 	{
+		name: "stores", covers: "stores of records against servers of object stores", tier: byInput,
+		inputs: slices.Concat(product, []string{"!controllers/", "!config/", "!api/", "!cmd/", "!webhooks/", "test/stores/"}),
+		steps:  []step{{module: "test/stores", packages: []string{"./..."}, fresh: true, timeout: 5 * time.Minute}},
+		usual:  30 * time.Second,
+	},
+	{
 		name: "bench", covers: "the tables of the benchmarks", tier: byInput,
 		inputs: slices.Concat(product, []string{"!cmd/", "test/gitserver/", "test/installation/", "docs/benchmarks/", "test/bench/"}),
 		steps:  []step{{module: "test/bench", packages: []string{"./..."}, fresh: true, timeout: 20 * time.Minute}},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/lintel-policy/lintel/cmd/lintel/records"
 	core "github.com/lintel-policy/lintel/policies/replay"
 )
 
@@ -34,26 +35,12 @@ const saveEvery = 5 * time.Second
 
 // begin returns the state of the run that is resumed, or that of a new one.
 func (o *options) begin(candidate, baseline *side) (*checkpoint, error) {
-	inputs := candidate.snapshot.Digest()
-	if baseline != nil {
-		inputs += " " + baseline.snapshot.Digest()
-	}
-	var exceptions []string
-	for _, of := range []*side{candidate, baseline} {
-		if of == nil {
-			continue
-		}
-		for _, one := range of.snapshot.Exceptions() {
-			exceptions = append(exceptions, fmt.Sprintf("%+v", *one))
-		}
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []any{inputs, exceptions, o.records, o.since, o.until, o.examples}))
-	state := &checkpoint{Inputs: fmt.Sprintf("%x", sum), Tally: core.NewTally(), saved: o.now}
+	state := &checkpoint{Inputs: o.inputs(candidate, baseline, o.records, o.since, o.until), Tally: core.NewTally(), saved: o.now}
 	var err error
-	if state.Since, err = timeOf(o.since, o.now); err != nil {
+	if state.Since, err = records.TimeOf(o.since, o.now); err != nil {
 		return nil, err
 	}
-	if state.Until, err = timeOf(cmp.Or(o.until, "0d"), o.now); err != nil {
+	if state.Until, err = records.TimeOf(cmp.Or(o.until, "0d"), o.now); err != nil {
 		return nil, err
 	}
 	if o.resume == "" {
@@ -70,16 +57,51 @@ func (o *options) begin(candidate, baseline *side) (*checkpoint, error) {
 	if err := json.Unmarshal(text, read); err != nil {
 		return nil, fmt.Errorf("%s is not the state of a run: %w", o.resume, err)
 	}
-	if read.Done < 0 || read.Tally == nil || !read.Tally.IsComplete() {
-		return nil, fmt.Errorf("%s is damaged; delete it", o.resume)
-	}
-	if read.Inputs != state.Inputs || len(read.Requests) != len(read.Tally.Examples) {
+	if read.Inputs != state.Inputs {
 		return nil, fmt.Errorf("%s is the state of a run with other policies, records or flags: delete it to start again", o.resume)
 	}
-	for i, example := range read.Tally.Examples {
-		example.Request = read.Requests[i]
+	if read.restore() != nil {
+		return nil, fmt.Errorf("%s is damaged; delete it", o.resume)
 	}
 	return read, nil
+}
+
+// inputs identifies the policies, and what else decides about the results.
+func (o *options) inputs(candidate, baseline *side, others ...any) string {
+	policies := candidate.snapshot.Digest()
+	if baseline != nil {
+		policies += " " + baseline.snapshot.Digest()
+	}
+	var exceptions []string
+	for _, of := range []*side{candidate, baseline} {
+		if of == nil {
+			continue
+		}
+		for _, one := range of.snapshot.Exceptions() {
+			exceptions = append(exceptions, fmt.Sprintf("%+v", *one))
+		}
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", append([]any{policies, exceptions, o.examples}, others...)))
+	return fmt.Sprintf("%x", sum)
+}
+
+// restore gives the examples of a state that was read their requests.
+func (c *checkpoint) restore() error {
+	if c.Done < 0 || c.Tally == nil || !c.Tally.IsComplete() || len(c.Requests) != len(c.Tally.Examples) {
+		return errors.New("the state is damaged")
+	}
+	for i, example := range c.Tally.Examples {
+		example.Request = c.Requests[i]
+	}
+	return nil
+}
+
+// keepRequests adds the requests of the examples.
+func (c *checkpoint) keepRequests() {
+	c.Requests = nil
+	for _, example := range c.Tally.Examples {
+		c.Requests = append(c.Requests, example.Request)
+	}
 }
 
 // save writes the state if it is due, or in any case.
@@ -88,10 +110,7 @@ func (o *options) save(state *checkpoint, now bool) error {
 		return nil
 	}
 	state.saved = time.Now()
-	state.Requests = nil
-	for _, example := range state.Tally.Examples {
-		state.Requests = append(state.Requests, example.Request)
-	}
+	state.keepRequests()
 	text, err := json.Marshal(state)
 	if err != nil {
 		return fmt.Errorf("writing the state of the run: %w", err)

@@ -6,16 +6,16 @@
 package replay
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lintel-policy/lintel/cmd/lintel/records"
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
-	"github.com/lintel-policy/lintel/policies/definition"
+	core "github.com/lintel-policy/lintel/policies/replay"
 )
 
 // options are the flags of replay.
@@ -30,6 +30,9 @@ type options struct {
 	suite, resume            string
 	workers                  int
 	format                   report.Format
+	job                      job
+	part                     core.Part
+	partText, result, merge  string
 	now                      time.Time
 }
 
@@ -42,8 +45,9 @@ func NewCommand() *cobra.Command {
 		Long: `Report how policies would decide recorded requests, and the differences from the
 recorded decisions.
 
-The records are those of the manager's --record: a folder, a file of uncompressed
-JSON lines, or - for these on standard input. Nothing is sent to a cluster.
+The records are those of the manager's --record or of lintel record import: a folder,
+an object store such as s3://bucket/folder, a file of uncompressed JSON lines, or - for
+these on standard input. Nothing is sent to a cluster.
 
 The candidate replaces the sources of the same names. Findings of other sources
 stay as they were recorded. With --baseline, the candidate is compared with other
@@ -70,7 +74,12 @@ Exit codes:
   lintel replay --against policies/ --since 1d -o markdown records/
 
   # Interrupt and resume
-  lintel replay --against policies/ --resume replay.json records/`,
+  lintel replay --against policies/ --resume replay.json records/
+
+  # Evaluate in 8 Pods
+  lintel replay --against policies/ --job 8 --job-image registry.example/lintel:v1.2.3 \
+    's3://audit/lintel?region=eu-central-1' | kubectl apply -f -
+  lintel replay --against policies/ --merge lintel-replay-1a2b3c4d 's3://audit/lintel?region=eu-central-1'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			o.records = args
 			return o.complain(cmd)
@@ -103,6 +112,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.resume, "resume", "", "`file` with the state of an interrupted run, from which this run continues; it is written while the command runs, and deleted at the end")
 	flags.IntVar(&o.workers, "workers", 0, "`number` of requests that are evaluated at the same time; 0 is for the number of processors")
 	o.external.AddFlag(cmd)
+	o.addJobFlags(flags)
 	o.format.AddFlag(cmd, "text", "json", "markdown", "sarif", "junit")
 	for _, name := range []string{"against", "baseline"} {
 		usage.CompleteFiles(cmd, name, "rego", "yaml", "yml", "json")
@@ -118,7 +128,7 @@ func (o *options) complain(cmd *cobra.Command) error {
 	case len(o.against) == 0:
 		return usage.Errorf(cmd, "no candidate: give policies with --against")
 	case len(o.records) == 0:
-		return usage.Errorf(cmd, "no records: give the folder of the manager's --record")
+		return usage.Errorf(cmd, "no records: give the store of the manager's --record")
 	case slices.Contains(o.names, ""):
 		return usage.Errorf(cmd, "--name is empty: leave it out for the folder's own")
 	case o.examples < 0:
@@ -135,28 +145,18 @@ func (o *options) complain(cmd *cobra.Command) error {
 		return usage.Errorf(cmd, "--max-undecided is %d: give -1 for any, 0 or a positive number", o.maxUndecided)
 	case o.resume != "" && slices.Contains(o.records, "-"):
 		return usage.Errorf(cmd, "--resume reads the records again, which standard input cannot: give a file")
+	case o.resume != "" && (o.partText != "" || o.merge != "" || o.job.parts > 0):
+		return usage.Errorf(cmd, "--resume is for a run of one process: leave --job, --part and --merge out")
 	case o.suite != "" && o.examples == 0:
 		return usage.Errorf(cmd, "--write-suite writes the examples, and --examples is 0: leave one of them out")
 	}
 	for flag, text := range map[string]string{"since": o.since, "until": o.until} {
-		if _, err := timeOf(text, time.Now()); err != nil {
+		if _, err := records.TimeOf(text, time.Now()); err != nil {
 			return usage.Errorf(cmd, "--%s: %v", flag, err)
 		}
 	}
+	if err := o.checkJob(); err != nil {
+		return usage.Errorf(cmd, "%v", err)
+	}
 	return o.format.Check(cmd)
-}
-
-// timeOf reads a duration before now, or a time. It is zero for an empty text.
-func timeOf(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return at, nil
-	}
-	before, err := definition.ParseDays(text)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is neither a duration such as 7d or 12h nor a time such as 2026-11-20T00:00:00Z", text)
-	}
-	return now.Add(-before), nil
 }

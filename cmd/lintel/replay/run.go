@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lintel-policy/lintel/cmd/lintel/records"
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -81,26 +82,49 @@ func run(cmd *cobra.Command, o options) error {
 		}
 		before = baseline.snapshot
 	}
+	switch {
+	case o.job.parts > 0:
+		return o.writeJob(cmd.OutOrStdout(), candidate, baseline)
+	case o.merge != "":
+		state, err := o.mergeParts(cmd.Context(), candidate, baseline)
+		if err != nil {
+			return err
+		}
+		return o.report(cmd, candidate, baseline, core.New(candidate.snapshot, before, o.now), state)
+	}
 	state, err := o.begin(candidate, baseline)
 	if err != nil {
 		return err
 	}
+	if o.part.Of > 0 {
+		if done, err := o.beginPart(cmd.Context(), candidate, baseline, state); done || err != nil {
+			return err
+		}
+	}
 	for _, note := range candidate.notes {
 		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", report.Printable(note))
 	}
-	in, err := openRecords(cmd.Context(), o.records, cmd.InOrStdin(), state.Since, state.Until)
+	in, err := records.Open(cmd.Context(), o.records, cmd.InOrStdin(), state.Since, state.Until)
 	if err != nil {
 		return err
 	}
-	defer in.close()
+	defer in.Close()
 	replayer := core.New(candidate.snapshot, before, o.now)
 	progress := report.NewProgress(cmd.ErrOrStderr())
-	progress.BeginOf("records", "requests", in.total)
+	progress.BeginOf("records", "requests", in.Total)
 	err = o.evaluate(cmd.Context(), replayer, in, state, progress)
 	progress.End()
 	if err != nil {
 		return o.interrupted(err, state)
 	}
+	if o.part.Of > 0 {
+		return o.endPart(cmd.Context(), cmd.OutOrStdout(), state)
+	}
+	return o.report(cmd, candidate, baseline, replayer, state)
+}
+
+// report writes the report of all requests.
+func (o *options) report(cmd *cobra.Command, candidate, baseline *side, replayer *core.Replayer, state *checkpoint) error {
 	if state.Tally.Requests == 0 && len(state.Tally.Skipped) == 0 {
 		return fmt.Errorf("there are no records from %s to %s: see --since", state.Since.UTC().Format(time.RFC3339), state.Until.UTC().Format(time.RFC3339))
 	}
@@ -109,7 +133,7 @@ func run(cmd *cobra.Command, o options) error {
 			return err
 		}
 	}
-	found := newReport(o, candidate, baseline, state)
+	found := newReport(*o, candidate, baseline, state)
 	for _, note := range found.notes {
 		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", report.Printable(note))
 	}
@@ -123,14 +147,14 @@ func run(cmd *cobra.Command, o options) error {
 }
 
 // evaluate counts the results of all requests.
-func (o *options) evaluate(ctx context.Context, replayer *core.Replayer, in *input, state *checkpoint, progress *report.Progress) error {
+func (o *options) evaluate(ctx context.Context, replayer *core.Replayer, in *records.Input, state *checkpoint, progress *report.Progress) error {
 	workers := o.workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	resumed := state.Done
 	progress.Add(resumed)
-	return replayer.Run(ctx, core.Requests(in.records), workers, resumed, func(one *core.Evaluated) error {
+	return replayer.Run(ctx, o.part.Requests(core.Requests(in.Records)), workers, resumed, func(one *core.Evaluated) error {
 		var skipped *record.SkippedError
 		switch {
 		case errors.As(one.Err, &skipped):

@@ -59,6 +59,14 @@ as kubectl apply -k config/default, for the release's namespace and values.
 {{- end -}}
 {{- end -}}
 
+{{/* lintel.commandLineImage: the image lintel, next to the manager's. */}}
+{{- define "lintel.commandLineImage" -}}
+{{- with .Values.image -}}
+{{- if or .digest (not (hasSuffix "lintel-manager" .repository)) -}}{{ fail "record.uploader.image: set the image of the lintel command, because image does not imply it" }}{{- end -}}
+{{ trimSuffix "lintel-manager" .repository }}lintel:{{ default $.Chart.AppVersion .tag }}
+{{- end -}}
+{{- end -}}
+
 {{/* lintel.goMemoryLimit: 45 % of a memory limit in Mi or Gi. */}}
 {{- define "lintel.goMemoryLimit" -}}
 {{- $match := regexFind "^[0-9]+[MG]i$" (toString .) -}}
