@@ -22,7 +22,7 @@ type test struct {
 	statement string
 	// required are terms that are undefined where Kyverno reports an error.
 	required, sources []string
-	message  field
+	message           field
 }
 
 // blocks are the conditions of preconditions or deny.
@@ -112,7 +112,9 @@ func (e *expressions) deprecated(f field, name string) {
 var partial = regexp.MustCompile(`^(input|reviewed|pod|element\d*)\b[.\[]|kyverno\.(field|length|keys|values|has|number|matches_expression|parts|upper_case|lower_case|sorted|joined|starts_with|ends_with|replaced|trimmed|largest|smallest|total|base64_\w+|reversed|first_value|replaced_expression)\(`)
 
 // mayBeMissing reports whether a term may be undefined.
-func mayBeMissing(term string) bool { return term != "input.request.operation" && partial.MatchString(term) }
+func mayBeMissing(term string) bool {
+	return term != "input.request.operation" && partial.MatchString(term)
+}
 
 // missing is a condition under which an expression has no value.
 type missing struct {

@@ -54,10 +54,66 @@ type Policy struct {
 // Converted reports whether the policy is converted as a whole.
 func (p Policy) Converted() bool { return len(p.Refusals) == 0 }
 
-// Convert converts the policies in a file. Documents of other kinds are ignored.
-func Convert(file string, text []byte) ([]Policy, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var out []Policy
+// Results are what became of the documents of several files.
+type Results struct {
+	Policies   []Policy
+	Exceptions []Exception
+	Suites     []Suite
+	// Tests are the Rego tests by path.
+	Tests map[string]string
+}
+
+// Input is a file with documents of Kyverno.
+type Input struct {
+	File string
+	Text []byte
+}
+
+// Convert converts the policies, exceptions and tests in files. Documents of other kinds are
+// ignored. read reads the files that tests name.
+func Convert(inputs []Input, settings ExceptionSettings, read func(string) ([]byte, error)) (Results, error) {
+	out := Results{Tests: map[string]string{}}
+	type document struct {
+		file string
+		root field
+	}
+	var tests, exceptions []document
+	for _, input := range inputs {
+		roots, err := readDocuments(input)
+		if err != nil {
+			return out, err
+		}
+		for _, root := range roots {
+			switch {
+			case isPolicy(root):
+				policy, err := convertPolicy(input.File, root)
+				if err != nil {
+					return out, fmt.Errorf("%s:%d: %w", input.File, root.line(), err)
+				}
+				out.Policies = append(out.Policies, policy)
+			case isException(root):
+				exceptions = append(exceptions, document{input.File, root})
+			case isTest(root):
+				tests = append(tests, document{input.File, root})
+			}
+		}
+	}
+	for _, d := range exceptions {
+		out.Exceptions = append(out.Exceptions, convertException(d.file, d.root, out.Policies, settings))
+	}
+	for _, d := range tests {
+		out.Suites = append(out.Suites, convertTest(d.file, d.root, out.Policies, read, out.Tests))
+	}
+	return out, nil
+}
+
+// readDocuments reads the documents of a file. A file that does not name Kyverno may have any
+// content, and is not read.
+func readDocuments(input Input) (out []field, err error) {
+	if !bytes.Contains(input.Text, []byte("kyverno.io/")) {
+		return nil, nil
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(input.Text))
 	for {
 		var document yaml.Node
 		err := decoder.Decode(&document)
@@ -65,26 +121,17 @@ func Convert(file string, text []byte) ([]Policy, error) {
 			return out, nil
 		}
 		if err != nil {
-			return out, fmt.Errorf("%s: %w", file, err)
+			return out, fmt.Errorf("%s: %w", input.File, err)
 		}
-		if len(document.Content) == 0 {
-			continue
+		if len(document.Content) > 0 {
+			out = append(out, field{node: document.Content[0]})
 		}
-		root := field{node: document.Content[0]}
-		if !isPolicy(root) {
-			continue
-		}
-		policy, err := convertPolicy(file, root)
-		if err != nil {
-			return out, fmt.Errorf("%s:%d: %w", file, root.line(), err)
-		}
-		out = append(out, policy)
 	}
 }
 
 func isPolicy(f field) bool {
 	group, _, _ := strings.Cut(f.get("apiVersion").text(), "/")
-	return group == "kyverno.io" && slices.Contains([]string{"ClusterPolicy", "Policy"}, f.get("kind").text())
+	return group == "kyverno.io" && slices.Contains([]string{"ClusterPolicy", "Policy"}, f.get("kind").text()) && f.get("spec").exists()
 }
 
 // specKeys are the settings of a policy that need no Rego, or that are read.
@@ -116,7 +163,6 @@ func convertPolicy(file string, root field) (Policy, error) {
 		refused.add(spec, "no rules", "the policy decides nothing")
 	}
 	controllers := controllersOf(root)
-	folder := strings.ReplaceAll(out.Name, "/", "-")
 	for _, f := range spec.get("rules").items() {
 		r := newRule(refused, root, f, controllers)
 		r.translate()
@@ -127,7 +173,7 @@ func convertPolicy(file string, root field) (Policy, error) {
 		if err != nil && len(refused.list) == 0 {
 			return out, err
 		}
-		out.Files[folder+"/"+identifier(r.name())+".rego"] = rego
+		out.Files[strings.ReplaceAll(pkg, ".", "/")+".rego"] = rego
 		out.Rules[r.name()] = pkg
 	}
 	if out.Refusals = refused.list; len(refused.list) > 0 {

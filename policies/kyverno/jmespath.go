@@ -120,13 +120,13 @@ func (e *expressions) term(at field, tree jmespath.ASTNode, here place, lenient 
 		for i := range tree.Children {
 			parts = append(parts, leniently(i))
 		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return e.of(at, here, "["+strings.Join(parts, ", ")+"]", lenient)
 	case jmespath.ASTMultiSelectHash:
 		var parts []string
 		for _, child := range tree.Children {
 			parts = append(parts, literal(child.Value)+": "+e.term(at, child.Children[0], here, true))
 		}
-		return "{" + strings.Join(parts, ", ") + "}"
+		return e.of(at, here, "{"+strings.Join(parts, ", ")+"}", lenient)
 	case jmespath.ASTComparator:
 		if operator := comparators[fmt.Sprint(tree.Value)]; operator != "" {
 			return "kyverno." + operator + "(" + leniently(0) + ", " + leniently(1) + ")"
@@ -136,6 +136,18 @@ func (e *expressions) term(at field, tree jmespath.ASTNode, here place, lenient 
 	}
 	e.add(at, "JMESPath "+tree.NodeType.String(), "the expression "+e.source+" has no equivalent; write the condition in Rego")
 	return "null"
+}
+
+// of is a selection from a value, which is null if the value is. The spec of a Pod and the user
+// of a request always exist.
+func (e *expressions) of(at field, here place, selection string, lenient bool) string {
+	if here.base == requestPath && len(here.path) > 0 {
+		base, path := e.request(at, here.path)
+		if base == "input.request" && path[0] == "userInfo" || (base == "pod" || isObject(base)) && slices.Equal(path, []string{"spec"}) {
+			return selection
+		}
+	}
+	return "kyverno.of(" + e.read(at, here, lenient) + ", " + selection + ")"
 }
 
 // comparators are the functions of the library by the token of JMESPath.
@@ -159,7 +171,7 @@ func (e *expressions) subexpression(at field, tree jmespath.ASTNode, here place,
 		here = place{base: e.term(at, left, here, false)}
 	}
 	term := e.term(at, right, here, false)
-	if lenient && right.NodeType != jmespath.ASTMultiSelectList {
+	if lenient && !strings.HasPrefix(term, "[") && !strings.HasPrefix(term, "{") {
 		return "kyverno.found([found | found := " + term + "])"
 	}
 	return term

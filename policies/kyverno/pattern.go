@@ -145,9 +145,9 @@ func (p *patterns) mapping(pattern map[string]any, value string, strict bool) []
 	case len(conditions) > 0 && strict:
 		return append(conditions, rest...)
 	case len(conditions) > 0 && len(rest) == 0:
-		return nil
+		return []string{"is_object(" + value + ")"}
 	case len(conditions) > 0:
-		return []string{every("_", "[1 |\n"+indent(conditions)+"]", rest)}
+		return []string{"is_object(" + value + ")", every("_", "[1 |\n"+indent(conditions)+"]", rest)}
 	case !requiresMap:
 		return append([]string{"is_object(" + value + ")"}, rest...)
 	}

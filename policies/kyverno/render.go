@@ -17,7 +17,7 @@ func (r *rule) render(pkg, enforcement string) (string, error) {
 	b.WriteString(r.metadata(pkg, enforcement))
 	fmt.Fprintf(&b, "package %s\n\nimport rego.v1\n\nimport data.lib.kyverno\n\n", pkg)
 	denials := r.denialRules()
-	for _, rule := range slices.Concat(denials, r.patches, r.shared(), r.module.helpers) {
+	for _, rule := range slices.Concat(denials, r.patchRules(), r.shared(), r.podPath(), r.module.helpers) {
 		b.WriteString(rule + "\n")
 	}
 	text := b.String()
@@ -124,7 +124,9 @@ func (r *rule) metadata(pkg, enforcement string) string {
 	if r.policy.get("kind").text() == "Policy" {
 		fmt.Fprintf(&b, "#     namespaces: [%s]\n", literal(cmp.Or(r.policy.get("metadata", "namespace").text(), "default")))
 	}
-	fmt.Fprintf(&b, "#   enforcement: %s\n", enforcement)
+	if len(r.changes) == 0 {
+		fmt.Fprintf(&b, "#   enforcement: %s\n", enforcement)
+	}
 	if severity := annotations["policies.kyverno.io/severity"]; severity != "" {
 		fmt.Fprintf(&b, "#   severity: %s\n", quoted(severity))
 	}

@@ -17,7 +17,7 @@ type rule struct {
 	applies     []string   // what match, exclude and the preconditions require
 	errors      []missing  // conditions under which Kyverno reports an error
 	denials     [][]string // bodies of violations
-	patches     []string   // whole rules of patches
+	changes     [][]string // bodies of patches
 }
 
 var ruleKeys = []string{"name", "match", "exclude", "preconditions", "context", "validate", "mutate", "skipBackgroundRequests", "reportProperties", "celPreconditions", "generate", "verifyImages", "imageExtractors"}

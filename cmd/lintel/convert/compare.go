@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
@@ -35,6 +37,8 @@ type Comparison struct {
 	Denied  int `json:"denied"`
 	// Differences are objects about which the two disagree.
 	Differences []Difference `json:"differences,omitempty"`
+	// Failed are objects that Kyverno cannot change, with its errors. They are not compared.
+	Failed []string `json:"failed,omitempty"`
 	// Error is the reason why there is no comparison.
 	Error string `json:"error,omitempty"`
 }
@@ -77,6 +81,9 @@ func (c *comparer) evaluate(ctx context.Context, policy kyverno.Policy, out *Com
 	for _, object := range all {
 		compact(object)
 		unique[keyOf(object)] = object
+	}
+	if policy.Mutates {
+		return c.evaluateMutation(ctx, policy, unique, out)
 	}
 	theirs, err := c.kyverno(ctx, policy, unique)
 	if err != nil {
@@ -170,46 +177,27 @@ func itemsOf(object map[string]any) (out []map[string]any) {
 
 // kyverno returns the results of Kyverno by object and rule.
 func (c *comparer) kyverno(ctx context.Context, policy kyverno.Policy, objects map[string]map[string]any) (map[string]map[string]string, error) {
-	folder, err := os.MkdirTemp("", "lintel-convert-")
+	folder, err := workFolder(policy, objects)
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	var text bytes.Buffer
-	for _, object := range objects {
-		one, err := yaml.Marshal(object)
-		if err != nil {
-			return nil, err
-		}
-		text.WriteString("---\n")
-		text.Write(one)
-	}
-	policyFile, objectFile := filepath.Join(folder, "policy.yaml"), filepath.Join(folder, "objects.yaml")
-	if err := os.WriteFile(policyFile, []byte(policy.Document), 0o600); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(objectFile, text.Bytes(), 0o600); err != nil {
-		return nil, err
-	}
-	var stdout, stderr bytes.Buffer
-	command := exec.CommandContext(ctx, c.program, "apply", policyFile, "--resource", objectFile, "--policy-report", "--output-format", "json")
-	command.Stdout, command.Stderr = &stdout, &stderr
-	runErr := command.Run()
+	stdout, runErr := c.apply(ctx, filepath.Join(folder, policyFile), filepath.Join(folder, objectFile), "--policy-report", "--output-format", "json")
 	var report struct {
 		Results []struct {
 			Rule, Result string
 			Resources    []struct{ Kind, Namespace, Name string }
 		}
 	}
-	output := stdout.Bytes()
+	output := stdout
 	if start := bytes.Index(output, []byte(`{"kind"`)); start >= 0 {
 		output = output[start:]
 	}
 	if err := json.NewDecoder(bytes.NewReader(output)).Decode(&report); err != nil {
-		if bytes.Contains(stdout.Bytes(), []byte("no ")) || runErr == nil {
+		if runErr == nil {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("kyverno apply: %w: %s%s", runErr, firstLine(stdout.Bytes()), firstLine(stderr.Bytes()))
+		return nil, runErr
 	}
 	out := map[string]map[string]string{}
 	names := namespaceless(objects)
@@ -246,6 +234,49 @@ func namespaceless(objects map[string]map[string]any) map[string]string {
 	return out
 }
 
+const policyFile, objectFile, userFile = "policy.yaml", "objects.yaml", "user.yaml"
+
+// sender is the user of the requests that both evaluate.
+var sender = authenticationv1.UserInfo{Username: "system:serviceaccount:team-a:app", Groups: []string{"system:serviceaccounts", "system:authenticated"}}
+
+// workFolder writes a policy and objects into a folder for Kyverno.
+func workFolder(policy kyverno.Policy, objects map[string]map[string]any) (folder string, err error) {
+	var text bytes.Buffer
+	for _, object := range objects {
+		one, err := yaml.Marshal(object)
+		if err != nil {
+			return "", err
+		}
+		text.WriteString("---\n")
+		text.Write(one)
+	}
+	if folder, err = os.MkdirTemp("", "lintel-convert-"); err != nil {
+		return "", err
+	}
+	user, err := yaml.Marshal(map[string]any{"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "UserInfo", "metadata": map[string]any{"name": "sender"}, "userInfo": sender})
+	if err != nil {
+		return folder, err
+	}
+	if err := os.WriteFile(filepath.Join(folder, userFile), user, 0o600); err != nil {
+		return folder, err
+	}
+	if err := os.WriteFile(filepath.Join(folder, policyFile), []byte(policy.Document), 0o600); err != nil {
+		return folder, err
+	}
+	return folder, os.WriteFile(filepath.Join(folder, objectFile), text.Bytes(), 0o600)
+}
+
+// apply runs `kyverno apply`. It exits with 1 if a policy fails, too.
+func (c *comparer) apply(ctx context.Context, policy, objects string, flags ...string) ([]byte, error) {
+	var stdout, stderr bytes.Buffer
+	command := exec.CommandContext(ctx, c.program, append([]string{"apply", policy, "--resource", objects, "--userinfo", filepath.Join(filepath.Dir(policy), userFile)}, flags...)...)
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil {
+		return stdout.Bytes(), fmt.Errorf("kyverno apply: %w: %s%s", err, firstLine(stdout.Bytes()), firstLine(stderr.Bytes()))
+	}
+	return stdout.Bytes(), nil
+}
+
 func firstLine(text []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 	return line
@@ -253,20 +284,7 @@ func firstLine(text []byte) string {
 
 // lintel returns the messages of the converted policy by object and rule.
 func (c *comparer) lintel(ctx context.Context, policy kyverno.Policy, objects map[string]map[string]any) (map[string]map[string]string, error) {
-	files := map[string]string{}
-	for name, text := range c.library {
-		files[name] = text
-	}
-	for name, text := range policy.Files {
-		files[name] = strings.NewReplacer("\n#   enforcement: audit\n", "\n#   enforcement: deny\n", "\n#   enforcement: warn\n", "\n#   enforcement: deny\n").Replace(text)
-	}
-	set, err := policyset.Compile(definition.Source{Name: "converted", Files: files})
-	if err != nil {
-		return nil, fmt.Errorf("compiling the Rego: %w", err)
-	}
-	var documents []manifests.Object
-	snapshot := engine.NewSnapshot(admission.BuiltinResourcesWith(), set)
-	table, err := manifests.NewTable(documents)
+	snapshot, table, err := c.snapshot(policy)
 	if err != nil {
 		return nil, err
 	}
@@ -292,6 +310,20 @@ func (c *comparer) lintel(ctx context.Context, policy kyverno.Policy, objects ma
 	return out, nil
 }
 
+// snapshot compiles a converted policy. All findings deny.
+func (c *comparer) snapshot(policy kyverno.Policy) (*engine.Snapshot, *manifests.Table, error) {
+	files := maps.Clone(c.library)
+	for name, text := range policy.Files {
+		files[name] = strings.NewReplacer("\n#   enforcement: audit\n", "\n#   enforcement: deny\n", "\n#   enforcement: warn\n", "\n#   enforcement: deny\n").Replace(text)
+	}
+	set, err := policyset.Compile(definition.Source{Name: "converted", Files: files})
+	if err != nil {
+		return nil, nil, fmt.Errorf("compiling the Rego: %w", err)
+	}
+	table, err := manifests.NewTable(nil)
+	return engine.NewSnapshot(admission.BuiltinResourcesWith(), set), table, err
+}
+
 // reviewOf is the review of the creation of an object.
 func reviewOf(object map[string]any, table *manifests.Table) (*admission.Review, error) {
 	text, err := json.Marshal(object)
@@ -305,5 +337,5 @@ func reviewOf(object map[string]any, table *manifests.Table) (*admission.Review,
 		namespace = "default"
 	}
 	return request.New(request.Subject{Object: text, Kind: kind, Requested: kind, Resource: resource, Name: name, Namespace: namespace},
-		request.Attributes{Operation: "CREATE"})
+		request.Attributes{Operation: "CREATE", User: sender})
 }

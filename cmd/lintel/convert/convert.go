@@ -11,8 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
@@ -32,6 +34,8 @@ type options struct {
 	output  string
 	format  string
 	kyverno string
+	source  string
+	expires time.Duration
 }
 
 func newKyvernoCommand() *cobra.Command {
@@ -65,44 +69,42 @@ Exit codes:
 	flags.StringVarP(&o.output, "output-dir", "o", "", "`folder` for the Rego; created if it is missing")
 	flags.StringVar(&o.format, "report", "text", "`format` of the report: text or json")
 	flags.StringVar(&o.kyverno, "kyverno", "", "`path` of the kyverno command: evaluate each policy and its Rego with the objects in the policy's folder and variations of them")
+	flags.StringVar(&o.source, "source", "kyverno", "`name` of the PolicySource that will hold the policies, for PolicyExceptions")
+	flags.DurationVar(&o.expires, "exceptions-expire-in", 30*24*time.Hour, "`duration` until converted PolicyExceptions end")
 	usage.CompleteFlag(cmd, "report", "text", "json")
 	return cmd
 }
 
-// Report is the output of -o json.
+// Report is the output of --report json. Its lists are never null.
 type Report struct {
 	Converted []kyverno.Policy `json:"converted"`
 	Refused   []kyverno.Policy `json:"refused"`
+	// Exceptions and Suites are PolicyExceptions and tests, with the parts that are not converted.
+	Exceptions []kyverno.Exception `json:"exceptions"`
+	Suites     []kyverno.Suite     `json:"suites"`
 	// Comparisons are those with Kyverno, if --kyverno names it.
-	Comparisons []Comparison `json:"comparisons,omitempty"`
+	Comparisons []Comparison `json:"comparisons"`
 }
 
 func run(cmd *cobra.Command, paths []string, o options) error {
-	policies, err := read(paths)
+	inputs, err := read(paths)
 	if err != nil {
 		return err
 	}
-	if len(policies) == 0 {
+	results, err := kyverno.Convert(inputs, kyverno.ExceptionSettings{Source: o.source, Expires: time.Now().Add(o.expires).UTC().Truncate(time.Second)}, os.ReadFile)
+	if err != nil {
+		return err
+	}
+	if len(results.Policies) == 0 {
 		return fmt.Errorf("there are no policies of Kyverno in %s", strings.Join(paths, ", "))
 	}
-	out := Report{Converted: []kyverno.Policy{}, Refused: []kyverno.Policy{}}
 	library, err := kyverno.Library()
 	if err != nil {
 		return err
 	}
-	files := maps.Clone(library)
-	for _, policy := range policies {
-		if !policy.Converted() {
-			out.Refused = append(out.Refused, policy)
-			continue
-		}
-		out.Converted = append(out.Converted, policy)
-		for name, text := range policy.Files {
-			if earlier, ok := files[name]; ok && earlier != text {
-				return fmt.Errorf("%s:%d: another policy is named %s, too: convert them into different folders", policy.File, policy.Line, policy.Name)
-			}
-			files[name] = text
-		}
+	out, files, err := collect(results, library)
+	if err != nil {
+		return err
 	}
 	if err := write(o.output, files); err != nil {
 		return err
@@ -110,9 +112,6 @@ func run(cmd *cobra.Command, paths []string, o options) error {
 	if o.kyverno != "" {
 		c := &comparer{o.kyverno, library}
 		for _, policy := range out.Converted {
-			if policy.Mutates {
-				continue
-			}
 			one := c.compare(cmd.Context(), policy)
 			out.Comparisons = append(out.Comparisons, one)
 			fmt.Fprintf(cmd.ErrOrStderr(), "compared %s: %s, %d different\n", policy.Name, report.Counted(one.Objects, "object"), len(one.Differences))
@@ -123,25 +122,62 @@ func run(cmd *cobra.Command, paths []string, o options) error {
 	} else {
 		err = report.Write(cmd.OutOrStdout(), text(out))
 	}
-	if err == nil && len(out.Refused) > 0 {
+	if err == nil && !out.complete() {
 		return report.Denied
 	}
 	return err
 }
 
-// read converts the policies of files and folders.
-func read(paths []string) (out []kyverno.Policy, err error) {
+// complete reports whether everything is converted, and nothing differs from Kyverno.
+func (r Report) complete() bool {
+	return len(r.Refused) == 0 &&
+		!slices.ContainsFunc(r.Exceptions, func(e kyverno.Exception) bool { return len(e.Refusals) > 0 }) &&
+		!slices.ContainsFunc(r.Comparisons, func(c Comparison) bool { return c.Error != "" || len(c.Differences) > 0 })
+}
+
+// collect divides the results, and returns the files to write.
+func collect(results kyverno.Results, library map[string]string) (Report, map[string]string, error) {
+	out := Report{Converted: []kyverno.Policy{}, Refused: []kyverno.Policy{}, Exceptions: results.Exceptions, Suites: results.Suites, Comparisons: []Comparison{}}
+	files := maps.Clone(library)
+	for _, policy := range results.Policies {
+		if !policy.Converted() {
+			out.Refused = append(out.Refused, policy)
+			continue
+		}
+		out.Converted = append(out.Converted, policy)
+		for name, text := range policy.Files {
+			if earlier, ok := files[name]; ok && earlier != text {
+				return out, nil, fmt.Errorf("%s:%d: another policy is named %s, too: convert them into different folders", policy.File, policy.Line, policy.Name)
+			}
+			files[name] = text
+		}
+	}
+	maps.Copy(files, results.Tests)
+	for _, exception := range results.Exceptions {
+		var b strings.Builder
+		for _, object := range exception.Objects {
+			text, err := yaml.Marshal(object)
+			if err != nil {
+				return out, nil, err
+			}
+			b.WriteString("---\n" + strings.Replace(string(text), "status: {}\n", "", 1))
+		}
+		if b.Len() > 0 {
+			files["exceptions/"+exception.Name+".yaml"] = b.String()
+		}
+	}
+	return out, files, nil
+}
+
+// read reads the YAML files of files and folders.
+func read(paths []string) (out []kyverno.Input, err error) {
 	for _, path := range paths {
 		err := filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !manifests.IsManifest(file) && file != path {
 				return err
 			}
 			content, err := os.ReadFile(file)
-			if err != nil {
-				return err
-			}
-			policies, err := kyverno.Convert(file, content)
-			out = append(out, policies...)
+			out = append(out, kyverno.Input{File: file, Text: content})
 			return err
 		})
 		if err != nil {
@@ -194,8 +230,29 @@ func text(out Report) string {
 	for _, name := range names {
 		fmt.Fprintf(&b, "  %4d  %s\n", constructs[name], name)
 	}
+	b.WriteString(exceptionText(out))
 	b.WriteString(comparisonText(out.Comparisons))
 	fmt.Fprintf(&b, "\n%s: %d converted, %d not converted\n", report.CountedAs(len(out.Converted)+len(out.Refused), "policy", "policies"), len(out.Converted), len(out.Refused))
+	return b.String()
+}
+
+// exceptionText is the part of the report about exceptions and tests.
+func exceptionText(out Report) string {
+	var b strings.Builder
+	for _, one := range out.Exceptions {
+		fmt.Fprintf(&b, "exception  %s (%s)\n", one.Name, report.Counted(len(one.Objects), "PolicyException"))
+		for _, refusal := range one.Refusals {
+			fmt.Fprintf(&b, "  %s\n", report.Printable(refusal.String()))
+		}
+	}
+	cases, refused := 0, 0
+	for _, one := range out.Suites {
+		cases += one.Cases
+		refused += len(one.Refusals)
+	}
+	if len(out.Suites) > 0 {
+		fmt.Fprintf(&b, "\n%s: %s, %s not converted\n", report.Counted(len(out.Suites), "test file"), report.Counted(cases, "test"), report.Counted(refused, "result"))
+	}
 	return b.String()
 }
 

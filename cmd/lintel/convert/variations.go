@@ -97,8 +97,8 @@ func changesOf(value any, path []any, texts []string) (out []change) {
 			out = append(out, changesOf(typed[key], below, texts)...)
 		}
 	case []any:
-		if len(typed) > 0 {
-			out = append(out, set(path, append(slices.Clone(typed), clone(typed[0]))))
+		if len(typed) > 0 && isNamed(typed[0]) {
+			out = append(out, set(path, append(slices.Clone(typed), another(typed[0]))))
 		}
 		for i, one := range typed {
 			out = append(out, changesOf(one, append(slices.Clone(path), i), texts)...)
@@ -113,6 +113,28 @@ func changesOf(value any, path []any, texts []string) (out []change) {
 		out = append(out, set(path, float64(0)), set(path, float64(1000000)))
 	}
 	return out
+}
+
+// isNamed reports whether a list may have an element like this one, too: only containers, because
+// Kyverno drops elements of other lists whose keys are equal, such as the mountPath of volumeMounts.
+func isNamed(element any) bool {
+	tree, ok := element.(map[string]any)
+	if !ok {
+		return true
+	}
+	_, ok = tree["image"].(string)
+	return ok
+}
+
+// another is a copy of an element of a list. Names within a list are unique.
+func another(element any) any {
+	copied := clone(element)
+	if tree, ok := copied.(map[string]any); ok {
+		if name, ok := tree["name"].(string); ok {
+			tree["name"] = name + "-other"
+		}
+	}
+	return copied
 }
 
 // deleted marks a key that is removed.

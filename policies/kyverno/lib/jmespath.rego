@@ -199,11 +199,26 @@ replaced_expression(expression, value, new) := regex.replace(value, expression, 
 
 trimmed(value, characters) := trim(value, characters) if is_string(value)
 
-largest(list) := max(list) if is_array(list)
+largest(list) := max(list) if _is_uniform(list)
 
-smallest(list) := min(list) if is_array(list)
+smallest(list) := min(list) if _is_uniform(list)
 
-total(list) := sum(list) if is_array(list)
+total(list) := sum(list) if {
+	is_array(list)
+	every one in list {
+		is_number(one)
+	}
+}
+
+_is_uniform(list) if {
+	is_array(list)
+	count({type_name(one) | some one in list} - {"number"}) == 0
+}
+
+_is_uniform(list) if {
+	is_array(list)
+	count({type_name(one) | some one in list} - {"string"}) == 0
+}
 
 base64_decoded(value) := base64.decode(value) if base64.is_valid(value)
 
@@ -217,3 +232,8 @@ first_value(list) := [value | some value in list; value != null][0]
 or_default(value, _) := value if value != null
 
 or_default(null, fallback) := fallback
+
+# of is a selection from a value: null if the value is.
+of(value, selection) := selection if value != null
+
+of(null, _) := null
