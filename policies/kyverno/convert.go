@@ -167,9 +167,8 @@ func convertPolicy(file string, root field) (Policy, error) {
 		r := newRule(refused, root, f, controllers)
 		r.translate()
 		out.Mutates = out.Mutates || f.get("mutate").exists()
-		enforcement := r.enforcement()
 		pkg := identifier(out.Name) + "." + identifier(r.name())
-		rego, err := r.render(pkg, enforcement)
+		rego, err := r.render(pkg, r.enforcement())
 		if err != nil && len(refused.list) == 0 {
 			return out, err
 		}
@@ -183,28 +182,6 @@ func convertPolicy(file string, root field) (Policy, error) {
 }
 
 func newRule(refused *refusals, policy, f field, controllers []string) *rule {
-	e := &expressions{refusals: refused, module: &module{name: f.get("name").text(), defined: map[string]string{}, names: map[string]bool{"pod": true, "reviewed": true, "deny": true, "msg": true, "element": true}}, variables: map[string]string{}}
+	e := &expressions{refusals: refused, module: &module{name: f.get("name").text(), defined: map[string]string{}, names: map[string]bool{"pod": true, "finding": true, "overridden": true, "patch": true, "pod_path": true, "reviewed": true, "deny": true, "msg": true, "element": true}}, variables: map[string]string{}}
 	return &rule{expressions: e, field: f, policy: policy, controllers: controllers}
-}
-
-// enforcement is that of METADATA.
-func (r *rule) enforcement() string {
-	spec := r.policy.get("spec")
-	action := r.field.get("validate", "failureAction")
-	if !action.exists() {
-		action = spec.get("validationFailureAction")
-	}
-	for _, overrides := range []field{spec.get("validationFailureActionOverrides"), r.field.get("validate", "failureActionOverrides")} {
-		if len(overrides.items()) > 0 {
-			r.add(overrides, "failure action overrides", "divide the policy into two with different namespaces")
-		}
-	}
-	switch strings.ToLower(action.text()) {
-	case "enforce":
-		return "deny"
-	}
-	if spec.get("emitWarning").text() == "true" {
-		return "warn"
-	}
-	return "audit"
 }

@@ -16,7 +16,7 @@ func (r *rule) render(pkg, enforcement string) (string, error) {
 	var b strings.Builder
 	b.WriteString(r.metadata(pkg, enforcement))
 	fmt.Fprintf(&b, "package %s\n\nimport rego.v1\n\nimport data.lib.kyverno\n\n", pkg)
-	denials := r.denialRules()
+	denials := r.withOverrides(r.denialRules())
 	for _, rule := range slices.Concat(denials, r.patchRules(), r.shared(), r.podPath(), r.module.helpers) {
 		b.WriteString(rule + "\n")
 	}

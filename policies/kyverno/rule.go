@@ -18,6 +18,8 @@ type rule struct {
 	errors      []missing  // conditions under which Kyverno reports an error
 	denials     [][]string // bodies of violations
 	changes     [][]string // bodies of patches
+	overridden  [][]string // bodies that select namespaces with the other action
+	enforces    bool       // the action of the other namespaces
 }
 
 var ruleKeys = []string{"name", "match", "exclude", "preconditions", "context", "validate", "mutate", "skipBackgroundRequests", "reportProperties", "celPreconditions", "generate", "verifyImages", "imageExtractors"}

@@ -296,7 +296,7 @@ func (c *comparer) lintel(ctx context.Context, policy kyverno.Policy, objects ma
 		}
 		decision := snapshot.Validate(ctx, review, engine.Options{Offline: true})
 		out[key] = map[string]string{}
-		for _, finding := range decision.Denials {
+		for _, finding := range slices.Concat(decision.Denials, decision.Warnings) {
 			for rule, pkg := range policy.Rules {
 				if pkg == finding.Policy {
 					if finding.Error {
