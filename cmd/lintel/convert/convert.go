@@ -27,6 +27,7 @@ func NewCommand() *cobra.Command {
 	return usage.NewGroup(&cobra.Command{
 		Use:   "convert",
 		Short: "Convert policies of other engines to Rego",
+		Long: `Convert policies of other engines to Rego.`,
 	}, newKyvernoCommand())
 }
 
