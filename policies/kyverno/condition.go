@@ -167,11 +167,15 @@ func (e *expressions) statements(b blocks, name string) (out []string) {
 func (e *expressions) arguments(tests []test) (out []string) {
 	for _, element := range e.elements {
 		for _, name := range []string{element, element + "_index"} {
-			used := regexp.MustCompile(`\b` + name + `\b`)
-			if slices.ContainsFunc(tests, func(t test) bool { return used.MatchString(t.statement) }) {
+			if slices.ContainsFunc(tests, func(t test) bool { return mentions(t.statement, name) }) {
 				out = append(out, name)
 			}
 		}
 	}
 	return out
+}
+
+// mentions reports whether a text of Rego uses a variable.
+func mentions(text, name string) bool {
+	return regexp.MustCompile(`\b` + name + `\b`).MatchString(text)
 }

@@ -89,6 +89,14 @@ func TestRulesAreReadableRego(t *testing.T) {
 			"validate: {foreach: [{list: request.object.spec.containers, deny: {conditions: {all: [{key: '{{ element.image }}', operator: AnyNotIn, value: ['a*']}]}}}]}",
 			[]string{"some element in kyverno.elements(", `kyverno.any_not_in(element.image, ["a*"])`, "kyverno.missing([value | value := element.image])"},
 		},
+		"CEL": {
+			"validate: {cel: {expressions: [{expression: '!has(object.spec.hostPID) || object.spec.hostPID == false', message: no}]}}",
+			[]string{`kyverno.has_key(input.request.object.spec, "hostPID") == false`, "input.request.object.spec.hostPID == false", `msg := "no"`},
+		},
+		"a loop in CEL": {
+			"validate: {cel: {expressions: [{expression: \"object.spec.containers.all(c, c.?image.orValue('').startsWith('a'))\"}]}}",
+			[]string{"every each_c in kyverno.range(input.request.object.spec.containers) {", `kyverno.starts_with(kyverno.optional(each_c, ["image"], ""), "a") == true`},
+		},
 		"a mutation": {
 			"mutate: {patchStrategicMerge: {metadata: {labels: {+(team): none}}}}",
 			[]string{`object.get(input.request.object, ["metadata", "labels", "team"], null) == null`, `"path": "/metadata/labels/team"`},
@@ -112,7 +120,8 @@ func TestRefusalsNameFileLineAndField(t *testing.T) {
 		"context.apiCall":                {"context: [{name: a, apiCall: {urlPath: /x}}]\nvalidate: {deny: {}}", "context[0].apiCall"},
 		"context.globalReference":        {"context: [{name: a, globalReference: {name: x}}]\nvalidate: {deny: {}}", "context[0].globalReference"},
 		"mutate.targets":                 {"mutate: {targets: [{kind: Pod}]}", "mutate.targets"},
-		"validate.cel":                   {"validate: {cel: {expressions: []}}", "validate.cel"},
+		"validate.podSecurity":           {"validate: {podSecurity: {level: baseline}}", "validate.podSecurity"},
+		"CEL variable params":            {"validate: {cel: {expressions: [{expression: object.spec.replicas > params.max}]}}", "validate.cel.expressions[0].expression"},
 		"template in a template":         {"validate: {deny: {conditions: {any: [{key: \"{{ regex_match('a', '{{request.object.kind}}') }}\", operator: Equals, value: true}]}}}", "validate.deny.conditions.any[0].key"},
 		"JMESPath function random":       {"validate: {deny: {conditions: {any: [{key: \"{{ random('a') }}\", operator: Equals, value: a}]}}}", "validate.deny.conditions.any[0].key"},
 		"unknown field patern":           {"validate: {patern: {}}", "validate.patern"},

@@ -40,7 +40,10 @@ func (r *rule) denialRules() (out []string) {
 		r.module.helpers = append([]string{body(name, applies)}, r.module.helpers...)
 		applies = []string{name}
 	}
-	for _, denial := range r.denials {
+	for i, denial := range r.denials {
+		if len(r.messages) > i {
+			message = r.messages[i]
+		}
 		out = append(out, body("deny contains msg", withoutIndex(slices.Concat(applies, denial, []string{"msg := " + message}))))
 	}
 	for _, missing := range r.errors {

@@ -19,16 +19,16 @@ type rule struct {
 	denials     [][]string // bodies of violations
 	changes     [][]string // bodies of patches
 	overridden  [][]string // bodies that select namespaces with the other action
+	messages    []string   // terms of the messages of denials, if each has its own
 	enforces    bool       // the action of the other namespaces
 }
 
 var ruleKeys = []string{"name", "match", "exclude", "preconditions", "context", "validate", "mutate", "skipBackgroundRequests", "reportProperties", "celPreconditions", "generate", "verifyImages", "imageExtractors"}
 
 var refusedBlocks = map[string]string{
-	"generate":         "Lintel decides about objects and creates none; let a GitOps tool create them",
-	"verifyImages":     "policies reach no registry; verify signatures with sigstore's policy-controller, and require digests in a policy",
-	"celPreconditions": "rewrite the conditions as preconditions, or write the rule in Rego",
-	"imageExtractors":  "policies reach no registry",
+	"generate":        "Lintel decides about objects and creates none; let a GitOps tool create them",
+	"verifyImages":    "policies reach no registry; verify signatures with sigstore's policy-controller, and require digests in a policy",
+	"imageExtractors": "policies reach no registry",
 }
 
 // translate fills the rule from its field.
@@ -335,7 +335,7 @@ func (r *rule) validate(f field) {
 			r.foreach(item, nil)
 		}
 	case f.get("cel").exists():
-		r.add(f.get("cel"), "validate.cel", "keep the expression: write it as a ValidatingAdmissionPolicy, which the API server evaluates")
+		r.cel(f.get("cel"))
 	case f.get("podSecurity").exists():
 		r.add(f.get("podSecurity"), "validate.podSecurity", "use the samples pod_security_baseline and pod_security_restricted, or the API server's Pod Security admission")
 	default:

@@ -294,7 +294,14 @@ func (c *comparer) lintel(ctx context.Context, policy kyverno.Policy, objects ma
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
-		decision := snapshot.Validate(ctx, review, engine.Options{Offline: true})
+		options, err := optionsFor(review)
+		if err != nil {
+			return nil, err
+		}
+		decision := snapshot.Validate(ctx, review, options)
+		if len(decision.Undecided) > 0 {
+			return nil, fmt.Errorf("%s is undecided: %s", key, decision.Undecided[0].Reason)
+		}
 		out[key] = map[string]string{}
 		for _, finding := range slices.Concat(decision.Denials, decision.Warnings) {
 			for rule, pkg := range policy.Rules {
@@ -322,6 +329,19 @@ func (c *comparer) snapshot(policy kyverno.Policy) (*engine.Snapshot, *manifests
 	}
 	table, err := manifests.NewTable(nil)
 	return engine.NewSnapshot(admission.BuiltinResourcesWith(), set), table, err
+}
+
+// optionsFor are those of an evaluation in a namespace without labels.
+func optionsFor(review *admission.Review) (engine.Options, error) {
+	out := engine.Options{Offline: true}
+	if review.Namespace == "" {
+		return out, nil
+	}
+	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": review.Namespace}})
+	if err == nil {
+		out.Namespace, err = engine.ReadNamespace(text)
+	}
+	return out, err
 }
 
 // reviewOf is the review of the creation of an object.

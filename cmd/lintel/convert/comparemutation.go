@@ -15,7 +15,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/kyverno"
 )
 
@@ -43,7 +42,14 @@ func (c *comparer) evaluateMutation(ctx context.Context, policy kyverno.Policy, 
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
-		mutation := snapshot.Mutate(ctx, review, engine.Options{Offline: true})
+		options, err := optionsFor(review)
+		if err != nil {
+			return err
+		}
+		mutation := snapshot.Mutate(ctx, review, options)
+		if len(mutation.Undecided) > 0 {
+			return fmt.Errorf("%s is undecided: %s", key, mutation.Undecided[0].Reason)
+		}
 		if !mutation.Allowed() {
 			return fmt.Errorf("%s: %s", key, mutation.Denials[0].Words)
 		}

@@ -27,7 +27,7 @@ func NewCommand() *cobra.Command {
 	return usage.NewGroup(&cobra.Command{
 		Use:   "convert",
 		Short: "Convert policies of other engines to Rego",
-		Long: `Convert policies of other engines to Rego.`,
+		Long:  `Convert policies of other engines to Rego.`,
 	}, newKyvernoCommand())
 }
 
@@ -44,14 +44,14 @@ func newKyvernoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kyverno <path>… -o <folder>",
 		Short: "Convert policies of Kyverno to Rego",
-		Long: `Convert policies of Kyverno (ClusterPolicy and Policy) to Rego. A policy is converted as a
-whole or not at all: each construct without an equivalent is reported with its file,
-line and field.
+		Long: `Convert policies of Kyverno (ClusterPolicy and Policy) to Rego, and its tests and
+PolicyExceptions to those of Lintel. A policy is converted as a whole or not at all: each
+construct without an equivalent is reported with its file, line and field.
 
 Exit codes:
-  0  every policy is converted
-  1  some policies are not converted
-  2  the usage is wrong, or the policies cannot be read`,
+  0  everything is converted, and nothing differs from Kyverno
+  1  a policy or an exception is not converted, or differs from Kyverno
+  2  the usage is wrong, or a file cannot be read`,
 		Example: `  # Convert a folder, and check the result
   lintel convert kyverno kyverno-policies/ -o policies/
   lintel policy lint -p policies/`,
