@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
@@ -284,13 +285,13 @@ func firstLine(text []byte) string {
 
 // lintel returns the messages of the converted policy by object and rule.
 func (c *comparer) lintel(ctx context.Context, policy kyverno.Policy, objects map[string]map[string]any) (map[string]map[string]string, error) {
-	snapshot, table, err := c.snapshot(policy)
+	snapshot, resources, err := c.snapshot(policy)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]map[string]string{}
 	for key, object := range objects {
-		review, err := reviewOf(object, table)
+		review, err := reviewOf(object, resources)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
@@ -318,7 +319,7 @@ func (c *comparer) lintel(ctx context.Context, policy kyverno.Policy, objects ma
 }
 
 // snapshot compiles a converted policy. All findings deny.
-func (c *comparer) snapshot(policy kyverno.Policy) (*engine.Snapshot, *manifests.Table, error) {
+func (c *comparer) snapshot(policy kyverno.Policy) (*engine.Snapshot, *admission.Resources, error) {
 	files := maps.Clone(c.library)
 	for name, text := range policy.Files {
 		files[name] = strings.NewReplacer("\n#   enforcement: audit\n", "\n#   enforcement: deny\n", "\n#   enforcement: warn\n", "\n#   enforcement: deny\n").Replace(text)
@@ -327,8 +328,8 @@ func (c *comparer) snapshot(policy kyverno.Policy) (*engine.Snapshot, *manifests
 	if err != nil {
 		return nil, nil, fmt.Errorf("compiling the Rego: %w", err)
 	}
-	table, err := manifests.NewTable(nil)
-	return engine.NewSnapshot(admission.BuiltinResourcesWith(), set), table, err
+	resources := admission.BuiltinResourcesWith()
+	return engine.NewSnapshot(resources, set), resources, nil
 }
 
 // optionsFor are those of an evaluation in a namespace without labels.
@@ -345,13 +346,18 @@ func optionsFor(review *admission.Review) (engine.Options, error) {
 }
 
 // reviewOf is the review of the creation of an object.
-func reviewOf(object map[string]any, table *manifests.Table) (*admission.Review, error) {
+func reviewOf(object map[string]any, resources *admission.Resources) (*admission.Review, error) {
 	text, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
 	}
 	kind := kindOf(object)
-	resource, _ := table.Lookup(kind)
+	resource, known := resources.ByKind(kind.Group, kind.Kind)
+	if !known {
+		plural, _ := meta.UnsafeGuessKindToResource(kind)
+		resource = admission.Resource{Group: kind.Group, Kind: kind.Kind, Name: plural.Resource, Namespaced: true}
+	}
+	resource.Version = kind.Version
 	name, namespace := nameOf(object)
 	if resource.Namespaced && namespace == "" {
 		namespace = "default"

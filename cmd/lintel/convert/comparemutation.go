@@ -33,12 +33,12 @@ func (c *comparer) evaluateMutation(ctx context.Context, policy kyverno.Policy, 
 			maps.Copy(theirs, one)
 		}
 	}
-	snapshot, table, err := c.snapshot(policy)
+	snapshot, resources, err := c.snapshot(policy)
 	if err != nil {
 		return err
 	}
 	for _, key := range slices.Sorted(mapKeys(objects)) {
-		review, err := reviewOf(objects[key], table)
+		review, err := reviewOf(objects[key], resources)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
