@@ -130,8 +130,12 @@ func inputOf(object map[string]any) map[string]any {
 	if !ok {
 		namespace = "default"
 	}
+	if object["kind"] == "Namespace" {
+		namespace = metadata["name"]
+	}
 	return map[string]any{
-		"name": metadata["name"],
+		"name":      metadata["name"],
+		"namespace": map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace}},
 		"request": map[string]any{
 			"operation": "CREATE", "name": metadata["name"], "namespace": namespace, "object": object,
 			"kind":     map[string]any{"group": group, "version": version, "kind": object["kind"]},
