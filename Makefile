@@ -168,7 +168,7 @@ lint: lint-go lint-rego lint-manifests lint-generated lint-prose lint-docs ## Ch
 lint-needs:
 	$(call install,$(GIT) $(DIFF))
 
-MODULES := . .tools config/release test/apiserver test/bench test/chart test/cluster test/gator test/opa test/stores
+MODULES := . .tools config/release test/apiserver test/bench test/chart test/cluster test/gator test/kyverno test/opa test/stores
 
 .PHONY: lint-go
 lint-go: lint-needs

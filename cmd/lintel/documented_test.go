@@ -94,7 +94,7 @@ func runnable(b docpage.Block) []docpage.Command {
 		if len(words) < 2 || words[0] != "lintel" || strings.ContainsAny(c.Text, "|<>;&$`#\"'\\") || slices.Contains(words, "--live") {
 			return true
 		}
-		return !slices.Contains([]string{"check", "why", "prove", "replay", "source"}, words[1]) &&
+		return !slices.Contains([]string{"check", "convert", "why", "prove", "replay", "source"}, words[1]) &&
 			(words[1] != "audit" || !slices.Contains(words, "-f")) &&
 			(words[1] != "policy" || !slices.Contains(words, "lint") && !slices.Contains(words, "test"))
 	})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/lintel-policy/lintel/cmd/internal/version"
 	"github.com/lintel-policy/lintel/cmd/lintel/audit"
+	"github.com/lintel-policy/lintel/cmd/lintel/convert"
 	"github.com/lintel-policy/lintel/cmd/lintel/openvox"
 	"github.com/lintel-policy/lintel/cmd/lintel/policy"
 	"github.com/lintel-policy/lintel/cmd/lintel/prove"
@@ -84,7 +85,7 @@ The answers are those of the admission webhook, word for word.`,
 		Version:       version.Of("lintel"),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-	}, audit.NewCommand(), review.NewCheckCommand(), newOrlojGuardCommand(), openvox.NewCommand(), policy.NewCommand(), prove.NewCommand(), records.NewCommand(), replay.NewCommand(), policy.NewSourceCommand(), newVersionCommand(), review.NewWhyCommand())
+	}, audit.NewCommand(), convert.NewCommand(), review.NewCheckCommand(), newOrlojGuardCommand(), openvox.NewCommand(), policy.NewCommand(), prove.NewCommand(), records.NewCommand(), replay.NewCommand(), policy.NewSourceCommand(), newVersionCommand(), review.NewWhyCommand())
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(usage.FlagError)
 	return root

@@ -206,6 +206,12 @@ var catalog = []suite{
 		usual:  30 * time.Second,
 	},
 	{
+		name: "kyverno", covers: "policies converted from Kyverno, compared with the kyverno command", tier: byInput,
+		inputs: []string{"policies/kyverno/", "cmd/lintel/convert/", "policies/eval/", "test/kyverno/"},
+		steps:  []step{{module: "test/kyverno", packages: []string{"./..."}, fresh: true, timeout: 20 * time.Minute}},
+		usual:  2 * time.Minute,
+	},
+	{
 		name: "bench", covers: "the tables of the benchmarks", tier: byInput,
 		inputs: slices.Concat(product, []string{"!cmd/", "test/gitserver/", "test/installation/", "docs/benchmarks/", "test/bench/"}),
 		steps:  []step{{module: "test/bench", packages: []string{"./..."}, fresh: true, timeout: 20 * time.Minute}},

@@ -18,7 +18,7 @@ import (
 
 // ofOtherModules are the folders of tests that no package of the main module runs.
 var ofOtherModules = []string{
-	"config/release/", "test/apiserver/", "test/bench/", "test/chart/", "test/cluster/", "test/gator/", "test/stores/", "!*/*.md",
+	"config/release/", "test/apiserver/", "test/bench/", "test/chart/", "test/cluster/", "test/gator/", "test/kyverno/", "test/stores/", "!*/*.md",
 }
 
 // TestEveryOtherModuleHasASuite: a change there that no suite depends on would never be
