@@ -152,8 +152,8 @@ func TestSlowReviewsGiveUp(t *testing.T) {
 	require.Zero(t, f.slow.bytes.Load())
 }
 
-// TestLongCallsNeedASlot: what a function takes that is more than what is left counts for the slot
-// that the review waits for before it calls it.
+// TestLongCallsNeedASlot: a review waits for a slot before it calls a function that takes more steps
+// than the review may do without one.
 func TestLongCallsNeedASlot(t *testing.T) {
 	t.Parallel()
 	p := newThrottle(1)

@@ -17,11 +17,11 @@ const (
 	unthrottledSteps = 2 * definition.StepsPerMillisecond
 	// slotSteps is how much a review does in a slot while others wait for one.
 	slotSteps = 5 * definition.StepsPerMillisecond
-	// tenantsBurst and tenantBurst are what all tenants together and one tenant may do without
-	// slots in one burst: see allowance.
+	// tenantsBurst and tenantBurst are the steps that all tenants together and one tenant may do
+	// without slots in one burst: see allowance.
 	tenantsBurst, tenantBurst = 100 * definition.StepsPerMillisecond, 25 * definition.StepsPerMillisecond
-	// tenantsAllowance and tenantAllowance are what they may do without slots in the long run, as
-	// parts of that with slots.
+	// tenantsAllowance and tenantAllowance are the parts of the steps in slots that they may do
+	// without slots in the long run.
 	tenantsAllowance, tenantAllowance = 1.0 / 4, 1.0 / 16
 )
 
@@ -30,8 +30,8 @@ const (
 // a few milliseconds, and an eighth without, for reviews that take less than a slot. Tenants
 // have the same work: the next slot is for the tenant that has done the least, with and
 // without slots. Work is counted in steps, not in time, so that a review is not taken for a slow
-// one because it was not scheduled. A function that needs more than what is left waits before
-// it is called.
+// one because it was not scheduled. A review waits before it calls a function
+// that needs more steps than the review has left.
 type throttle struct {
 	mutex       sync.Mutex
 	slots       int // in parallel
@@ -55,7 +55,7 @@ type allowance struct {
 	at   time.Time
 }
 
-// now is the used part of the allowance at a time. rate is a part of what one CPU does.
+// now is the used part of the allowance at a time. rate is a part of the steps of one CPU.
 func (a *allowance) now(at time.Time, rate float64) int64 {
 	if earned := int64(float64(at.Sub(a.at)) / float64(time.Millisecond) * float64(definition.StepsPerMillisecond) * rate); earned > 0 {
 		a.used, a.at = max(0, a.used-earned), at
@@ -132,7 +132,7 @@ func (r *throttledReview) Done(steps int64) {
 	r.steps = 0
 }
 
-// work takes steps from what is left, up to a number of them of the present policy.
+// work takes steps from the rest, up to a number of them of the present policy.
 func (r *throttledReview) work(steps int64) {
 	done := steps - r.steps
 	r.steps = steps

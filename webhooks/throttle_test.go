@@ -262,8 +262,8 @@ func TestMissedTurnsAreNoDenials(t *testing.T) {
 	require.NotContains(t, response.Result.Message, "deadline")
 }
 
-// TestReviewsInParallelShareTheAllowance: what they may do is counted when they begin, so that many
-// at once do not use up what other tenants may do.
+// TestReviewsInParallelShareTheAllowance: their allowance is counted when they begin, so that many
+// in parallel do not use up that of other tenants.
 func TestReviewsInParallelShareTheAllowance(t *testing.T) {
 	t.Parallel()
 	p := newThrottle(1)

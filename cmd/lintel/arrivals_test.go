@@ -51,7 +51,7 @@ func TestPatchedObjectsAreDecoded(t *testing.T) {
 	}
 }
 
-// TestNullsOfBuiltInKinds: the API server decodes objects into types, in which null is no value.
+// TestNullsOfBuiltInKinds: the API server decodes objects into types, in which null means that a field is absent.
 func TestNullsOfBuiltInKinds(t *testing.T) {
 	t.Parallel()
 	labels := `patch contains {"op": "add", "path": "/metadata/labels/team", "value": "a"} if not input.request.object.metadata.labels.team`

@@ -78,8 +78,8 @@ func statusOf(set *engine.PolicySet, previous *v1alpha1.RehearsalStatus) *v1alph
 	return next
 }
 
-// judge is the outcome of a state. unrecorded are kinds without records.
-func judge(source *v1alpha1.PolicySource, set *engine.PolicySet, state *rehearsalState, records string, unrecorded []string) *rehearsalOutcome {
+// outcomeOf is the outcome of a state. unrecorded are kinds without records.
+func outcomeOf(source *v1alpha1.PolicySource, set *engine.PolicySet, state *rehearsalState, records string, unrecorded []string) *rehearsalOutcome {
 	spec := source.Spec.Rehearse
 	next := statusOf(set, nil)
 	next.Inputs = state.inputs

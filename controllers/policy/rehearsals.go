@@ -134,7 +134,7 @@ func (r *rehearsals) Look(object *v1alpha1.PolicySource, set *engine.PolicySet) 
 	request, unrecorded := r.request(object, set, live, snapshot), unrecordedKinds(set, snapshot)
 	state := r.state(object, previous, inputsOf(request, unrecorded))
 	wait := r.step(object, state, request)
-	return judge(object, set, state, r.records, unrecorded), wait
+	return outcomeOf(object, set, state, r.records, unrecorded), wait
 }
 
 // end drops the state of a source without a rehearsal. The caller holds r.mu.
@@ -165,7 +165,7 @@ func (r *rehearsals) request(object *v1alpha1.PolicySource, set, live *engine.Po
 	return request
 }
 
-// inputsOf identifies what is compared. The revision of the files does not matter.
+// inputsOf identifies the compared sources and records. The revision of the files does not matter.
 func inputsOf(request rehearsal.Request, unrecorded []string) string {
 	identity := func(s definition.Source) string {
 		s.Revision = ""

@@ -70,8 +70,8 @@ func errorDecision(path []any, err error) decision {
 	return d
 }
 
-// evaluate evaluates the program for a request. maxSteps bounds its cost below the budget; 0 is no
-// bound.
+// evaluate evaluates the program for a request. maxSteps bounds its cost below the budget, unless it
+// is 0.
 func (p *Program) evaluate(ctx context.Context, in *input, params runtime.Object, maxSteps int64) outcome {
 	out := outcome{unmatched: -1}
 	budget := p.spec.Budget

@@ -47,7 +47,7 @@ type CheckRequest struct {
 	Offline bool
 	// Explain requests CheckResult.Outcomes.
 	Explain bool
-	// MaxSteps bounds the steps, in addition to the limits of the check itself; 0 is no bound.
+	// MaxSteps bounds the steps, in addition to the limits of the check itself, unless it is 0.
 	MaxSteps int64
 
 	prepared any

@@ -8,11 +8,11 @@ import (
 // Shared are results of functions that evaluations for one review share, of one program or of
 // several with the same functions: all have the same Now. One goroutine uses it. The zero value is empty.
 //
-// Results do not depend on what is shared, and neither do steps and bytes. Each result has a cost:
+// Results do not depend on earlier evaluations, and neither do steps and bytes. Each result has a cost:
 // that of computing it alone, without anything that is known outside. An evaluation is charged the cost
 // when it first needs the result, and one step later, and it does not matter who computes it. To that
-// end, a shared function runs in a scope of its own. What it remembers, and which results it needed,
-// is forgotten at its end.
+// end, a shared function runs in a scope of its own. Its memos, and the results that it needed,
+// are forgotten at its end.
 type Shared struct {
 	results map[sharedKey]*sharedResult
 	bytes   int64

@@ -89,7 +89,7 @@ func TestCostsDoNotDependOnWhatIsShared(t *testing.T) {
 	}
 }
 
-// TestSharedResultsAreBounded: what is retained beyond an evaluation is.
+// TestSharedResultsAreBounded: the results that are retained beyond an evaluation are bounded.
 func TestSharedResultsAreBounded(t *testing.T) {
 	t.Parallel()
 	program := sharingProgram(t)

@@ -67,7 +67,7 @@ func (k *Kinds) Arrive(object []byte, kind schema.GroupVersionKind, create bool)
 }
 
 // DecodePatched is what the API server does with an object after the patches of a webhook: it decodes
-// the object, and a wrong type is an internal error, whatever the failure policy is. The error is a
+// the object, and a wrong type is an internal error for any failure policy. The error is a
 // *Refusal. Custom resources may have any fields here.
 func (k *Kinds) DecodePatched(object []byte, kind schema.GroupVersionKind) error {
 	if version, err := k.version(kind); version != nil || err != nil || !builtinScheme.Recognizes(kind) {

@@ -1,7 +1,7 @@
 package policyset
 
 // Unchanged returns the packages whose policies decide the same as those of an earlier set for
-// every request: neither they nor what they depend on changed. The set must be a Recompile with
+// every request: neither they nor their dependencies changed. The set must be a Recompile with
 // the earlier set, under the same settings.
 func (s *Set) Unchanged(before *Set) map[string]bool {
 	unchanged := map[string]bool{}

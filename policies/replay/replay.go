@@ -113,8 +113,8 @@ func (r *Replayer) Evaluate(ctx context.Context, request *Request) (*Result, err
 	return result, nil
 }
 
-// dropUnchanged removes what is undecided on both sides for the same reason by policies that are
-// the same: whatever they decide, they decide it on both sides.
+// dropUnchanged removes the undecided policies that are the same on both sides and undecided for the
+// same reason: their decisions are equal.
 func (r *Replayer) dropUnchanged(before, after *decision) {
 	same := func(one engine.Undecided) bool {
 		return r.unchanged[one.Policy] && slices.Contains(before.undecided, one) && slices.Contains(after.undecided, one)
