@@ -71,7 +71,7 @@ func (o *options) readPart(ctx context.Context, store *record.Store, job string,
 		return nil, fmt.Errorf("%s is not the result of a part: %w", name, err)
 	}
 	if err := found.restore(); err != nil || found.Part != part || found.Parts < 1 || found.Parts > maxParts {
-		return nil, fmt.Errorf("%s is damaged: delete it, and run the part again", name)
+		return nil, fmt.Errorf("%s is damaged: run the part again, which replaces it", name)
 	}
 	return found, nil
 }
@@ -116,7 +116,7 @@ func (o *options) mergeParts(ctx context.Context, candidate, baseline *side) (*c
 		case part == 0:
 			parts, merged.Since, merged.Until = one.Parts, one.Since, one.Until
 		case one.Parts != parts || !one.Since.Equal(merged.Since) || !one.Until.Equal(merged.Until):
-			return nil, fmt.Errorf("part %d of job %q is one of another run: delete the results and run the Job again", part, o.merge)
+			return nil, fmt.Errorf("part %d of job %q is one of another run: run the Job again with another name", part, o.merge)
 		}
 		merged.Tally.Merge(one.Tally)
 	}
