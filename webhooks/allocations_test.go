@@ -28,8 +28,8 @@ func TestAllocations(t *testing.T) {
 		want     float64
 	}{
 		{"no policy matches", compiled(t, definition.Fail, teamLabel), "/validate/fail", 137},
-		{"samples, validate", sampleSnapshot(t), "/validate/fail", 919},
-		{"samples, mutate", sampleSnapshot(t), "/mutate/fail", 536},
+		{"samples, validate", sampleSnapshot(t), "/validate/fail", 902},
+		{"samples, mutate", sampleSnapshot(t), "/mutate/fail", 530},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			handler := benchHandler(t, c.snapshot)

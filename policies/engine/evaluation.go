@@ -32,7 +32,6 @@ type evaluation struct {
 	csr    *ast.Term // once a policy reads it
 	// constraintRequest is input.review of templates; nil until one is evaluated.
 	constraintRequest  *ast.Term
-	shared             *eval.Shared         // of all evaluations for the review
 	constraintSubjects []definition.Subject // nil until one is evaluated
 	// check is the review for policies that are not written in Rego; nil until one is evaluated.
 	check *definition.CheckRequest
@@ -45,7 +44,7 @@ func newEvaluation(review *admission.Review, options Options) *evaluation {
 	if options.Clock == nil {
 		options.Clock = time.Now
 	}
-	e := &evaluation{review: review, options: options, now: options.Clock(), namespace: options.Namespace.object, own: usage{bySource: map[string]int64{}}, original: review, inputs: map[*source]*ast.Term{}, shared: &eval.Shared{}}
+	e := &evaluation{review: review, options: options, now: options.Clock(), namespace: options.Namespace.object, own: usage{bySource: map[string]int64{}}, original: review, inputs: map[*source]*ast.Term{}}
 	e.usage = &e.own
 	return e
 }
@@ -59,7 +58,7 @@ func (s *Snapshot) start(review *admission.Review, options Options) *evaluation 
 
 // with is the same evaluation of another review.
 func (e *evaluation) with(review *admission.Review) *evaluation {
-	other := &evaluation{review: review, options: e.options, external: e.external, now: e.now, namespace: e.namespace, usage: e.usage, original: e.original, inputs: map[*source]*ast.Term{}, shared: e.shared}
+	other := &evaluation{review: review, options: e.options, external: e.external, now: e.now, namespace: e.namespace, usage: e.usage, original: e.original, inputs: map[*source]*ast.Term{}}
 	if e.covered != nil {
 		other.covered = map[*policyset.Policy]*eval.Coverage{}
 	}

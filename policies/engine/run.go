@@ -72,14 +72,10 @@ func (e *evaluation) evaluate(ctx context.Context, p *policy, q *policyset.Query
 		defer func() { e.options.Pacer.Done(steps) }()
 	}
 	limits, bySource := e.limitsFor(p)
-	options := eval.Options{
+	results, steps, errs = runQuery(ctx, q, eval.Options{
 		Input: input, Data: data, Now: e.now, Print: e.options.Print, Cover: e.coverageOf(p), Gather: true,
-		Limits: limits, Shared: e.shared,
-	}
-	if options.Cover != nil {
-		options.Shared = nil
-	}
-	results, steps, errs = runQuery(ctx, q, options)
+		Limits: limits,
+	})
 	e.usage.charge(p, steps)
 	p.Cost.Add(steps)
 	if bySource && len(errs) > 0 && errs[0].limit == eval.LimitSteps {

@@ -23,9 +23,6 @@
 //   - a call of a function costs what its supplier says (Function): a base, and a part by the sizes of
 //     operands and result. A call that is refused costs the check.
 //
-// A result of a function that several rules need is charged when an evaluation first needs it, and costs a
-// step later, even if another evaluation has computed it: see Shared.
-//
 // An evaluation may exceed its bound by the cost of one call or comparison whose size is not known
 // before. The benchmarks Functions of package sandbox and Hostile of package engine report
 // nanoseconds for each step. A new function, or a function that is slower in a new release of OPA,

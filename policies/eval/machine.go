@@ -49,14 +49,6 @@ type machine struct {
 	// owned are the collections that were created within a partial object of nested keys, and may
 	// be added to.
 	owned map[ast.Value]bool
-
-	// shared are results of other evaluations as well, and ownShared more of this one. scope is that
-	// of the shared function that runs, and charged are the results that it, and those that
-	// called it, were charged.
-	shared    *Shared
-	ownShared map[sharedKey]*sharedResult
-	scope     int64
-	charged   []charged
 	// hashes are those of the keys of objects in which a value was replaced.
 	hashes   map[ast.Object]*keyHashes
 	prepared map[string]struct{} // see Function.Prepare
@@ -93,6 +85,18 @@ type machine struct {
 	weighBoth          func(key, value *ast.Term) bool
 }
 
+// memo is the last result of a function. It holds for the same operands: input and data
+// are others within a `with`.
+type memo struct {
+	known    bool
+	operands [maxRemembered]*ast.Term
+	result   *ast.Term
+}
+
+// maxRemembered is how many operands a function may have, input and data among them, whose last
+// result is cached.
+const maxRemembered = 6
+
 // maxDepth is how deep functions may call each other. The compiler refuses recursion;
 // this keeps a long chain from taking all of the stack.
 const maxDepth = 10_000
@@ -117,9 +121,6 @@ type Options struct {
 	// Gather reports the values of each rule that is asked for with their places. Two values
 	// of one rule are then no conflict: all are reported.
 	Gather bool
-	// Shared are results that are shared with other evaluations; nil shares none. Evaluations that
-	// record Cover share none, or the record lacks what others ran.
-	Shared *Shared
 }
 
 // Given is a value that a rule gave: a member of the set that it is, or all of its value.
@@ -239,10 +240,6 @@ func (p *Program) machine(ctx context.Context, o Options) *machine {
 		m.limits.Bytes = math.MaxInt64
 	}
 	m.look = min(stepsPerLook, m.limits.Steps+1)
-	if m.shared = o.Shared; m.shared == nil {
-		m.shared = &Shared{}
-	}
-	m.scope = m.shared.beginScope()
 	now := o.Now
 	if now.IsZero() {
 		now = time.Now()
@@ -264,9 +261,8 @@ func (m *machine) release() {
 	clear(m.cache)
 	clear(m.prepared)
 	clear(m.operands[:cap(m.operands)])
-	clear(m.charged)
 	*m = machine{
-		program: p, stack: m.stack, memos: m.memos, remembered: m.remembered[:0], charged: m.charged[:0], operands: m.operands[:0], cache: m.cache,
+		program: p, stack: m.stack, memos: m.memos, remembered: m.remembered[:0], operands: m.operands[:0], cache: m.cache,
 		give: m.give, collect: m.collect, walkOne: m.walkOne, walkBoth: m.walkBoth,
 		weighOne: m.weighOne, weighBoth: m.weighBoth, prepared: m.prepared,
 	}
@@ -339,26 +335,12 @@ func (m *machine) call(f *function, operands []operand, r []*ast.Term, target in
 			return undef
 		}
 	}
-	isEntry := m.gather && m.depth == 0
-	isShared := f.isShared && !isEntry
-	var key sharedKey
-	if !isEntry && !f.isTiny {
-		result, known := m.lastResult(f, frame)
-		if !known && isShared {
-			key = f.keyOf(frame)
-			result, known = m.findShared(f, key)
+	if result, known := m.lastResult(f, frame); known && !(m.gather && m.depth == 0) {
+		if result == nil {
+			return undef
 		}
-		if known {
-			if result == nil {
-				return undef
-			}
-			r[target] = result
-			return next
-		}
-	}
-	var o outer
-	if isShared {
-		o = m.enterScope(f)
+		r[target] = result
+		return next
 	}
 	used := m.used
 	m.used = base + f.registers
@@ -379,15 +361,12 @@ func (m *machine) call(f *function, operands []operand, r []*ast.Term, target in
 			break
 		}
 	}
-	conflicts := f.conflicts != 0 && frame[f.conflicts] != nil
-	if conflicts && result != nil {
+	if f.conflicts != 0 && frame[f.conflicts] != nil && result != nil {
 		result = m.sealed(result, f.nesting)
 	}
 	m.depth--
 	m.used = used
-	if !(isShared && m.leaveScope(f, key, o, result, conflicts)) && !f.isTiny {
-		m.keepResult(f, frame, result)
-	}
+	m.keepResult(f, frame, result)
 	if result == nil {
 		return undef
 	}
@@ -412,6 +391,36 @@ func (m *machine) isSkipped(guards []guard, input *ast.Term) bool {
 // gathers says whether the rule that runs is one that was asked for, of which all values
 // are to be reported.
 func (m *machine) gathers() bool { return m.gather && m.depth == 1 }
+
+// lastResult finds the last result of a function, if it was of the same operands.
+func (m *machine) lastResult(f *function, frame []*ast.Term) (result *ast.Term, known bool) {
+	memo := &m.memos[f.index]
+	if !memo.known {
+		return nil, false
+	}
+	for i, parameter := range f.parameters {
+		if memo.operands[i] != frame[parameter] {
+			return nil, false
+		}
+	}
+	return memo.result, true
+}
+
+// keepResult keeps a result, by operands that are the very same terms. A function never
+// writes to its parameters.
+func (m *machine) keepResult(f *function, frame []*ast.Term, result *ast.Term) {
+	if len(f.parameters) > maxRemembered {
+		return
+	}
+	memo := &m.memos[f.index]
+	if !memo.known {
+		m.remembered = append(m.remembered, f.index)
+	}
+	memo.known, memo.result = true, result
+	for i, parameter := range f.parameters {
+		memo.operands[i] = frame[parameter]
+	}
+}
 
 // operand is a register or a constant.
 type operand struct {

@@ -46,7 +46,6 @@ type function struct {
 	conflicts, nesting int
 	// depths has a bit for each depth at which a rule of an object puts its values.
 	depths uint64
-	sharing
 }
 
 // takesArguments says whether it is a function of the policy, and not a rule.
@@ -175,7 +174,6 @@ func Compile(policy *ir.Policy, functions Functions, options CompileOptions) (*P
 			return nil, fmt.Errorf("%s: %w", c.byName[planned.Name].path, err)
 		}
 	}
-	c.studySharing()
 	for _, plan := range policy.Plans.Plans {
 		f := &function{path: plan.Name}
 		if err := c.compile(f, plan.Blocks); err != nil {
