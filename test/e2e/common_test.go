@@ -99,3 +99,15 @@ func eventsOf(t *testing.T, namespace string) string {
 	output, _ := get(t, "events.events.k8s.io", "-n", namespace, "-o", "jsonpath={range .items[*]}{.regarding.name} {.type} {.reason}{\"\\n\"}{end}")
 	return output
 }
+
+// awaitCondition returns a condition of an object once it has the awaited status.
+func awaitCondition(t *testing.T, namespace, name, kind, status string) *metav1.Condition {
+	t.Helper()
+	type conditioned struct {
+		Status struct{ Conditions []metav1.Condition }
+	}
+	found := waitFor(t, namespace, name, kind+" to be "+status, func(object *conditioned) bool {
+		return says(object.Status.Conditions, kind) == status
+	})
+	return meta.FindStatusCondition(found.Status.Conditions, kind)
+}

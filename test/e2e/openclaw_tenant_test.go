@@ -11,7 +11,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 )
@@ -31,18 +30,6 @@ func tighten(t *testing.T, namespace, word string) {
 		require.NoError(t, json.Unmarshal([]byte(text), stored))
 		return len(stored.BinaryData) > 0 && strings.Contains(unpack(t, stored)["lintel/policies/models/enterprise/enterprise/p0.rego"], "input."+word)
 	}, "the tightening to arrive: "+word)
-}
-
-// awaitCondition returns a condition of an object once it has the awaited status.
-func awaitCondition(t *testing.T, namespace, name, kind, status string) *metav1.Condition {
-	t.Helper()
-	type conditioned struct {
-		Status struct{ Conditions []metav1.Condition }
-	}
-	found := waitFor(t, namespace, name, kind+" to be "+status, func(object *conditioned) bool {
-		return says(object.Status.Conditions, kind) == status
-	})
-	return meta.FindStatusCondition(found.Status.Conditions, kind)
 }
 
 // TestOpenClawTighteningHasRoom: bundles that use all capacity leave some to broader scopes,
