@@ -117,6 +117,26 @@ shop/Pod/web  2             1
 	require.NotContains(t, named.stdout, "newly admitted", "another source denies the request")
 }
 
+// TestReplayOfAdmissionPolicies: a masked value makes a ValidatingAdmissionPolicy undecided.
+func TestReplayOfAdmissionPolicies(t *testing.T) {
+	t.Parallel()
+	policies := filepath.Join(folder(t, map[string]string{"policies/p.yaml": `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: t}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: [pods]}]}
+  validations: [{expression: "false"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: t}
+spec: {policyName: t, validationActions: [Deny]}
+`}), "policies")
+	got := lintel(t, replayLines(t, replayRecord("1", "web:1")), replayArgs("--against", policies, "-")...)
+	require.Equal(t, exitError, got.code, got.stderr)
+	require.Contains(t, got.stdout, "undecided  policy ValidatingAdmissionPolicy/t: it reads input.request.object.spec.containers[0].env[0].value, which is masked or not recorded; 1 request")
+}
+
 // TestReplayOfUndecidedAndBrokenRecords: neither is reported as unchanged.
 func TestReplayOfUndecidedAndBrokenRecords(t *testing.T) {
 	t.Parallel()

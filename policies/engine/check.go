@@ -6,6 +6,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
@@ -19,7 +20,7 @@ func (checkDialect) matches(p *policy, _ *admission.Resources, e *evaluation, ve
 	if p.unmetCriterion(e.review, e.review.Kind, verb) != criterionNone || e.isExempt(p.source) {
 		return false, ""
 	}
-	selected, criterion, reason := p.Check.Selector.Select(e.checkRequest())
+	selected, criterion, reason := p.selects(e)
 	if criterion != "" {
 		return false, ""
 	}
@@ -27,6 +28,20 @@ func (checkDialect) matches(p *policy, _ *admission.Resources, e *evaluation, ve
 		return false, fmt.Sprintf("it reads namespaceObject, and namespace %q is not at hand", e.review.Namespace)
 	}
 	return selected, reason
+}
+
+// selects calls the selector. A request with a value that is not known, and that it reads, is not
+// selected, with the reason.
+func (p *policy) selects(e *evaluation) (selected bool, criterion, reason string) {
+	defer func() {
+		cause := recover()
+		if unknown, ok := cause.(*eval.UnknownError); ok {
+			selected, criterion, reason = false, "", unknownError(unknown).message
+		} else if cause != nil {
+			panic(cause)
+		}
+	}()
+	return p.Check.Selector.Select(e.checkRequest())
 }
 
 func (checkDialect) mayMatch(p *policy, e *evaluation, kind admission.GroupVersionKind, verb bool) bool {

@@ -95,6 +95,8 @@ func Convert(inputs []Input, settings ExceptionSettings, read func(string) ([]by
 				exceptions = append(exceptions, document{input.File, root})
 			case isTest(root):
 				tests = append(tests, document{input.File, root})
+			case isOtherKind(root):
+				out.Policies = append(out.Policies, otherKind(input.File, root))
 			}
 		}
 	}
@@ -124,14 +126,42 @@ func readDocuments(input Input) (out []field, err error) {
 			return out, fmt.Errorf("%s: %w", input.File, err)
 		}
 		if len(document.Content) > 0 {
-			out = append(out, field{node: document.Content[0]})
+			out = append(out, unpacked(field{node: document.Content[0]})...)
 		}
 	}
 }
 
+// unpacked returns the objects of a list, such as that of kubectl get, and other objects as they are.
+func unpacked(f field) (out []field) {
+	if !strings.HasSuffix(f.get("kind").text(), "List") || !f.get("items").isList() {
+		return []field{f}
+	}
+	for _, item := range f.get("items").items() {
+		out = append(out, unpacked(field{node: item.node})...)
+	}
+	return out
+}
+
 func isPolicy(f field) bool {
 	group, _, _ := strings.Cut(f.get("apiVersion").text(), "/")
-	return group == "kyverno.io" && slices.Contains([]string{"ClusterPolicy", "Policy"}, f.get("kind").text()) && f.get("spec").exists()
+	return group == "kyverno.io" && slices.Contains([]string{"ClusterPolicy", "Policy"}, f.get("kind").text())
+}
+
+// isOtherKind reports whether an object is one of Kyverno's that is not converted.
+func isOtherKind(f field) bool {
+	group, _, _ := strings.Cut(f.get("apiVersion").text(), "/")
+	return (group == "kyverno.io" || strings.HasSuffix(group, ".kyverno.io")) && group != "cli.kyverno.io" && f.get("kind").exists()
+}
+
+// otherKind refuses an object of another kind by its name.
+func otherKind(file string, root field) Policy {
+	refused := &refusals{file: file}
+	kind := root.get("kind").text()
+	refused.add(root.get("kind"), "kind "+kind, "only ClusterPolicy, Policy and PolicyException of kyverno.io, and tests, are converted")
+	return Policy{
+		File: file, Line: root.line(), Kind: kind, Name: root.get("metadata", "name").text(), Namespace: root.get("metadata", "namespace").text(),
+		Refusals: refused.list,
+	}
 }
 
 // specKeys are the settings of a policy that need no Rego, or that are read.
@@ -167,12 +197,15 @@ func convertPolicy(file string, root field) (Policy, error) {
 		r := newRule(refused, root, f, controllers)
 		r.translate()
 		out.Mutates = out.Mutates || f.get("mutate").exists()
-		pkg := identifier(out.Name) + "." + identifier(r.name())
+		if _, taken := out.Rules[r.name()]; taken {
+			refused.add(f.get("name"), "two rules of the name "+r.name(), "rename one")
+		}
+		pkg := out.packageOf(r.name())
 		rego, err := r.render(pkg, r.enforcement())
 		if err != nil && len(refused.list) == 0 {
 			return out, err
 		}
-		out.Files[strings.ReplaceAll(pkg, ".", "/")+".rego"] = rego
+		out.Files[fileOf(pkg)] = rego
 		out.Rules[r.name()] = pkg
 	}
 	if out.Refusals = refused.list; len(refused.list) > 0 {
@@ -180,6 +213,25 @@ func convertPolicy(file string, root field) (Policy, error) {
 	}
 	return out, nil
 }
+
+// packageOf is the package of another rule of the policy. Its file is none of tests, and no other
+// rule has it.
+func (p *Policy) packageOf(rule string) string {
+	folder, name := identifier(p.Name), identifier(rule)
+	if folder == "lib" { // of the Rego library
+		folder = "policy_lib"
+	}
+	if strings.HasSuffix(name, "_test") {
+		name += "_rule"
+	}
+	pkg := folder + "." + name
+	for i := 2; p.Files[fileOf(pkg)] != ""; i++ {
+		pkg = fmt.Sprintf("%s.%s_%d", folder, name, i)
+	}
+	return pkg
+}
+
+func fileOf(pkg string) string { return strings.ReplaceAll(pkg, ".", "/") + ".rego" }
 
 func newRule(refused *refusals, policy, f field, controllers []string) *rule {
 	e := &expressions{refusals: refused, module: &module{name: f.get("name").text(), defined: map[string]string{}, names: map[string]bool{"pod": true, "finding": true, "overridden": true, "patch": true, "pod_path": true, "reviewed": true, "deny": true, "msg": true, "element": true}}, variables: map[string]string{}}

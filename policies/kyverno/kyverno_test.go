@@ -233,3 +233,43 @@ func TestLibrary(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 2, ran.Totals.Passed, "%+v", ran)
 }
+
+// TestNoPolicyIsLost: each rule has a file of its own that no test suite reads, objects of lists are
+// read, and other kinds are refused by name.
+func TestNoPolicyIsLost(t *testing.T) {
+	t.Parallel()
+	rule := func(name string) string {
+		return "    - name: " + name + "\n      match: {any: [{resources: {kinds: [Pod], operations: [CREATE]}}]}\n      validate: {message: m, pattern: {metadata: {labels: {team: \"?*\"}}}}\n"
+	}
+	policy := func(name string, rules ...string) string {
+		text := "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata:\n  name: " + name + "\n  annotations: {pod-policies.kyverno.io/autogen-controllers: none}\nspec:\n  validationFailureAction: Enforce\n  rules:\n"
+		for _, name := range rules {
+			text += rule(name)
+		}
+		return text
+	}
+	names := []string{"x-y", "x_y", "é", "ü", "checkA", "check-a", "smoke-test"}
+	converted := convertOne(t, policy("lib", names...))
+	require.Empty(t, converted.Refusals)
+	require.Len(t, converted.Files, len(names))
+	require.Len(t, converted.Rules, len(names))
+	for file := range converted.Files {
+		require.NotRegexp(t, `_test\.rego$|^lib/`, file)
+	}
+	require.Contains(t, convertOne(t, policy("twice", "a", "a")).Refusals[0].Construct, "two rules of the name a")
+
+	indent := func(text string) string {
+		return "- " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ") + "\n"
+	}
+	for _, kind := range []string{"v1\nkind: List", "kyverno.io/v1\nkind: ClusterPolicyList"} {
+		results, err := Convert([]Input{{"list.yaml", []byte("apiVersion: " + kind + "\nitems:\n" + indent(policy("one", "a")) + indent(policy("two", "a")))}}, ExceptionSettings{}, os.ReadFile)
+		require.NoError(t, err)
+		require.Len(t, results.Policies, 2, kind)
+		require.Empty(t, results.Policies[1].Refusals)
+	}
+	for _, other := range []string{"policies.kyverno.io/v1alpha1\nkind: ValidatingPolicy", "kyverno.io/v2alpha1\nkind: CleanupPolicy", "kyverno.io/v1\nkind: ClusterPolicy"} {
+		refused := convertOne(t, "apiVersion: "+other+"\nmetadata: {name: p}\n").Refusals
+		require.NotEmpty(t, refused, other)
+		require.Equal(t, "sample.yaml", refused[0].File)
+	}
+}

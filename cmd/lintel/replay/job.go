@@ -78,6 +78,8 @@ func (o *options) checkJob() error {
 		return nil
 	case o.job.image == "":
 		return errors.New("--job requires --job-image: the image of the lintel command")
+	case len(o.external) > 0:
+		return errors.New("--job cannot be combined with --external: replay policies that read external data in one process")
 	case !stores.IsURL(o.records[0]):
 		return errors.New("--job requires the URL of a store that Pods can reach, such as s3://bucket/folder")
 	case strings.HasPrefix(o.records[0], "file:") != (o.job.claim != ""):
@@ -133,6 +135,9 @@ func (p *policyFiles) add(folder, name string) (string, error) {
 		p.items = append(p.items, map[string]any{"key": key, "path": inside})
 		return nil
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("reading the policies for the Job: %w; --job takes local files and folders, so check out a Git revision first", err)
+	}
 	if err != nil {
 		return "", fmt.Errorf("reading the policies for the Job: %w", err)
 	}

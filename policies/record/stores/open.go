@@ -49,7 +49,7 @@ func Open(ctx context.Context, location string) (*record.Store, error) {
 	case parsed.User != nil:
 		return nil, fmt.Errorf("invalid location of records %s://%s: must not have credentials; set them in the environment", parsed.Scheme, parsed.Host)
 	case folder != "" && (path.Clean("/"+folder) != "/"+folder):
-		return nil, fmt.Errorf("invalid location of records %q: the folder must not have empty segments, . or ..", location)
+		return nil, fmt.Errorf("invalid location of records %q: the folder must not have empty segments, or segments of dots", location)
 	}
 	parsed.Path, parsed.RawPath = "", ""
 	opened, err := blob.OpenBucket(ctx, parsed.String())

@@ -14,7 +14,7 @@ func TestLocations(t *testing.T) {
 	require.NoError(t, store.Close())
 	for location, want := range map[string]string{
 		"/var/lib": "scheme must be file, s3, gs, azblob", "http://x/y": "scheme must be file, s3", "s3:///x": "must have the form s3://bucket/folder",
-		"s3://id:secret@bucket/x": "must not have credentials", "gs://bucket/a/../../b": "must not have empty segments, . or ..",
+		"s3://id:secret@bucket/x": "must not have credentials", "gs://bucket/a/../../b": "must not have empty segments, or segments of dots",
 		"s3://bucket/a//b": "must not have empty segments", "s3://bucket/a?unknown=1": `unknown query parameter "unknown"`, "%": "not a URL",
 	} {
 		_, err := Open(t.Context(), location)
