@@ -63,14 +63,14 @@ else := null if defined(list)
 truthy(value) if not value in [null, false, "", [], {}]
 
 # is_truthy is the result of truthy as a value.
-is_truthy(value) := true if truthy(value)
+is_truthy(value) if truthy(value)
 
 is_truthy(value) := false if value in [null, false, "", [], {}]
 
 # falsy is the operator !.
 falsy(value) := false if truthy(value)
 
-falsy(value) := true if value in [null, false, "", [], {}]
+falsy(value) if value in [null, false, "", [], {}]
 
 # either is the operator ||.
 either(left, _) := left if truthy(left)
