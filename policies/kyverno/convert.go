@@ -147,7 +147,7 @@ func isPolicy(f field) bool {
 	return group == "kyverno.io" && slices.Contains([]string{"ClusterPolicy", "Policy"}, f.get("kind").text())
 }
 
-// isOtherKind reports whether an object is one of Kyverno's that is not converted.
+// isOtherKind reports whether an object belongs to Kyverno and is not converted.
 func isOtherKind(f field) bool {
 	group, _, _ := strings.Cut(f.get("apiVersion").text(), "/")
 	return (group == "kyverno.io" || strings.HasSuffix(group, ".kyverno.io")) && group != "cli.kyverno.io" && f.get("kind").exists()
@@ -214,8 +214,8 @@ func convertPolicy(file string, root field) (Policy, error) {
 	return out, nil
 }
 
-// packageOf is the package of another rule of the policy. Its file is none of tests, and no other
-// rule has it.
+// packageOf is the package of another rule of the policy, which no other rule has. Its file does not
+// have the name of a file of tests.
 func (p *Policy) packageOf(rule string) string {
 	folder, name := identifier(p.Name), identifier(rule)
 	if folder == "lib" { // of the Rego library
