@@ -109,6 +109,8 @@ func (r *throttledReview) Wait(ctx context.Context, steps int64) {
 	}
 	if r.slow != nil {
 		if r.refused = !r.slow(); r.refused {
+			r.uncounted += min(r.left, 0) // the call is not made
+			r.left = 0
 			return
 		}
 		r.slow = nil

@@ -285,3 +285,17 @@ func TestReviewsInParallelShareTheAllowance(t *testing.T) {
 	}
 	require.Less(t, p.unthrottled.used, int64(1000), "what was not used is given back")
 }
+
+// TestRefusedReviewsCountTheirWork only, and not that of the call before which they end.
+func TestRefusedReviewsCountTheirWork(t *testing.T) {
+	t.Parallel()
+	p := newThrottle(1)
+	r := p.review("a")
+	r.slow = func() bool { return false }
+	r.Wait(t.Context(), 0)
+	r.Wait(t.Context(), 100*unthrottledSteps)
+	require.ErrorIs(t, r.err(t.Context()), errSlow)
+	r.Done(100 * unthrottledSteps)
+	r.end()
+	require.LessOrEqual(t, p.unthrottled.used, int64(unthrottledSteps))
+}
