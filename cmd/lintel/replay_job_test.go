@@ -134,7 +134,7 @@ func TestReplayJob(t *testing.T) {
 
 func TestReplayJobFlags(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"p/images.rego": replayPolicy})
+	dir := folder(t, map[string]string{"p/images.rego": replayPolicy, "data.json": "[]"})
 	for want, args := range map[string][]string{
 		"--job requires --job-image":                     {"--job", "2", "s3://a"},
 		"--job requires the URL of a store":              {"--job", "2", "--job-image", "i", dir},
@@ -149,6 +149,7 @@ func TestReplayJobFlags(t *testing.T) {
 		"require one store of records":                   {"--merge", "a", "s3://a", "s3://b"},
 		"--resume is for a run of one process":           {"--merge", "a", "--resume", "x", "s3://a"},
 		"--job-name is \"A\": give a name of lower-case": {"--job", "2", "--job-image", "i", "--job-name", "A", "s3://a"},
+		"--job cannot be combined with --external":       {"--job", "2", "--job-image", "i", "--external", "a=" + dir + "/data.json", "s3://a"},
 	} {
 		got := lintel(t, "", append([]string{"replay", "--against", dir + "/p"}, args...)...)
 		require.Equal(t, 2, got.code, want)
