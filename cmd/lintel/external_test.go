@@ -72,6 +72,7 @@ func TestExternalDataOffline(t *testing.T) {
 		"nmaes=" + at("other.json"):          "no policy names this DataSource in custom.external of its METADATA (named are: names)",
 		"names=" + at("missing.json"):        "no such file",
 		"names=" + at("broken.json"):         "duplicate",
+		"names=/dev/zero":                    "4194304 bytes",
 		"names=" + at("policies/names.rego"): "neither an object nor a list",
 	} {
 		got := check("--external", value)

@@ -3,6 +3,7 @@ package sources
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -40,7 +41,7 @@ func (e External) Texts() (map[string]string, error) {
 		if _, again := texts[name]; again {
 			return nil, fmt.Errorf("--external gives the data of DataSource %s twice: give it once", name)
 		}
-		text, err := os.ReadFile(file)
+		text, err := readBounded(file)
 		if err != nil {
 			return nil, fmt.Errorf("--external %s: %w", name, err)
 		}
@@ -49,6 +50,20 @@ func (e External) Texts() (map[string]string, error) {
 		}
 	}
 	return texts, nil
+}
+
+// readBounded reads a file that is not larger than the largest data, and no more of others.
+func readBounded(file string) ([]byte, error) {
+	opened, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	text, err := io.ReadAll(io.LimitReader(opened, maxExternalBytes+1))
+	if err == nil && len(text) > maxExternalBytes {
+		err = fmt.Errorf("%s is larger than %d bytes, the largest spec.maxBytes of a DataSource", file, maxExternalBytes)
+	}
+	return text, err
 }
 
 // JSON reads the files: a JSON object with the data by DataSource; empty without the flag.
