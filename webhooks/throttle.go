@@ -17,12 +17,12 @@ const (
 	unthrottledSteps = 2 * definition.StepsPerMillisecond
 	// slotSteps is how much a review does in a slot while others wait for one.
 	slotSteps = 5 * definition.StepsPerMillisecond
-	// tenantsBurst and tenantBurst are the steps that all tenants together and one tenant may do
+	// allTenantsBurst and tenantBurst are the steps that all tenants together and one tenant may do
 	// without slots in one burst: see allowance.
-	tenantsBurst, tenantBurst = 100 * definition.StepsPerMillisecond, 25 * definition.StepsPerMillisecond
-	// tenantsAllowance and tenantAllowance are the parts of the steps in slots that they may do
+	allTenantsBurst, tenantBurst = 100 * definition.StepsPerMillisecond, 25 * definition.StepsPerMillisecond
+	// allTenantsAllowance and tenantAllowance are the parts of the steps in slots that they may do
 	// without slots in the long run.
-	tenantsAllowance, tenantAllowance = 1.0 / 4, 1.0 / 16
+	allTenantsAllowance, tenantAllowance = 1.0 / 4, 1.0 / 16
 )
 
 // throttle bounds how many CPUs the policies of all tenants use together, so that the policies
@@ -186,7 +186,7 @@ func (r *throttledReview) begin(now time.Time) {
 	}
 	r.of.reviews++
 	rate := float64(p.slots)
-	if p.unthrottled.now(now, rate*tenantsAllowance) < tenantsBurst && r.of.unthrottled.now(now, rate*tenantAllowance) < tenantBurst {
+	if p.unthrottled.now(now, rate*allTenantsAllowance) < allTenantsBurst && r.of.unthrottled.now(now, rate*tenantAllowance) < tenantBurst {
 		r.left = unthrottledSteps
 		r.reserve(unthrottledSteps)
 	}

@@ -104,7 +104,7 @@ func TestManyTenantsHaveOneAllowance(t *testing.T) {
 		for _, one := range load(t, newThrottle(2), during, loops, time.Millisecond, 1) {
 			total += one
 		}
-		require.Less(t, total, time.Duration(float64(2*during)*(1+tenantsAllowance))+2*time.Second)
+		require.Less(t, total, time.Duration(float64(2*during)*(1+allTenantsAllowance))+2*time.Second)
 	})
 }
 
