@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 )
 
 // readPair reads the policies of one folder of testdata/pairs, which may be of any
@@ -40,7 +40,7 @@ func pairFolders(t testing.TB) []string {
 // TestPairsOfTheGuide finds every pair, as it is and with its verdict, in the table of
 // docs/reference/restriction-pairs.md.
 func TestPairsOfTheGuide(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/reference/restriction-pairs.md")
+	guide, err := os.ReadFile("../../../docs/reference/restriction-pairs.md")
 	require.NoError(t, err)
 	lines := strings.Split(string(guide), "\n")
 	for _, folder := range pairFolders(t) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/lintel-policy/lintel/policies/restriction/sat"
+	"github.com/lintel-policy/lintel/policies/openclaw/restriction/sat"
 )
 
 // bounds limits the reasoning about elements of collections. Beyond instances, a universal

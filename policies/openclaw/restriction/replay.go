@@ -11,8 +11,8 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 	"github.com/lintel-policy/lintel/policies/sandbox"
-	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 // replay evaluates single decisions of policies.
