@@ -20,6 +20,8 @@ const (
 	// tenantsBurst and tenantBurst are the steps that all tenants together and one tenant may do
 	// without slots in one burst: see allowance.
 	tenantsBurst, tenantBurst = 100 * definition.StepsPerMillisecond, 25 * definition.StepsPerMillisecond
+	// lightBurst is how much of its burst a tenant may use if others have used up that of all.
+	lightBurst = tenantBurst / 4
 	// tenantsAllowance and tenantAllowance are the parts of the steps in slots that they may do
 	// without slots in the long run.
 	tenantsAllowance, tenantAllowance = 1.0 / 4, 1.0 / 16
@@ -186,7 +188,8 @@ func (r *throttledReview) begin(now time.Time) {
 	}
 	r.of.reviews++
 	rate := float64(p.slots)
-	if p.unthrottled.now(now, rate*tenantsAllowance) < tenantsBurst && r.of.unthrottled.now(now, rate*tenantAllowance) < tenantBurst {
+	all, own := p.unthrottled.now(now, rate*tenantsAllowance), r.of.unthrottled.now(now, rate*tenantAllowance)
+	if own < tenantBurst && all < tenantsBurst || own < lightBurst && all < 2*tenantsBurst {
 		r.left = unthrottledSteps
 		r.reserve(unthrottledSteps)
 	}
