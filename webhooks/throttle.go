@@ -20,6 +20,8 @@ const (
 	// allTenantsBurst and tenantBurst are the steps that all tenants together and one tenant may do
 	// without slots in one burst: see allowance.
 	allTenantsBurst, tenantBurst = 100 * definition.StepsPerMillisecond, 25 * definition.StepsPerMillisecond
+	// lightBurst is how much of its burst a tenant may use if others have used up that of all.
+	lightBurst = tenantBurst / 4
 	// allTenantsAllowance and tenantAllowance are the parts of the steps in slots that they may do
 	// without slots in the long run.
 	allTenantsAllowance, tenantAllowance = 1.0 / 4, 1.0 / 16
@@ -186,7 +188,8 @@ func (r *throttledReview) begin(now time.Time) {
 	}
 	r.of.reviews++
 	rate := float64(p.slots)
-	if p.unthrottled.now(now, rate*allTenantsAllowance) < allTenantsBurst && r.of.unthrottled.now(now, rate*tenantAllowance) < tenantBurst {
+	all, own := p.unthrottled.now(now, rate*allTenantsAllowance), r.of.unthrottled.now(now, rate*tenantAllowance)
+	if own < tenantBurst && all < allTenantsBurst || own < lightBurst && all < 2*allTenantsBurst {
 		r.left = unthrottledSteps
 		r.reserve(unthrottledSteps)
 	}

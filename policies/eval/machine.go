@@ -102,6 +102,9 @@ func (p *Program) machine(ctx context.Context, o Options) *machine {
 		m.limits.Bytes = math.MaxInt64
 	}
 	m.look = min(stepsPerLook, m.limits.Steps+1)
+	if ctx.Err() != nil { // the first call may be a long one
+		m.look = 0
+	}
 	now := o.Now
 	if now.IsZero() {
 		now = time.Now()
