@@ -45,8 +45,7 @@ func TestATokenOfAnotherAccount(t *testing.T) {
 	s.acknowledge(second.ID)
 	s.settle()
 	require.True(t, s.isGone(objects[0]))
-	s.apply(ozgroup("dev", "Developers"))
-	s.settle()
+	s.reconcile(ozgroup("dev", "Developers"))
 	s.requireReconciled(objects[1:]...)
 	require.Len(t, second.Policies(), 2)
 	require.Contains(t, s.reported(), "LeftBehind in account "+s.account.ID+" stay group")
@@ -106,8 +105,7 @@ func TestAnAdoptionSurvivesAnotherAccount(t *testing.T) {
 func TestARoutingPeerReturns(t *testing.T) {
 	s := newSite(t)
 	peer := ozpeer("router")
-	s.apply(peer)
-	s.settle()
+	s.reconcile(peer)
 	s.requireReconciled(peer)
 	router := get(s, peer).Status.RouterID
 	second := s.server.AddAccount("umbrella")
@@ -141,8 +139,7 @@ func TestAnOutageIsReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			dev, key := ozgroup("dev", "Developers"), ozkey("laptops", v1.OZSetupKeySpec{})
-			s.apply(dev, key)
-			s.settle()
+			s.reconcile(dev, key)
 			s.requireReconciled(dev, key)
 			since := s.clock
 			end := s.server.Fault(openzro.Call{Method: http.MethodGet, Route: "groups"}, 0, broken)
@@ -172,8 +169,7 @@ func TestAnOutageIsReported(t *testing.T) {
 func TestAnOutageThatIsReportedIsLookedAtAgain(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
-	s.apply(dev)
-	s.settle()
+	s.reconcile(dev)
 	s.requireReconciled(dev)
 	s.clock = s.clock.Add(staleIntervals * s.options.interval)
 	for _, c := range s.all {
@@ -196,8 +192,7 @@ func TestAnOutageThatIsReportedIsLookedAtAgain(t *testing.T) {
 func TestACacheThatIsBehind(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
-	s.apply(dev)
-	s.settle()
+	s.reconcile(dev)
 	s.requireReconciled(dev)
 	before := get(s, dev).DeepCopy()
 	s.clock = s.clock.Add(staleIntervals * s.options.interval)

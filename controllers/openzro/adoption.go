@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
 // The kinds of items at the server that can be adopted.
@@ -135,6 +136,36 @@ func pruneAdoptions(of v1.Object) {
 	if slices.ContainsFunc(status.Adoptions, unused) {
 		status.Adoptions = slices.DeleteFunc(slices.Clone(status.Adoptions), unused)
 	}
+}
+
+// counted returns the error of a write at the server, and counts one without error.
+func (t *task[T]) counted(operation string, err error) error {
+	if err == nil {
+		t.made(operation)
+	}
+	return err
+}
+
+// createRecorded creates an item that cannot name its owner in a description. The status records
+// the creation before it happens, in case the response is lost. id is the ID in the next status,
+// and create returns the ID of the created item.
+func createRecorded[T v1.Object](ctx context.Context, t *task[T], kind string, id *string, create func() (string, error)) error {
+	before := isCreating(t.next)
+	if !before {
+		conditionsOf(t.next).Set(v1.ConditionCreating, true, "Creating", "the "+kind+" is being created at the server")
+		if err := t.save(ctx); err != nil {
+			return err
+		}
+	}
+	created, err := create()
+	if err == nil {
+		t.made("create")
+		*id = created
+	}
+	if err == nil || !before && !management.Unsure(err) {
+		conditionsOf(t.next).Remove(v1.ConditionCreating)
+	}
+	return err
 }
 
 // tell sends an Event about the object of a task.

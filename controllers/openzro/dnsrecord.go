@@ -124,25 +124,13 @@ func zoneOf(ctx context.Context, t *management.Tenant, domain string) (string, e
 	return zones[0].ID, nil
 }
 
-// createRecord creates a record. Of one whose answer is lost, the status knows.
+// createRecord creates a record.
 func (n *networkResourceController) createRecord(ctx context.Context, t *task[*v1.OZNetworkResource], all *management.Collection[management.Record], request management.RecordRequest) error {
-	before := isCreating(t.next)
 	t.next.Status.DNSRecordID = ""
-	if !before {
-		conditionsOf(t.next).Set(v1.ConditionCreating, true, "Creating", "the DNS record is being created at the server")
-		if err := t.save(ctx); err != nil {
-			return err
-		}
-	}
-	made, err := all.Create(ctx, request)
-	if err == nil {
-		t.made("create")
-		t.next.Status.DNSRecordID = made.ID
-	}
-	if err == nil || !before && !management.Unsure(err) {
-		conditionsOf(t.next).Remove(v1.ConditionCreating)
-	}
-	return err
+	return createRecorded(ctx, t, kindRecord, &t.next.Status.DNSRecordID, func() (string, error) {
+		made, err := all.Create(ctx, request)
+		return made.ID, err
+	})
 }
 
 // removeRecord removes the record that was created for an object.
@@ -177,9 +165,5 @@ func (n *networkResourceController) removeRecordFrom(ctx context.Context, t *tas
 	if _, found, err := all.Confirm(ctx, id); err != nil || !found {
 		return err
 	}
-	err := all.Remove(ctx, id)
-	if err == nil {
-		t.made("delete")
-	}
-	return err
+	return t.counted("delete", all.Remove(ctx, id))
 }

@@ -57,8 +57,7 @@ func TestDNSRecords(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
 	grafana, service := makeNetworkResource(team, "grafana")
-	s.apply(zonePeer("Prod.example.com"), service, grafana)
-	s.settle()
+	s.reconcile(zonePeer("Prod.example.com"), service, grafana)
 	s.requireReason(grafana, v1.ReasonDependency, "no DNS zone of the domain prod.example.com")
 	require.Len(t, s.account.Resources(), 1)
 	s.zone("prod.example.com")
@@ -72,23 +71,17 @@ func TestDNSRecords(t *testing.T) {
 	s.atRest()
 
 	service.Spec.ClusterIP = "fd00::7"
-	s.apply(service)
-	s.settle()
+	s.reconcile(service)
 	require.Equal(t, []openzro.Record{{Name: "grafana.team.prod.example.com", Type: "AAAA", Content: "fd00::7", TTL: 300}}, s.records())
-	s.apply(zonePeer("other.example.com"))
-	s.settle()
+	s.reconcile(zonePeer("other.example.com"))
 	require.Equal(t, []openzro.Record{{Name: "grafana.team.other.example.com", Type: "AAAA", Content: "fd00::7", TTL: 300}}, s.records())
-	s.apply(zonePeer(""))
-	s.settle()
+	s.reconcile(zonePeer(""))
 	require.Empty(t, s.records())
 	s.requireReconciled(grafana)
 	require.Empty(t, get(s, grafana).Status.DNSZoneID)
-	s.apply(zonePeer("prod.example.com"))
-	s.settle()
+	s.reconcile(zonePeer("prod.example.com"))
 	require.Len(t, s.records(), 1)
-	s.delete(grafana)
-	s.settle()
-	require.True(t, s.isGone(grafana))
+	s.requireDeletion(grafana)
 	require.Empty(t, s.records())
 	require.Empty(t, s.account.Resources())
 }
@@ -104,8 +97,7 @@ func TestARecordIsWithdrawn(t *testing.T) {
 	s.twoGroups()
 	s.zone("prod.example.com")
 	grafana, service := makeNetworkResource(team, "grafana")
-	s.apply(zonePeer("prod.example.com"), service, grafana)
-	s.settle()
+	s.reconcile(zonePeer("prod.example.com"), service, grafana)
 	s.requireReconciled(grafana)
 	for name, withdraw := range map[string]func(){
 		"another zone": func() { s.apply(zonePeer("missing.example.com")) },
@@ -125,8 +117,7 @@ func TestARecordIsWithdrawn(t *testing.T) {
 		s.options.dnsZones = []string{"team=*.example.com"}
 		s.restart()
 		grafana.Spec.Groups = []string{"Servers"}
-		s.apply(zonePeer("prod.example.com"), grafana)
-		s.settle()
+		s.reconcile(zonePeer("prod.example.com"), grafana)
 		s.requireReconciled(grafana)
 	}
 	s.options.dnsZones = nil
@@ -148,21 +139,17 @@ func TestARecordOfAnother(t *testing.T) {
 	require.NoError(t, err)
 	before := s.records()
 	grafana, service := makeNetworkResource(team, "grafana")
-	s.apply(zonePeer("prod.example.com"), service, grafana)
-	s.settle()
+	s.reconcile(zonePeer("prod.example.com"), service, grafana)
 	s.requireReason(grafana, v1.ReasonDuplicateName, "zone prod.example.com already has the record grafana.team.prod.example.com")
 	require.Equal(t, before, s.records())
-	s.delete(grafana)
-	s.settle()
-	require.True(t, s.isGone(grafana))
+	s.requireDeletion(grafana)
 	require.Equal(t, before, s.records())
 
 	require.NoError(t, s.other(s.account.Token).Records(zone).Remove(t.Context(), made.ID))
 	s.look()
 	s.look() // a list that lacks all is confirmed by another one
 	grafana, _ = makeNetworkResource(team, "grafana")
-	s.apply(grafana)
-	s.settle()
+	s.reconcile(grafana)
 	s.requireReconciled(grafana)
 }
 
@@ -174,17 +161,14 @@ func TestARecordWhoseAnswerIsLost(t *testing.T) {
 		s.twoGroups()
 		s.zone("prod.example.com")
 		grafana, service := makeNetworkResource(team, "grafana")
-		s.apply(zonePeer("prod.example.com"), service)
-		s.settle()
+		s.reconcile(zonePeer("prod.example.com"), service)
 		s.server.Fault(openzro.Call{Method: http.MethodPost, Route: "dns/zones/{zone}/records"}, 1, openzro.LoseAnswer())
 		s.apply(grafana)
 		require.NoError(t, s.once())
 		require.Len(t, s.records(), 1)
 		s.restart()
 		if deleted {
-			s.delete(grafana)
-			s.settle()
-			require.True(t, s.isGone(grafana))
+			s.requireDeletion(grafana)
 			require.Empty(t, s.records())
 			continue
 		}
@@ -205,17 +189,14 @@ func TestRoutersOfOtherNamespaces(t *testing.T) {
 	s.key("shop", s.account.AddToken(openzro.RoleAdmin, true))
 	web, service := makeNetworkResource("shop", "web")
 	web.Spec.Groups = nil
-	s.apply(service, web)
-	s.settle()
+	s.reconcile(service, web)
 	s.requireReason(web, v1.ReasonNotGranted, "spec.routingPeerRef: namespace team has no OZRoutingPeer router that permits resources of namespace shop", "spec.allowedNamespaces")
 	unknown := get(s, web).Status.Conditions
-	s.apply(zonePeer("prod.example.com", "other"))
-	s.settle()
+	s.reconcile(zonePeer("prod.example.com", "other"))
 	require.Equal(t, unknown[0].Message, get(s, web).Status.Conditions[0].Message, "whether it exists is not said")
 	require.Empty(t, s.account.Resources())
 
-	s.apply(zonePeer("prod.example.com", "other", "sh?p"))
-	s.settle()
+	s.reconcile(zonePeer("prod.example.com", "other", "sh?p"))
 	s.requireReason(web, v1.ReasonNotGranted, "namespace team has no grant for the DNS zone prod.example.com", `--openzro-dns-zones="team=prod.example.com"`)
 	require.Empty(t, s.records())
 	s.options.dnsZones = []string{"team=*.example.com"}
@@ -274,8 +255,7 @@ func TestAnotherAccountsRouter(t *testing.T) {
 	s.twoGroups()
 	s.key("shop", s.server.AddAccount("umbrella").Token)
 	web, service := makeNetworkResource("shop", "web")
-	s.apply(service, web, zonePeer("", "shop"))
-	s.settle()
+	s.reconcile(service, web, zonePeer("", "shop"))
 	s.requireReason(web, v1.ReasonDependency, "is in another account")
 }
 
@@ -287,27 +267,23 @@ func TestGroupsByID(t *testing.T) {
 	grafana, service := makeNetworkResource(team, "grafana")
 	grafana.Spec.Groups, grafana.Spec.GroupIDs = nil, []string{s.groupNamed("Servers").ID, "unknown"}
 	key := ozkey("laptops", v1.OZSetupKeySpec{AutoGroups: []string{"Servers"}, AutoGroupIDs: []string{s.groupNamed("Servers").ID, s.groupNamed("Developers").ID}})
-	s.apply(zonePeer(""), service, grafana, key)
-	s.settle()
+	s.reconcile(zonePeer(""), service, grafana, key)
 	s.requireReason(grafana, v1.ReasonGroupNotFound, `spec.groupIDs: the server has no group with the ID "unknown"`)
 	s.requireReconciled(key)
 	require.Len(t, s.keyNamed("laptops").AutoGroups, 2)
 	grafana.Spec.GroupIDs = grafana.Spec.GroupIDs[:1]
-	s.apply(grafana)
-	s.settle()
+	s.reconcile(grafana)
 	s.requireReconciled(grafana)
 	require.Equal(t, "Servers", s.account.Resources()[0].Groups[0].Name)
 	s.atRest()
 
 	s.key("shop", s.account.AddToken(openzro.RoleAdmin, true))
-	s.apply(in("shop", ozgroup("own", "Own")))
-	s.settle()
+	s.reconcile(in("shop", ozgroup("own", "Own")))
 	_, err := s.other(s.account.Token).Groups.Create(t.Context(), management.GroupRequest{Name: "Admins"})
 	require.NoError(t, err)
 	mine := ozkey("mine", v1.OZSetupKeySpec{AutoGroupIDs: []string{s.groupNamed("Own").ID}})
 	admins := ozkey("admins", v1.OZSetupKeySpec{AutoGroupIDs: []string{s.groupNamed("Admins").ID}})
-	s.apply(mine, admins)
-	s.settle()
+	s.reconcile(mine, admins)
 	s.requireReason(mine, v1.ReasonGroupNotFound, "another namespace")
 	s.requireReason(admins, v1.ReasonNotGranted, `--openzro-auto-groups="team=Admins"`)
 
@@ -315,13 +291,11 @@ func TestGroupsByID(t *testing.T) {
 	admins.Spec.AutoGroupIDs = []string{s.account.AddGroup("Admins", "jwt")}
 	s.options.autoGroups = []string{"team=*"}
 	s.restart()
-	s.apply(admins)
-	s.settle()
+	s.reconcile(admins)
 	s.requireReason(admins, v1.ReasonNotGranted, "created in the dashboard or by the API")
 	admins.Spec.AutoGroupIDs = nil
 	admins.Spec.AutoGroups = []string{"Admins"}
-	s.apply(admins)
-	s.settle()
+	s.reconcile(admins)
 	s.requireReconciled(admins)
 }
 

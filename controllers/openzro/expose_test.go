@@ -104,8 +104,7 @@ func TestAnExposedService(t *testing.T) {
 	s.apply(service, policy)
 	s.expose(service)
 	require.Contains(t, s.reported(), "NotExposed namespace team has no OZRoutingPeer router")
-	s.apply(ozpeer("router"))
-	s.settle()
+	s.reconcile(ozpeer("router"))
 
 	// The ports of a Service are opened only if the policy accepts Services.
 	s.expose(service)
@@ -159,8 +158,7 @@ func TestTheDefaultGroupIsCreatedForTheService(t *testing.T) {
 			s.restart()
 			c.before(s)
 			resource := &v1.OZResource{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-			s.apply(exposedService(nil), ozpeer("router"))
-			s.settle()
+			s.reconcile(exposedService(nil), ozpeer("router"))
 			s.expose(exposedService(nil))
 			s.requireReason(resource, v1.ReasonNotGranted, `the server already has the group "kind-team-web", which was not created for this Service`)
 			require.Empty(t, s.account.Resources())
@@ -193,8 +191,7 @@ func TestAServiceLeavesAnOZResourceAlone(t *testing.T) {
 	s.options.expose = []string{"team=*"}
 	s.restart()
 	s.twoGroups()
-	s.apply(ozresource("web", s.network("office"), "10.0.0.1", "Servers"), ozpeer("router"), exposedService(nil))
-	s.settle()
+	s.reconcile(ozresource("web", s.network("office"), "10.0.0.1", "Servers"), ozpeer("router"), exposedService(nil))
 	s.expose(exposedService(nil))
 	require.Contains(t, s.reported(), "NotExposed OZResource web does not belong to this object")
 	hidden := exposedService(map[string]string{v1.ExposeAnnotation: "false"})

@@ -18,13 +18,11 @@ func TestAutoGroupsNeedAGrant(t *testing.T) {
 		"by the default key": func(s *site) { s.fallback(s.account.Token) },
 		"by tokens of one account": func(s *site) {
 			s.key("any", s.account.AddToken(openzro.RoleAdmin, true))
-			s.apply(in("any", ozgroup("any", "Any")))
-			s.settle()
+			s.reconcile(in("any", ozgroup("any", "Any")))
 		},
 		"by one token": func(s *site) {
 			s.key("any", s.account.Token)
-			s.apply(in("any", ozgroup("any", "Any")))
-			s.settle()
+			s.reconcile(in("any", ozgroup("any", "Any")))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -34,8 +32,7 @@ func TestAutoGroupsNeedAGrant(t *testing.T) {
 			share(s)
 			key := in("any", ozkey("laptops", v1.OZSetupKeySpec{AutoGroups: []string{"Admins", "Own"}}))
 			s.apply(in("any", ozgroup("own", "Own")), key)
-			s.apply(ozgroup("team", "Team"))
-			s.settle()
+			s.reconcile(ozgroup("team", "Team"))
 			s.requireReason(key, v1.ReasonNotGranted, `no grant for the group "Admins"`, `--openzro-auto-groups="any=Admins"`)
 			require.Empty(t, s.account.SetupKeys())
 
@@ -56,8 +53,7 @@ func TestAutoGroupsOfAnAccountOfOneNamespace(t *testing.T) {
 	require.NoError(t, err)
 	s.key("any", s.server.AddAccount("umbrella").Token)
 	key := ozkey("laptops", v1.OZSetupKeySpec{AutoGroups: []string{"Admins"}})
-	s.apply(key, in("any", ozgroup("any", "Any")))
-	s.settle()
+	s.reconcile(key, in("any", ozgroup("any", "Any")))
 	s.requireReconciled(key)
 }
 
@@ -68,8 +64,7 @@ func TestAdoptionsNeedAGrant(t *testing.T) {
 	s := newSite(t)
 	network := s.administrator()
 	s.key("any", s.account.AddToken(openzro.RoleAdmin, true))
-	s.apply(in("any", ozgroup("any", "Any")))
-	s.settle()
+	s.reconcile(in("any", ozgroup("any", "Any")))
 	s.restart()
 	s.server.ForgetCalls()
 	before := s.state()
@@ -110,8 +105,7 @@ func TestARoutingPeerNeedsNoGrant(t *testing.T) {
 	s.options.adoptions = []string{"any=kind-any-*"}
 	s.restart()
 	old, fresh := in("any", adopting(ozpeer("old"))), in("any", ozpeer("fresh"))
-	s.apply(old, fresh)
-	s.settle()
+	s.reconcile(old, fresh)
 	s.requireReconciled(old, fresh)
 }
 
@@ -129,8 +123,7 @@ func TestForgedOwnersNeedAGrant(t *testing.T) {
 	key := in("any", ozkey("routingpeer-x", v1.OZSetupKeySpec{AutoGroups: []string{"Admins"}}))
 	group.SetOwnerReferences([]metav1.OwnerReference{owner})
 	key.SetOwnerReferences([]metav1.OwnerReference{owner})
-	s.apply(group, key)
-	s.settle()
+	s.reconcile(group, key)
 	s.requireReason(key, v1.ReasonNotGranted, `no grant for the group "Admins"`)
 	require.Empty(t, s.account.SetupKeys())
 }

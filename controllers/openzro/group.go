@@ -129,31 +129,17 @@ func (g *groupController) rename(ctx context.Context, t *task[*v1.OZGroup], id s
 	for _, peer := range now.Peers {
 		request.Peers = append(request.Peers, peer.ID)
 	}
-	if _, err = t.Groups.Update(ctx, id, request); err == nil {
-		t.made("update")
-	}
-	return err
+	_, err = t.Groups.Update(ctx, id, request)
+	return t.counted("update", err)
 }
 
-// create creates a group. The status records the creation, in case the response is lost.
+// create creates a group.
 func (g *groupController) create(ctx context.Context, t *task[*v1.OZGroup]) error {
-	before := isCreating(t.next)
 	t.next.Status.GroupID, t.next.Status.Adopted = "", false
-	if !before {
-		conditionsOf(t.next).Set(v1.ConditionCreating, true, "Creating", "the group is being created at the server")
-		if err := t.save(ctx); err != nil {
-			return err
-		}
-	}
-	made, err := t.Groups.Create(ctx, management.GroupRequest{Name: t.object.Spec.Name})
-	if err == nil {
-		t.made("create")
-		t.next.Status.GroupID = made.ID
-	}
-	if err == nil || !before && !management.Unsure(err) {
-		conditionsOf(t.next).Remove(v1.ConditionCreating)
-	}
-	return err
+	return createRecorded(ctx, t, kindGroup, &t.next.Status.GroupID, func() (string, error) {
+		made, err := t.Groups.Create(ctx, management.GroupRequest{Name: t.object.Spec.Name})
+		return made.ID, err
+	})
 }
 
 func (g *groupController) remove(ctx context.Context, t *task[*v1.OZGroup]) error {

@@ -17,8 +17,7 @@ import (
 func TestAGroupComesAndGoes(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
-	s.apply(dev)
-	s.settle()
+	s.reconcile(dev)
 	s.requireReconciled(dev)
 	require.Equal(t, s.groupNamed("Developers").ID, dev.Status.GroupID)
 	require.False(t, dev.Status.Adopted)
@@ -30,9 +29,7 @@ func TestAGroupComesAndGoes(t *testing.T) {
 	s.look()
 	require.Equal(t, 2, s.server.Count(openzro.Call{}), "one list of groups, one of accounts")
 
-	s.delete(dev)
-	s.settle()
-	require.True(t, s.isGone(dev))
+	s.requireDeletion(dev)
 	require.Equal(t, []string{"All"}, s.groupNames())
 }
 
@@ -44,16 +41,13 @@ func TestAForeignGroupIsUsed(t *testing.T) {
 	s.account.AddPeer("laptop", theirs.ID)
 	s.server.ForgetCalls()
 	dev := adopting(ozgroup("dev", "Developers"))
-	s.apply(dev, adopting(ozgroup("all", "All")))
-	s.settle()
+	s.reconcile(dev, adopting(ozgroup("all", "All")))
 	s.requireReconciled(dev)
 	require.True(t, dev.Status.Adopted)
 	require.Equal(t, []v1.Adoption{{ID: theirs.ID, Kind: kindGroup, Name: "Developers"}}, dev.Status.Adoptions)
 	require.True(t, get(s, ozgroup("all", "")).Status.Adopted)
 	require.Equal(t, theirs.ID, dev.Status.GroupID)
-	s.delete(dev)
-	s.settle()
-	require.True(t, s.isGone(dev))
+	s.requireDeletion(dev)
 	require.Zero(t, s.server.Writes(openzro.Call{}))
 	require.Len(t, s.groupNamed("Developers").Peers, 1)
 }
@@ -81,9 +75,7 @@ func TestADeletionAfterACrash(t *testing.T) {
 	dev := ozgroup("dev", "Developers")
 	s.apply(dev)
 	s.crash()
-	s.delete(dev)
-	s.settle()
-	require.True(t, s.isGone(dev))
+	s.requireDeletion(dev)
 	require.Equal(t, []string{"All"}, s.groupNames())
 }
 
@@ -107,8 +99,7 @@ func TestALostAnswer(t *testing.T) {
 	s := newSite(t)
 	s.server.Fault(openzro.Call{Method: http.MethodPost}, 1, openzro.LoseAnswer())
 	dev := ozgroup("dev", "Developers")
-	s.apply(dev)
-	s.settle()
+	s.reconcile(dev)
 	s.requireReason(dev, v1.ReasonAPIError, "cannot be used now")
 	s.look()
 	s.requireReconciled(dev)
@@ -119,13 +110,11 @@ func TestALostAnswer(t *testing.T) {
 // TestSomebodyWasFaster checks a name that another client takes just before the creation.
 func TestSomebodyWasFaster(t *testing.T) {
 	s := newSite(t)
-	s.apply(ozgroup("a", "a"))
-	s.settle()
+	s.reconcile(ozgroup("a", "a"))
 	_, err := s.other(s.account.Token).Groups.Create(t.Context(), management.GroupRequest{Name: "Developers"})
 	require.NoError(t, err)
 	dev := ozgroup("dev", "Developers")
-	s.apply(dev)
-	s.settle()
+	s.reconcile(dev)
 	s.requireReason(dev, v1.ReasonDuplicateName, "openzro.io/adopt=true")
 }
 
@@ -133,8 +122,7 @@ func TestSomebodyWasFaster(t *testing.T) {
 func TestARenamedGroupKeepsItsMembers(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
-	s.apply(dev)
-	s.settle()
+	s.reconcile(dev)
 	id := get(s, dev).Status.GroupID
 	s.account.AddPeer("laptop", id)
 	other := s.other(s.account.Token)
@@ -152,8 +140,7 @@ func TestARenamedGroupKeepsItsMembers(t *testing.T) {
 func TestAGroupThatVanished(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
-	s.apply(dev)
-	s.settle()
+	s.reconcile(dev)
 	before := get(s, dev).Status.GroupID
 	require.NoError(t, s.other(s.account.Token).Groups.Delete(t.Context(), before))
 	s.look()
@@ -168,8 +155,7 @@ func TestAGroupThatVanished(t *testing.T) {
 func TestALinkedGroupWaits(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
-	s.apply(dev)
-	s.settle()
+	s.reconcile(dev)
 	other := s.other(s.account.Token)
 	id := get(s, dev).Status.GroupID
 	_, err := other.SetupKeys.Create(t.Context(), management.SetupKeyRequest{Name: "their-key", Type: "reusable", AutoGroups: []string{id}})
@@ -188,19 +174,15 @@ func TestALinkedGroupWaits(t *testing.T) {
 func TestWhatIsGoneAlready(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
-	s.apply(dev)
-	s.settle()
+	s.reconcile(dev)
 	require.NoError(t, s.other(s.account.Token).Groups.Delete(t.Context(), get(s, dev).Status.GroupID))
-	s.delete(dev)
-	s.settle()
-	require.True(t, s.isGone(dev))
+	s.requireDeletion(dev)
 }
 
 func TestADeletionWhileTheServerIsDown(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
-	s.apply(dev)
-	s.settle()
+	s.reconcile(dev)
 	s.put("enrol", "unrelated", "y")
 	s.server.Fault(openzro.Call{Method: http.MethodPost}, 0, openzro.Failure(http.StatusForbidden))
 	refused := ozkey("refused", intoSecret())
@@ -212,8 +194,7 @@ func TestADeletionWhileTheServerIsDown(t *testing.T) {
 		tenant.Close() // a request on a connection that ends may have been carried out
 	}
 	group, key := ozgroup("late", "Late"), ozkey("late", v1.OZSetupKeySpec{})
-	s.apply(group, key)
-	s.settle()
+	s.reconcile(group, key)
 	s.restart() // drops the lists of the server
 	for _, o := range []v1.Object{group, key, refused} {
 		s.delete(o)
@@ -234,15 +215,12 @@ func TestADeletionWhileTheServerIsDown(t *testing.T) {
 func TestRetained(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
-	s.apply(dev)
-	s.settle()
+	s.reconcile(dev)
 	s.server.Stop()
 	dev = get(s, dev)
 	dev.Annotations = map[string]string{v1.DeletionPolicyAnnotation: v1.Retain}
 	require.NoError(t, s.client.Update(t.Context(), dev))
-	s.delete(dev)
-	s.settle()
-	require.True(t, s.isGone(dev))
+	s.requireDeletion(dev)
 	require.Contains(t, s.groupNames(), "Developers")
 }
 
@@ -250,8 +228,7 @@ func TestTheRulesAreAsked(t *testing.T) {
 	s := newSite(t)
 	s.denied = "no such names here"
 	dev := ozgroup("dev", "Developers")
-	s.apply(dev)
-	s.settle()
+	s.reconcile(dev)
 	s.requireReason(dev, v1.ReasonNotAdmitted, s.denied)
 	require.Empty(t, s.server.Calls())
 	require.Empty(t, dev.Finalizers)

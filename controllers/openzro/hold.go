@@ -111,15 +111,7 @@ func asWritten(is management.Resource, wanted management.ResourceRequest) error 
 }
 
 func resourceOf(all *management.Collection[management.Resource], adopted bool, w wantedResource) (have management.Resource, found, ours bool) {
-	var known *candidate[management.Resource]
-	if by, has := all.Get(*w.id); has {
-		known = &candidate[management.Resource]{by, *w.id, by.Description}
-	}
-	var named []candidate[management.Resource]
-	for _, one := range all.Named(w.request.Name) {
-		named = append(named, candidate[management.Resource]{one, one.ID, one.Description})
-	}
-	return find(known, adopted, w.record, named)
+	return find(all, *w.id, w.request.Name, w.record, adopted, func(r management.Resource) string { return r.Description })
 }
 
 // sameResource compares the actual with the desired resource, in the server's own form.
@@ -195,9 +187,5 @@ func removeResource[T v1.Object](ctx context.Context, t *task[T], w wantedResour
 	if !ours {
 		return nil
 	}
-	err := all.Remove(ctx, have.ID)
-	if err == nil {
-		t.made("delete")
-	}
-	return err
+	return t.counted("delete", all.Remove(ctx, have.ID))
 }

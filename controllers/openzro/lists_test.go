@@ -72,8 +72,7 @@ func TestAMissListsAgain(t *testing.T) {
 	missing := web(81)
 	missing.Name, missing.Spec.Name, missing.Spec.SourceGroups = "other", "other", []string{"Nobody"}
 	s.server.ForgetCalls()
-	s.apply(policy, missing)
-	s.settle()
+	s.reconcile(policy, missing)
 	s.requireReconciled(policy)
 	s.requireReason(missing, v1.ReasonGroupNotFound)
 	lists := s.server.Count(openzro.Call{Method: http.MethodGet, Route: "groups"})
@@ -141,8 +140,7 @@ func TestARoutingPeerKeepsANetworkInUse(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
 	router := ozpeer("router")
-	s.apply(router)
-	s.settle()
+	s.reconcile(router)
 	s.requireReconciled(router)
 	network := s.account.Networks()[0].ID
 	_, err := s.other(s.account.Token).Resources(network).Create(t.Context(), management.ResourceRequest{Name: "db", Address: "10.9.9.9", Enabled: true, Groups: []string{s.groupNamed("Servers").ID}})

@@ -18,10 +18,8 @@ func TestGroupsOfOneNameInOneAccount(t *testing.T) {
 	s := newSite(t)
 	s.fallback(s.account.Token)
 	first, second := in("one", ozgroup("dev", "Developers")), in("two", ozgroup("dev", "Developers"))
-	s.apply(first)
-	s.settle()
-	s.apply(second)
-	s.settle()
+	s.reconcile(first)
+	s.reconcile(second)
 	s.requireReconciled(first)
 	s.requireReason(second, v1.ReasonDuplicateName, "Developers", "another namespace", "a key to an account of its own")
 	require.Empty(t, second.Status.GroupID)
@@ -37,9 +35,7 @@ func TestGroupsOfOneNameInOneAccount(t *testing.T) {
 	s.requireReason(second, v1.ReasonDuplicateName)
 	require.Empty(t, second.Status.GroupID)
 
-	s.delete(second)
-	s.settle()
-	require.True(t, s.isGone(second))
+	s.requireDeletion(second)
 	require.Equal(t, []string{"All", "Developers"}, s.groupNames())
 	s.apply(in("two", ozgroup("dev", "Developers")))
 	s.delete(first)
@@ -59,16 +55,14 @@ func TestGroupsOfAnotherNamespaceAreNotNamed(t *testing.T) {
 	id := s.network("office")
 	policy, key, resource := in("other", web(80)), in("other", ozkey("laptops", v1.OZSetupKeySpec{AutoGroups: []string{"Servers"}})), in("other", ozresource("db", id, "10.0.0.1", "Servers"))
 	s.server.ForgetCalls()
-	s.apply(policy, key, resource)
-	s.settle()
+	s.reconcile(policy, key, resource)
 	s.requireReason(policy, v1.ReasonGroupNotFound, `"Developers", "Servers"`, "another namespace")
 	s.requireReason(key, v1.ReasonGroupNotFound, `"Servers"`, "another namespace")
 	s.requireReason(resource, v1.ReasonGroupNotFound, `"Servers"`, "another namespace")
 	require.Zero(t, s.server.Writes(openzro.Call{}))
 	all := in("other", ozkey("all", v1.OZSetupKeySpec{}))
 	mine := web(80)
-	s.apply(all, mine)
-	s.settle()
+	s.reconcile(all, mine)
 	s.requireReconciled(all, mine)
 }
 
@@ -77,18 +71,14 @@ func TestANetworkOfAnotherNamespaceIsNotNamed(t *testing.T) {
 	s := newSite(t)
 	s.key("other", s.account.Token)
 	peer := ozpeer("router")
-	s.apply(peer)
-	s.settle()
+	s.reconcile(peer)
 	s.requireReconciled(peer)
 	mine, theirs := ozresource("db", peer.Status.NetworkID, "10.0.0.1", "Data"), in("other", ozresource("web", peer.Status.NetworkID, "10.0.0.2", "Web"))
-	s.apply(mine, theirs)
-	s.settle()
+	s.reconcile(mine, theirs)
 	s.requireReconciled(mine)
 	s.requireReason(theirs, v1.ReasonDependency, "another namespace", "status.networkID")
 	require.Len(t, s.account.Resources(), 1)
-	s.delete(theirs)
-	s.settle()
-	require.True(t, s.isGone(theirs))
+	s.requireDeletion(theirs)
 }
 
 // TestAServerThatClaimsIDsOfOthers checks that a tenant with their own server blocks no group of
@@ -96,8 +86,7 @@ func TestANetworkOfAnotherNamespaceIsNotNamed(t *testing.T) {
 func TestAServerThatClaimsIDsOfOthers(t *testing.T) {
 	s := newSite(t)
 	dev := ozgroup("dev", "Developers")
-	s.apply(dev)
-	s.settle()
+	s.reconcile(dev)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "evil", Name: v1.APIKeySecret}, Data: map[string][]byte{
 		v1.APIKey: []byte("k"), v1.APIManagementURL: []byte("http://evil.example"),
 	}}

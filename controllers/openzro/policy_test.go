@@ -39,8 +39,7 @@ func (s *site) policy(name string) openzro.Policy {
 
 func (s *site) twoGroups() {
 	s.t.Helper()
-	s.apply(ozgroup("dev", "Developers"), ozgroup("srv", "Servers"))
-	s.settle()
+	s.reconcile(ozgroup("dev", "Developers"), ozgroup("srv", "Servers"))
 }
 
 // TestAPolicyAlone is Z4 and Z2: a policy needs no resource, and leaves nothing behind.
@@ -49,8 +48,7 @@ func TestAPolicyAlone(t *testing.T) {
 	s.twoGroups()
 	policy := web(443, 80, 443)
 	policy.Spec.Description = "to the web"
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	s.requireReconciled(policy)
 	require.Equal(t, []string{"web TCP", "web UDP"}, s.policyNames())
 	tcp := s.policy("web TCP")
@@ -68,13 +66,10 @@ func TestAPolicyAlone(t *testing.T) {
 	require.Zero(t, s.server.Writes(openzro.Call{}))
 
 	policy.Spec.Protocols = []v1.Protocol{v1.ProtocolUDP} // Z7: it excludes the other one
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	require.Equal(t, []string{"web UDP"}, s.policyNames())
 	require.Empty(t, get(s, policy).Status.TCPPolicyID)
-	s.delete(policy)
-	s.settle()
-	require.True(t, s.isGone(policy))
+	s.requireDeletion(policy)
 	require.Empty(t, s.policyNames())
 }
 
@@ -84,15 +79,12 @@ func TestAPolicyWaitsForItsGroups(t *testing.T) {
 	s.apply(ozgroup("dev", "Developers"))
 	policy := web(80)
 	policy.Spec.SourceGroups = []string{"Developers", "Operators"}
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	s.requireReason(policy, v1.ReasonGroupNotFound, `"Operators"`)
-	s.apply(ozgroup("op", "Operators"))
-	s.settle()
+	s.reconcile(ozgroup("op", "Operators"))
 	s.requireReason(policy, v1.ReasonGroupNotFound, `"Servers"`)
 	require.Empty(t, s.policyNames())
-	s.apply(ozgroup("srv", "Servers"))
-	s.settle()
+	s.reconcile(ozgroup("srv", "Servers"))
 	s.requireReconciled(policy)
 	require.Len(t, s.policy("web TCP").Rules[0].Sources, 2)
 }
@@ -105,12 +97,10 @@ func TestAGroupIsNamedAsTheServerDoes(t *testing.T) {
 	s.apply(ozgroup("developers", "Developers of ours"))
 	policy := web(80)
 	policy.Spec.SourceGroups = []string{"developers"}
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	s.requireReason(policy, v1.ReasonGroupNotFound, `the server has no group "developers" yet; OZGroup developers is "Developers of ours" at the server: name that, or make an OZGroup that has the name in spec.name`)
 	policy.Spec.SourceGroups = []string{"Operators"}
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	s.requireReason(policy, v1.ReasonGroupNotFound, `the server has no group "Operators" yet; make an OZGroup that has the name in spec.name`)
 }
 
@@ -150,9 +140,7 @@ func TestAPolicyIsMadeOnce(t *testing.T) {
 	other.Name, other.Spec.Name = "api", "api"
 	s.apply(other)
 	s.crash()
-	s.delete(other)
-	s.settle()
-	require.True(t, s.isGone(other))
+	s.requireDeletion(other)
 	require.Equal(t, []string{"web TCP", "web UDP"}, s.policyNames(), "what was never told of goes, too")
 }
 
@@ -178,8 +166,7 @@ func TestAForeignPolicyIsUsed(t *testing.T) {
 	require.Equal(t, "by hand", s.policy("web TCP").Rules[0].Description)
 	s.atRest()
 	policy.Spec.Ports = []int32{81}
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	require.Len(t, s.policyNames(), 2)
 	s.delete(policy)
 	s.settle()
@@ -197,8 +184,7 @@ func TestOneNameInTwoNamespaces(t *testing.T) {
 	}
 	mine, yours := web(80), web(80)
 	yours.Namespace = "other"
-	s.apply(mine, yours)
-	s.settle()
+	s.reconcile(mine, yours)
 	s.requireReconciled(mine, yours)
 	require.False(t, mine.Status.Adopted || yours.Status.Adopted)
 	require.Len(t, s.policyNames(), 4)
@@ -215,8 +201,7 @@ func TestAPolicyThatOthersChange(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
 	policy := web(80)
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	other := s.other(s.account.Token)
 	id := get(s, policy).Status.TCPPolicyID
 	theirs, err := other.Policies.Read(t.Context(), id)
@@ -250,8 +235,7 @@ func TestAPolicyThatReachesNothing(t *testing.T) {
 		{DestinationGroups: []string{"Servers"}, Ports: []int32{80}},
 	} {
 		policy := ozpolicy("empty", spec)
-		s.apply(policy)
-		s.settle()
+		s.reconcile(policy)
 		s.requireReason(policy, v1.ReasonInvalidConfig, "nothing is reached: spec.")
 		require.Empty(t, s.policyNames())
 	}
@@ -280,8 +264,7 @@ func TestRulesThatOthersAdd(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
 	policy := web(80)
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	other := s.other(s.account.Token)
 	theirs, err := other.Policies.Read(t.Context(), get(s, policy).Status.TCPPolicyID)
 	require.NoError(t, err)
@@ -341,17 +324,14 @@ func TestAFailureMakesNothingOurs(t *testing.T) {
 	theirs := s.byHand("web UDP", "by hand", "80")
 	s.look()
 	policy := adopting(web(80))
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	require.True(t, get(s, policy).Status.Adopted)
 	s.server.Fault(openzro.Call{Method: http.MethodPut}, 1, openzro.Failure(http.StatusInternalServerError))
 	policy.Spec.Ports = []int32{81}
 	s.apply(policy)
 	require.NoError(t, s.once())
 	s.requireReason(policy, v1.ReasonAPIError)
-	s.delete(policy)
-	s.settle()
-	require.True(t, s.isGone(policy))
+	s.requireDeletion(policy)
 	require.Equal(t, []string{"web UDP"}, s.policyNames())
 	require.Equal(t, theirs, s.policy("web UDP").ID)
 }
@@ -361,14 +341,11 @@ func TestWhatIsTakenBackWaitsForNothing(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
 	policy := web(80)
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	policy.Spec.SourceGroups, policy.Spec.Ports = []string{"Developers", "Servers"}, []int32{80, 81}
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	policy.Spec.SourceGroups, policy.Spec.Ports, policy.Spec.Protocols = []string{"Developers", "Missing"}, []int32{80, 82}, []v1.Protocol{v1.ProtocolTCP}
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	s.requireReason(policy, v1.ReasonGroupNotFound, "Missing")
 	require.Equal(t, []string{"web TCP"}, s.policyNames())
 	rule := s.policy("web TCP").Rules[0]
@@ -377,16 +354,13 @@ func TestWhatIsTakenBackWaitsForNothing(t *testing.T) {
 	require.Equal(t, "Developers", rule.Sources[0].Name)
 	s.atRest()
 	policy.Spec.SourceGroups = []string{"Missing"}
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	require.Empty(t, s.policyNames())
 	policy.Spec.SourceGroups = []string{"Developers"}
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	require.Equal(t, []string{"web TCP"}, s.policyNames())
 	policy.Spec.SourceGroups = nil
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	s.requireReason(policy, v1.ReasonInvalidConfig, "spec.sourceGroups")
 	require.Empty(t, s.policyNames())
 }
@@ -397,8 +371,7 @@ func TestAPolicyIsThereOnce(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
 	policy := web(80)
-	s.apply(policy)
-	s.settle()
+	s.reconcile(policy)
 	s.byHand("web TCP", recordOf("OZPolicy", get(s, policy)), "22")
 	s.look()
 	s.settle()
@@ -455,8 +428,7 @@ func TestAGroupOfTheSameName(t *testing.T) {
 		}
 		s.look()
 		policy, enrol := web(80), ozkey("laptops", v1.OZSetupKeySpec{AutoGroups: []string{"Developers"}})
-		s.apply(policy, enrol)
-		s.settle()
+		s.reconcile(policy, enrol)
 		s.requireReconciled(policy, enrol)
 		require.Equal(t, ours, s.policy("web TCP").Rules[0].Sources[0].ID)
 		require.Equal(t, []string{ours}, s.account.SetupKeys()[0].AutoGroups)

@@ -73,16 +73,7 @@ func wantedPolicy(of *v1.OZPolicy, s side, sources, destinations, ports []string
 
 // policyOf is the policy of one side of an object, as the server has it.
 func policyOf(t *task[*v1.OZPolicy], s side) (have management.Policy, found, ours bool) {
-	var known *candidate[management.Policy]
-	id := *s.id(&t.next.Status)
-	if by, has := t.Policies.Get(id); has {
-		known = &candidate[management.Policy]{by, id, recordIn(by)}
-	}
-	var named []candidate[management.Policy]
-	for _, one := range t.Policies.Named(t.object.Spec.Name + s.suffix) {
-		named = append(named, candidate[management.Policy]{one, one.ID, recordIn(one)})
-	}
-	return find(known, t.object.Status.Adopted, recordOf("OZPolicy", t.object), named)
+	return find(t.Policies, *s.id(&t.next.Status), t.object.Spec.Name+s.suffix, recordOf("OZPolicy", t.object), t.object.Status.Adopted, recordIn)
 }
 
 // recordIn returns the record of the owner in a policy's rule.

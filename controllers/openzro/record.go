@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
 // recordPrefix begins the descriptions of all items that are created for objects.
@@ -20,28 +21,23 @@ func recordOf(kind string, of v1.Object) string {
 // isRecord reports whether a description is that of an item of any object.
 func isRecord(description string) bool { return strings.HasPrefix(description, recordPrefix) }
 
-// candidate is something at the server of the name that is sought.
-type candidate[I any] struct {
-	item I
-	// id is its ID, and record its description.
-	id, record string
-}
-
-// find returns the item at the server that belongs to an object: the candidate known, with the
-// ID in its status; else one that was created for the object; else one that was not created for
-// any object. ours reports that it was created for the object.
-func find[I any](known *candidate[I], adopted bool, record string, named []candidate[I]) (item I, found, ours bool) {
-	if known != nil {
-		return known.item, true, known.record == record || !adopted
+// find returns the item of a collection that belongs to an object: the one with the ID in its
+// status; else, of the items with a name, the one that was created for the object; else one that
+// was not created for any object. recordIn returns the description of an item. ours reports that
+// the item was created for the object.
+func find[I any](all *management.Collection[I], id, name, record string, adopted bool, recordIn func(I) string) (item I, found, ours bool) {
+	if known, has := all.Get(id); has {
+		return known, true, recordIn(known) == record || !adopted
 	}
-	for _, c := range named {
-		if c.record == record {
-			return c.item, true, true
+	named := all.Named(name)
+	for _, one := range named {
+		if recordIn(one) == record {
+			return one, true, true
 		}
 	}
-	for _, c := range named {
-		if !isRecord(c.record) {
-			return c.item, true, false
+	for _, one := range named {
+		if !isRecord(recordIn(one)) {
+			return one, true, false
 		}
 	}
 	return item, false, false

@@ -32,8 +32,7 @@ func TestAResource(t *testing.T) {
 	id := s.network("office")
 	s.server.ForgetCalls()
 	host := ozresource("db", id, "10.0.0.1", "Data Bases")
-	s.apply(host, ozresource("net", id, "10.1.0.0/16", "Data Bases"), ozresource("site", id, "*.example.com", "Data Bases", "Servers"))
-	s.settle()
+	s.reconcile(host, ozresource("net", id, "10.1.0.0/16", "Data Bases"), ozresource("site", id, "*.example.com", "Data Bases", "Servers"))
 	s.requireReconciled(host)
 	require.Len(t, s.account.Resources(), 3)
 	require.Equal(t, 3+2, s.server.Writes(openzro.Call{}), "each once, and the groups")
@@ -45,12 +44,9 @@ func TestAResource(t *testing.T) {
 	require.Zero(t, s.server.Writes(openzro.Call{}))
 
 	host.Spec.Address = "10.0.0.2"
-	s.apply(host)
-	s.settle()
+	s.reconcile(host)
 	require.Equal(t, 1, s.server.Writes(openzro.Call{}))
-	s.delete(host)
-	s.settle()
-	require.True(t, s.isGone(host))
+	s.requireDeletion(host)
 	require.Len(t, s.account.Resources(), 2)
 	require.Len(t, get(s, ozgroup("data-bases", "")).OwnerReferences, 3, "which go one by one")
 }
@@ -81,8 +77,7 @@ func TestAForeignResourceIsUsed(t *testing.T) {
 	s.look()
 	before := s.account.Resources()
 	host := adopting(ozresource("db", id, "10.0.0.1", "Servers"))
-	s.apply(host)
-	s.settle()
+	s.reconcile(host)
 	s.requireReconciled(host)
 	require.True(t, host.Status.Adopted)
 	require.Equal(t, "mine", s.account.Resources()[0].Description)
@@ -100,8 +95,7 @@ func TestANameThatIsTaken(t *testing.T) {
 	s.look()
 	one, two := ozresource("db", first, "10.0.0.1", "Servers"), ozresource("two", second, "10.0.0.2", "Servers")
 	two.Spec.Name = "db"
-	s.apply(one)
-	s.settle()
+	s.reconcile(one)
 	s.apply(two)
 	require.NoError(t, s.once())
 	s.requireReconciled(one)
@@ -112,26 +106,20 @@ func TestANetworkThatIsNotThere(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
 	host := ozresource("db", "nowhere", "10.0.0.1", "Servers")
-	s.apply(host)
-	s.settle()
+	s.reconcile(host)
 	s.requireReason(host, v1.ReasonDependency, `no network with the ID "nowhere"`)
-	s.delete(host)
-	s.settle()
-	require.True(t, s.isGone(host))
+	s.requireDeletion(host)
 
 	id := s.network("office")
 	s.look()
 	host = ozresource("db", id, "10.0.0.1", "Servers")
-	s.apply(host)
-	s.settle()
+	s.reconcile(host)
 	s.requireReconciled(host)
 	require.NoError(t, s.other(s.account.Token).Networks.Delete(t.Context(), id))
 	s.look()
 	s.look() // it was the only one, which another list confirms
 	s.requireReason(host, v1.ReasonDependency, "no network")
-	s.delete(host)
-	s.settle()
-	require.True(t, s.isGone(host))
+	s.requireDeletion(host)
 }
 
 // TestAResourceOpensItsPolicies is Z14: the policies open with a resource, and close after its
@@ -144,8 +132,7 @@ func TestAResourceOpensItsPolicies(t *testing.T) {
 	host.Spec.PolicyName, host.Spec.TCPPorts = "web, none", []int32{5432}
 	policy := web(80)
 	policy.Spec.Protocols = []v1.Protocol{v1.ProtocolTCP}
-	s.apply(policy, host)
-	s.settle()
+	s.reconcile(policy, host)
 	s.requireReason(host, v1.ReasonDependency, `no OZPolicy "none"`)
 	s.requireReconciled(policy)
 	rule := s.policy("web TCP").Rules[0]
@@ -153,8 +140,7 @@ func TestAResourceOpensItsPolicies(t *testing.T) {
 	require.Len(t, rule.Destinations, 2)
 	require.Equal(t, []string{"team/db"}, policy.Status.ManagedServiceList)
 	host.Spec.PolicyName = "web"
-	s.apply(host)
-	s.settle()
+	s.reconcile(host)
 	s.requireReconciled(host)
 	require.Equal(t, map[string]string{"web": "web"}, host.Status.PolicyNameMapping)
 	s.atRest()
@@ -205,15 +191,13 @@ func TestNamesOfGroupsThatAreAlike(t *testing.T) {
 	s := newSite(t)
 	host := ozresource("db", s.network("office"), "10.0.0.1", "Data Bases", "data bases")
 	s.look()
-	s.apply(host)
-	s.settle()
+	s.reconcile(host)
 	s.requireReconciled(host)
 	require.Len(t, s.account.Resources()[0].Groups, 2)
 
 	digest := generatedGroup(host, "DATA BASES", map[string]bool{"data-bases": true}).Name
 	s.apply(ozgroup(digest, "something else"))
 	host.Spec.Groups = []string{"DATA BASES"}
-	s.apply(host)
-	s.settle()
+	s.reconcile(host)
 	s.requireReason(host, v1.ReasonDuplicateName, `"DATA BASES"`, digest)
 }

@@ -31,10 +31,7 @@ func (p *routingPeers) router(ctx context.Context, t *task[*v1.OZRoutingPeer], n
 		return nil
 	}
 	_, err := all.Update(ctx, have.ID, wantedRouter(group))
-	if err == nil {
-		t.made("update")
-	}
-	return err
+	return t.counted("update", err)
 }
 
 // routerMetric is the metric of routers: those that an administrator has created have
@@ -65,24 +62,12 @@ func routerRequestOf(r management.Router) management.RouterRequest {
 	return management.RouterRequest{Enabled: r.Enabled, Masquerade: r.Masquerade, Metric: r.Metric, PeerGroups: r.PeerGroups}
 }
 
-// createRouter creates a router. Of one whose answer is lost, the status knows.
+// createRouter creates a router.
 func (p *routingPeers) createRouter(ctx context.Context, t *task[*v1.OZRoutingPeer], all *management.Collection[management.Router], request management.RouterRequest) error {
-	before := isCreating(t.next)
-	if !before {
-		conditionsOf(t.next).Set(v1.ConditionCreating, true, "Creating", "the router is being created at the server")
-		if err := t.save(ctx); err != nil {
-			return err
-		}
-	}
-	made, err := all.Create(ctx, request)
-	if err == nil {
-		t.made("create")
-		t.next.Status.RouterID = made.ID
-	}
-	if err == nil || !before && !management.Unsure(err) {
-		conditionsOf(t.next).Remove(v1.ConditionCreating)
-	}
-	return err
+	return createRecorded(ctx, t, kindRouter, &t.next.Status.RouterID, func() (string, error) {
+		made, err := all.Create(ctx, request)
+		return made.ID, err
+	})
 }
 
 // routerOf is the router of the peers of a group, which is one object's: that of an ID, else
@@ -129,11 +114,7 @@ func (p *routingPeers) removeRouter(ctx context.Context, t *task[*v1.OZRoutingPe
 	if _, adopted := adoptionOf(t.next, router.ID); adopted {
 		return releaseRouter(ctx, t, all, router)
 	}
-	err := all.Remove(ctx, router.ID)
-	if err == nil {
-		t.made("delete")
-	}
-	return err
+	return t.counted("delete", all.Remove(ctx, router.ID))
 }
 
 // releaseRouter restores a router that an object has adopted.

@@ -148,16 +148,8 @@ func (p *routingPeers) network(ctx context.Context, t *task[*v1.OZRoutingPeer]) 
 }
 
 func (p *routingPeers) networkOf(t *task[*v1.OZRoutingPeer]) (have management.Network, found, ours bool) {
-	var known *candidate[management.Network]
-	id, name := t.next.Status.NetworkID, p.networkName(t.object.Namespace)
-	if by, has := t.Networks.Get(id); has {
-		known = &candidate[management.Network]{by, id, by.Description}
-	}
-	var named []candidate[management.Network]
-	for _, one := range t.Networks.Named(name) {
-		named = append(named, candidate[management.Network]{one, one.ID, one.Description})
-	}
-	return find(known, t.next.Status.Adopted, p.networkRecord(t.object.Namespace), named)
+	namespace, status := t.object.Namespace, &t.next.Status
+	return find(t.Networks, status.NetworkID, p.networkName(namespace), p.networkRecord(namespace), status.Adopted, func(n management.Network) string { return n.Description })
 }
 
 // childName is the name of the OZGroup and the OZSetupKey of an OZRoutingPeer.
@@ -330,9 +322,5 @@ func (p *routingPeers) removeNetwork(ctx context.Context, t *task[*v1.OZRoutingP
 		return stillLinked("network %s has %d other routers, and the resources %s, and stays as long: delete those that are not needed",
 			p.networkName(t.object.Namespace), routers, strings.Join(append(names, "(no more)"), ", "))
 	}
-	err := t.RemoveNetwork(ctx, id)
-	if err == nil {
-		t.made("delete")
-	}
-	return err
+	return t.counted("delete", t.RemoveNetwork(ctx, id))
 }

@@ -28,8 +28,7 @@ func (s *site) deploymentOf(name string) *appsv1.Deployment {
 func TestARoutingPeer(t *testing.T) {
 	s := newSite(t)
 	router := ozpeer("router")
-	s.apply(router)
-	s.settle()
+	s.reconcile(router)
 	s.requireReconciled(router)
 	require.Len(t, s.account.Networks(), 1)
 	require.Equal(t, "kind-team", s.account.Networks()[0].Name)
@@ -56,8 +55,7 @@ func TestARoutingPeer(t *testing.T) {
 	before := s.account.Settings()
 	s.look()
 	router.Spec.ExemptFromAdmission = new(false)
-	s.apply(router)
-	s.settle()
+	s.reconcile(router)
 	require.Empty(t, s.account.Settings().AdmissionExemptGroups)
 	before.AdmissionExemptGroups = s.account.Settings().AdmissionExemptGroups
 	require.Equal(t, before, s.account.Settings(), "Z25: no other setting")
@@ -103,8 +101,7 @@ func (s *site) deleteChildren(peers ...*v1.OZRoutingPeer) {
 func TestTwoRoutingPeers(t *testing.T) {
 	s := newSite(t)
 	one, two := ozpeer("one"), ozpeer("two")
-	s.apply(one, two)
-	s.settle()
+	s.reconcile(one, two)
 	s.requireReconciled(one, two)
 	require.Equal(t, one.Status.NetworkID, two.Status.NetworkID)
 	require.NotEqual(t, one.Status.RouterID, two.Status.RouterID)
@@ -140,10 +137,8 @@ func TestANetworkWithResources(t *testing.T) {
 	elsewhere := s.network("office")
 	s.look()
 	router := ozpeer("router")
-	s.apply(router, ozresource("far", elsewhere, "10.0.0.9", "Servers"))
-	s.settle()
-	s.apply(ozresource("db", get(s, router).Status.NetworkID, "10.0.0.1", "Servers"))
-	s.settle()
+	s.reconcile(router, ozresource("far", elsewhere, "10.0.0.9", "Servers"))
+	s.reconcile(ozresource("db", get(s, router).Status.NetworkID, "10.0.0.1", "Servers"))
 	s.delete(router)
 	require.NoError(t, s.once())
 	s.requireReason(router, v1.ReasonStillLinked, "the resources db")
@@ -160,8 +155,7 @@ func TestAForeignNetworkIsUsed(t *testing.T) {
 	s := newSite(t)
 	id := s.network("kind-team")
 	router := adopting(ozpeer("router"))
-	s.apply(router)
-	s.settle()
+	s.reconcile(router)
 	s.requireReconciled(router)
 	require.True(t, router.Status.Adopted)
 	require.Equal(t, id, router.Status.NetworkID)
@@ -187,8 +181,7 @@ func TestANetworkIsMadeOnce(t *testing.T) {
 func TestWhatVanishesOfARoutingPeer(t *testing.T) {
 	s := newSite(t)
 	router := ozpeer("router")
-	s.apply(router)
-	s.settle()
+	s.reconcile(router)
 	other := s.other(s.account.Token)
 	require.NoError(t, other.Networks.Delete(t.Context(), get(s, router).Status.NetworkID))
 	key := router.Status.SetupKeyID
@@ -243,8 +236,7 @@ func TestADeploymentThatIsSomebodysElse(t *testing.T) {
 	theirs := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "router"}}
 	s.apply(theirs)
 	router := ozpeer("router")
-	s.apply(router)
-	s.settle()
+	s.reconcile(router)
 	s.requireReason(router, v1.ReasonDuplicateName, "Deployment router does not belong to this object")
 	require.Empty(t, s.deploymentOf("router").Spec.Template.Spec.Containers)
 }
@@ -255,19 +247,15 @@ func TestANetworkResource(t *testing.T) {
 	grafana := &v1.OZNetworkResource{ObjectMeta: metav1.ObjectMeta{Name: "grafana"}, Spec: v1.OZNetworkResourceSpec{
 		RoutingPeerRef: v1.RoutingPeerReference{Name: "router"}, ServiceRef: v1.LocalReference{Name: "grafana"}, Groups: []string{"Servers"},
 	}}
-	s.apply(grafana)
-	s.settle()
+	s.reconcile(grafana)
 	s.requireReason(grafana, v1.ReasonDependency, "no OZRoutingPeer router")
-	s.apply(ozpeer("router"))
-	s.settle()
+	s.reconcile(ozpeer("router"))
 	s.requireReason(grafana, v1.ReasonDependency, "no Service grafana")
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "grafana"}, Spec: corev1.ServiceSpec{ClusterIP: "None"}}
-	s.apply(service)
-	s.settle()
+	s.reconcile(service)
 	s.requireReason(grafana, v1.ReasonDependency, "headless")
 	service.Spec.ClusterIP = "10.96.0.7"
-	s.apply(service)
-	s.settle()
+	s.reconcile(service)
 	s.requireReconciled(grafana)
 	require.Len(t, s.account.Resources(), 1)
 	made := s.account.Resources()[0]
@@ -277,18 +265,14 @@ func TestANetworkResource(t *testing.T) {
 	s.atRest()
 	// The address may be another Service's from now on.
 	service.Spec.ClusterIP = "None"
-	s.apply(service)
-	s.settle()
+	s.reconcile(service)
 	s.requireReason(grafana, v1.ReasonDependency, "headless")
 	require.Empty(t, s.account.Resources())
 	service.Spec.ClusterIP = "10.96.0.8"
-	s.apply(service)
-	s.settle()
+	s.reconcile(service)
 	s.requireReconciled(grafana)
 	require.Len(t, s.account.Resources(), 1)
-	s.delete(grafana)
-	s.settle()
-	require.True(t, s.isGone(grafana))
+	s.requireDeletion(grafana)
 	require.Empty(t, s.account.Resources())
 }
 
@@ -296,13 +280,10 @@ func TestANetworkResource(t *testing.T) {
 func TestAnHTTPRoute(t *testing.T) {
 	s := newSite(t)
 	route := &v1.OZHTTPRoute{ObjectMeta: metav1.ObjectMeta{Name: "app"}, Spec: v1.OZHTTPRouteSpec{Domain: "app.example.com"}}
-	s.apply(route)
-	s.settle()
+	s.reconcile(route)
 	s.requireReason(route, v1.ReasonNotSupportedByServer, "/api/services")
 	s.atRest()
-	s.delete(route)
-	s.settle()
-	require.True(t, s.isGone(route))
+	s.requireDeletion(route)
 }
 
 // TestRoutingPeersOfTwoNamespacesWithOneName: team and x-y, and team-x and y, are both
@@ -311,17 +292,13 @@ func TestRoutingPeersOfTwoNamespacesWithOneName(t *testing.T) {
 	s := newSite(t)
 	s.key("team-x", s.account.Token)
 	first, second := ozpeer("x-y"), in("team-x", ozpeer("y"))
-	s.apply(first)
-	s.settle()
+	s.reconcile(first)
 	s.requireReconciled(first)
-	s.apply(second)
-	s.settle()
+	s.reconcile(second)
 	s.requireReason(second, v1.ReasonDuplicateName, "kind-team-x-y", "another namespace")
 	require.Len(t, s.account.Routers(), 1)
 	require.Len(t, s.account.SetupKeys(), 1)
-	s.delete(second)
-	s.settle()
-	require.True(t, s.isGone(second))
+	s.requireDeletion(second)
 	require.Equal(t, []string{get(s, first).Status.GroupID}, s.account.Settings().AdmissionExemptGroups)
 	s.requireReconciled(first)
 }

@@ -82,10 +82,9 @@ func anotherKey(ref corev1.SecretKeySelector, secret keySecret) string {
 func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
 	t.next.Status.Adopted = false
 	if _, left := t.SetupKeys.Get(secret.replaced); left && secret.replaced != secret.id {
-		if err := t.SetupKeys.Remove(ctx, secret.replaced); err != nil {
+		if err := t.counted("delete", t.SetupKeys.Remove(ctx, secret.replaced)); err != nil {
 			return err
 		}
-		t.made("delete")
 	}
 	have, found := t.SetupKeys.Get(secret.id)
 	if !found {
@@ -270,10 +269,9 @@ func (k *setupKeys) sweep(ctx context.Context, t *task[*v1.OZSetupKey], secret k
 		} else if theirs {
 			continue
 		}
-		if err := t.SetupKeys.Remove(ctx, one.ID); err != nil {
+		if err := t.counted("delete", t.SetupKeys.Remove(ctx, one.ID)); err != nil {
 			return err
 		}
-		t.made("delete")
 	}
 	return nil
 }
@@ -325,10 +323,9 @@ func (k *setupKeys) remove(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 	have, _ := t.SetupKeys.Get(secret.id)
 	ours := strings.HasPrefix(strings.ToUpper(have.Key), secret.prefix) // otherwise a user has stored another key there
 	for _, id := range keyIDsOf(t, secret) {
-		if err := t.SetupKeys.Remove(ctx, id); err != nil {
+		if err := t.counted("delete", t.SetupKeys.Remove(ctx, id)); err != nil {
 			return err
 		}
-		t.made("delete")
 	}
 	return k.forget(ctx, t, secret, secret.id != "" && (ours || have.ID == ""))
 }

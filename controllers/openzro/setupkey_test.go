@@ -48,11 +48,9 @@ func TestAKeyIsMade(t *testing.T) {
 	s := newSite(t)
 	spec := v1.OZSetupKeySpec{AutoGroups: []string{"Developers"}, Ephemeral: new(true), ExpiresIn: "30d", UsageLimit: 5, AllowExtraDNSLabels: new(true)}
 	enrol := ozkey("laptops", spec)
-	s.apply(enrol)
-	s.settle()
+	s.reconcile(enrol)
 	s.requireReason(enrol, v1.ReasonGroupNotFound, "Developers")
-	s.apply(ozgroup("dev", "Developers"))
-	s.settle()
+	s.reconcile(ozgroup("dev", "Developers"))
 	s.requireReconciled(enrol)
 	text := s.stored("laptops-key", "setupKey")
 	require.True(t, isKey(text))
@@ -74,9 +72,7 @@ func TestAKeyIsMade(t *testing.T) {
 	s.look()
 	require.Zero(t, s.server.Writes(openzro.Call{}), "Z15: it is known again by the Secret")
 
-	s.delete(enrol)
-	s.settle()
-	require.True(t, s.isGone(enrol))
+	s.requireDeletion(enrol)
 	require.Empty(t, s.account.SetupKeys())
 }
 
@@ -86,8 +82,7 @@ func TestAKeyIntoASecretThatIsThere(t *testing.T) {
 	s := newSite(t)
 	s.put("enrol", "unrelated", "y")
 	enrol := ozkey("laptops", intoSecret())
-	s.apply(enrol)
-	s.settle()
+	s.reconcile(enrol)
 	s.requireReconciled(enrol)
 	require.True(t, isKey(s.stored("enrol", "key")))
 	require.Equal(t, "x", s.stored("enrol", "other"))
@@ -148,8 +143,7 @@ func TestAKeyThatIsThere(t *testing.T) {
 	require.NoError(t, err)
 	s.put("enrol", "key", theirs.Key+"\n")
 	enrol := ozkey("laptops", intoSecret())
-	s.apply(enrol)
-	s.settle()
+	s.reconcile(enrol)
 	s.requireReconciled(enrol)
 	require.True(t, enrol.Status.Adopted)
 	require.Equal(t, theirs.ID, enrol.Status.SetupKeyID)
@@ -169,8 +163,7 @@ func TestWhatIsNoKey(t *testing.T) {
 	for value, words := range map[string]string{"abc": "is not a setup key", "B2C7B3E0-8B6B-4B6D-9D6B-3F0C9B7B1A11": "does not have the setup key in key"} {
 		s.put("enrol", "key", value)
 		enrol := ozkey("laptops", intoSecret())
-		s.apply(enrol)
-		s.settle()
+		s.reconcile(enrol)
 		s.requireReason(enrol, v1.ReasonInvalidSetupKey, words)
 		require.NotContains(t, s.ready(enrol).Message, value)
 		s.delete(enrol)
@@ -184,8 +177,7 @@ func TestWhatIsNoKey(t *testing.T) {
 func TestSpentKeys(t *testing.T) {
 	s := newSite(t)
 	kept, replaced := ozkey("kept", v1.OZSetupKeySpec{}), ozkey("replaced", v1.OZSetupKeySpec{ReplaceWhen: []v1.Replacement{v1.ReplaceRevoked}})
-	s.apply(kept, replaced)
-	s.settle()
+	s.reconcile(kept, replaced)
 	before := s.stored("replaced-key", "setupKey")
 	other := s.other(s.account.Token)
 	for _, one := range s.account.SetupKeys() {
@@ -200,8 +192,7 @@ func TestSpentKeys(t *testing.T) {
 	require.Len(t, s.account.SetupKeys(), 2, "the old one is gone")
 
 	kept.Spec.ReplaceWhen = []v1.Replacement{v1.ReplaceRevoked}
-	s.apply(kept)
-	s.settle()
+	s.reconcile(kept)
 	s.requireReconciled(kept)
 	require.NoError(t, other.SetupKeys.Delete(t.Context(), get(s, kept).Status.SetupKeyID))
 	before = s.stored("kept-key", "setupKey")
@@ -215,12 +206,10 @@ func TestGroupsOfAKey(t *testing.T) {
 	s := newSite(t)
 	s.twoGroups()
 	enrol := ozkey("laptops", v1.OZSetupKeySpec{AutoGroups: []string{"Developers"}})
-	s.apply(enrol)
-	s.settle()
+	s.reconcile(enrol)
 	before := s.stored("laptops-key", "setupKey")
 	enrol.Spec.AutoGroups = []string{"Servers", "Developers"}
-	s.apply(enrol)
-	s.settle()
+	s.reconcile(enrol)
 	require.Len(t, s.account.SetupKeys()[0].AutoGroups, 2)
 	require.Equal(t, before, s.stored("laptops-key", "setupKey"))
 	s.atRest()
@@ -231,8 +220,7 @@ func TestAKeyWithoutAccess(t *testing.T) {
 	s := newSite(t)
 	s.delete(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: v1.APIKeySecret}})
 	enrol := ozkey("laptops", intoSecret())
-	s.apply(enrol)
-	s.settle()
+	s.reconcile(enrol)
 	s.requireReason(enrol, v1.ReasonSecretNotExists, "Secret enrol does not exist")
 	s.put("enrol", "unrelated", "y")
 	s.settle()
@@ -249,8 +237,7 @@ func TestAKeyWithoutAccess(t *testing.T) {
 func TestASecretThatIsDeletedOrEdited(t *testing.T) {
 	s := newSite(t)
 	enrol := ozkey("laptops", intoSecret())
-	s.apply(enrol)
-	s.settle()
+	s.reconcile(enrol)
 	before := get(s, enrol).Status.SetupKeyID
 	s.delete(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "enrol"}})
 	s.settle()
@@ -311,9 +298,7 @@ func TestNotesOfASecretAreNotBelieved(t *testing.T) {
 			forge()
 			s.settle()
 			require.Contains(t, s.keyIDs(), theirs)
-			s.delete(enrol)
-			s.settle()
-			require.True(t, s.isGone(enrol))
+			s.requireDeletion(enrol)
 			require.Equal(t, []string{theirs}, s.keyIDs(), "what was made is gone, and nothing else")
 		})
 	}
@@ -327,8 +312,7 @@ func TestAForeignKeyIsNotReplaced(t *testing.T) {
 	spec := intoSecret()
 	spec.ReplaceWhen = []v1.Replacement{v1.ReplaceRevoked}
 	enrol := ozkey("laptops", spec)
-	s.apply(enrol)
-	s.settle()
+	s.reconcile(enrol)
 	other := s.other(s.account.Token)
 	theirs, err := other.SetupKeys.Create(t.Context(), management.SetupKeyRequest{Name: "theirs", Type: "reusable", AutoGroups: []string{}})
 	require.NoError(t, err)
@@ -353,8 +337,7 @@ func TestAForeignKeyStaysInItsSecret(t *testing.T) {
 	s := newSite(t)
 	s.put("enrol", "unrelated", "y")
 	enrol := ozkey("laptops", intoSecret())
-	s.apply(enrol)
-	s.settle()
+	s.reconcile(enrol)
 	theirs, err := s.other(s.account.Token).SetupKeys.Create(t.Context(), management.SetupKeyRequest{Name: "theirs", Type: "reusable", AutoGroups: []string{}})
 	require.NoError(t, err)
 	secret := get(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "enrol"}})
@@ -391,8 +374,7 @@ func TestAKeyInAnotherAccount(t *testing.T) {
 	s := newSite(t)
 	enrol, elsewhere := ozkey("laptops", v1.OZSetupKeySpec{}), in("late", ozkey("laptops", v1.OZSetupKeySpec{}))
 	s.fallback(s.account.Token)
-	s.apply(enrol, elsewhere)
-	s.settle()
+	s.reconcile(enrol, elsewhere)
 	s.requireReconciled(enrol, elsewhere)
 	second := s.server.AddAccount("umbrella")
 	s.key(team, second.Token)
@@ -420,8 +402,7 @@ func TestAKeyForAnImmutableSecret(t *testing.T) {
 	s := newSite(t)
 	require.NoError(t, s.client.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "enrol"}, Immutable: new(true)}))
 	enrol := ozkey("laptops", intoSecret())
-	s.apply(enrol)
-	s.settle()
+	s.reconcile(enrol)
 	s.requireReason(enrol, v1.ReasonInvalidConfig, "Secret enrol is immutable")
 	require.Zero(t, s.server.Writes(openzro.Call{}))
 }
@@ -458,8 +439,7 @@ func TestAServerThatTellsNoKey(t *testing.T) {
 func TestAServerThatTellsNoState(t *testing.T) {
 	s := newSite(t)
 	enrol := ozkey("laptops", v1.OZSetupKeySpec{})
-	s.apply(enrol)
-	s.settle()
+	s.reconcile(enrol)
 	s.server.Fault(openzro.Call{Method: http.MethodGet}, 0, rewritten(`"state":"[^"]*"`, `"state":""`))
 	s.look()
 	s.requireReason(enrol, v1.ReasonInvalidSetupKey, `the setup key is "" at the server`)
@@ -499,10 +479,8 @@ func TestTwoKeysInOneSecret(t *testing.T) {
 		return spec
 	}
 	first, second := ozkey("laptops", into("a")), ozkey("phones", into("b"))
-	s.apply(ozgroup("dev", "Developers"), ozgroup("ops", "Operators"), first)
-	s.settle()
-	s.apply(second)
-	s.settle()
+	s.reconcile(ozgroup("dev", "Developers"), ozgroup("ops", "Operators"), first)
+	s.reconcile(second)
 	s.look()
 	s.settle()
 	s.requireReconciled(first, second)
@@ -513,8 +491,7 @@ func TestTwoKeysInOneSecret(t *testing.T) {
 
 	first = get(s, first)
 	first.Spec.AutoGroups = []string{"Operators"}
-	s.apply(first)
-	s.settle()
+	s.reconcile(first)
 	s.requireReconciled(first)
 	other := s.other(s.account.Token)
 	id := get(s, first).Status.SetupKeyID
@@ -549,8 +526,7 @@ func TestKeysOfOneNameInOneAccount(t *testing.T) {
 	s := newSite(t)
 	s.key("other", s.account.Token)
 	lost, theirs, mine := s.bystander("laptops"), in("other", ozkey("laptops", v1.OZSetupKeySpec{})), ozkey("laptops", v1.OZSetupKeySpec{})
-	s.apply(theirs)
-	s.settle()
+	s.reconcile(theirs)
 	s.requireReconciled(theirs)
 	before := theirs.Status.SetupKeyID
 	s.apply(mine)

@@ -73,18 +73,14 @@ func TestAProfileReportsWhetherPodsGetAClient(t *testing.T) {
 	s := newSite(t)
 	of := profile("all", nil)
 	of.Namespace, of.UID = team, ""
-	s.apply(of)
-	s.settle()
+	s.reconcile(of)
 	s.requireReason(of, v1.ReasonDependency, `spec.setupKeyRef.name: this namespace has no OZSetupKey "ci"`)
-	s.apply(ozkey("ci", v1.OZSetupKeySpec{}))
-	s.settle()
+	s.reconcile(ozkey("ci", v1.OZSetupKeySpec{}))
 	s.requireReconciled(of)
 	s.atRest()
 	s.denied = "metadata.namespace: no grant"
 	s.settle()
 	s.requireReason(of, v1.ReasonNotAdmitted, "no grant")
 	require.Empty(t, get(s, of).Finalizers, "nothing of it is at the server")
-	s.delete(of)
-	s.settle()
-	require.True(t, s.isGone(of))
+	s.requireDeletion(of)
 }

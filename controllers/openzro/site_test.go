@@ -178,6 +178,21 @@ func (s *site) delete(o client.Object) {
 	require.NoError(s.t, s.client.Delete(s.t.Context(), o))
 }
 
+// reconcile applies objects, and reconciles all objects until nothing changes.
+func (s *site) reconcile(objects ...client.Object) {
+	s.t.Helper()
+	s.apply(objects...)
+	s.settle()
+}
+
+// requireDeletion deletes an object, which is gone once nothing changes.
+func (s *site) requireDeletion(o client.Object) {
+	s.t.Helper()
+	s.delete(o)
+	s.settle()
+	require.True(s.t, s.isGone(o))
+}
+
 // get reads an object.
 func get[T client.Object](s *site, o T) T {
 	s.t.Helper()

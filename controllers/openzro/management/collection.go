@@ -66,10 +66,6 @@ func (c *Collection[T]) isListed() bool {
 	return c.listed
 }
 
-const ()
-
-const ()
-
 // settleMissed records the pending names that a fresh list lacks, and drops the others. c.mutex is
 // locked.
 func (c *Collection[T]) settleMissed() {
