@@ -15,7 +15,6 @@ import (
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
 	"github.com/lintel-policy/lintel/test/reviews"
@@ -24,12 +23,12 @@ import (
 // bundleWebhook returns the reviewer of PolicyBundles, given the stored objects.
 func bundleWebhook(t *testing.T, stored ...client.Object) builtin.Evaluator {
 	t.Helper()
-	set, err := rules.Set()
+	snapshot, err := rules.New()
 	require.NoError(t, err)
 	scheme := kuberuntime.NewScheme()
 	require.NoError(t, openclawv1.AddToScheme(scheme))
 	s := &admitter{
-		parser: rules.NewParser(), snapshot: engine.NewSnapshot(admission.BuiltinResources(), set),
+		parser: rules.NewParser(), snapshot: snapshot,
 		timeout: time.Minute, // a machine may be busy
 		bundles: fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored...).Build(),
 	}

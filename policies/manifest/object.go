@@ -51,9 +51,6 @@ type ObjectError struct {
 	Message string
 }
 
-// Error is the message without the location.
-func (e *ObjectError) Error() string { return e.Message }
-
 // ReadObjects reads the objects of a file; lists are unpacked. The errors are about single
 // documents.
 func ReadObjects(file, text string) ([]Object, []*ObjectError) {

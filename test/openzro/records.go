@@ -9,8 +9,6 @@ import (
 // defaultTTL is the one of a record that does not say, in seconds.
 const defaultTTL = 300
 
-func (r Record) key() string { return r.ID }
-
 var recordRoutes = map[string]handler{
 	"GET /api/dns/zones/{zone}/records":         getting((*request).zoneNamed, func(_ *Account, z *storedZone) []Record { return z.show().Records }),
 	"POST /api/dns/zones/{zone}/records":        createRecord,

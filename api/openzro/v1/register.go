@@ -9,18 +9,11 @@ import (
 // GroupName is the API group of openZro's kinds.
 const GroupName = "openzro.io"
 
-var (
-	// SchemeGroupVersion is the group and version of every kind in this package.
-	SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1"}
+// SchemeGroupVersion is the group and version of every kind in this package.
+var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1"}
 
-	// SchemeBuilder collects the functions that AddToScheme runs.
-	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
-
-	// AddToScheme adds the kinds of this package to a scheme.
-	AddToScheme = SchemeBuilder.AddToScheme
-)
-
-func addKnownTypes(scheme *runtime.Scheme) error {
+// AddToScheme adds the kinds of this package to a scheme.
+func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
 		&OZGroup{}, &OZGroupList{}, &OZPolicy{}, &OZPolicyList{}, &OZResource{}, &OZResourceList{},
 		&OZRoutingPeer{}, &OZRoutingPeerList{}, &OZSetupKey{}, &OZSetupKeyList{},

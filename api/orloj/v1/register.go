@@ -9,18 +9,11 @@ import (
 // GroupName is the API group of Orloj's kinds.
 const GroupName = "orloj.dev"
 
-var (
-	// SchemeGroupVersion is the group and version of every kind in this package.
-	SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1"}
+// SchemeGroupVersion is the group and version of every kind in this package.
+var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1"}
 
-	// SchemeBuilder collects the functions that AddToScheme runs.
-	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
-
-	// AddToScheme adds the kinds of this package to a scheme.
-	AddToScheme = SchemeBuilder.AddToScheme
-)
-
-func addKnownTypes(scheme *runtime.Scheme) error {
+// AddToScheme adds the kinds of this package to a scheme.
+func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
 		&Agent{}, &AgentList{}, &AgentSystem{}, &AgentSystemList{}, &Tool{}, &ToolList{},
 		&McpServer{}, &McpServerList{}, &ModelEndpoint{}, &ModelEndpointList{}, &Memory{}, &MemoryList{},

@@ -9,18 +9,11 @@ import (
 // GroupName is the API group of zopp's kind, and the prefix of its annotations.
 const GroupName = "zopp.dev"
 
-var (
-	// SchemeGroupVersion is the group and version of every kind in this package.
-	SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
+// SchemeGroupVersion is the group and version of every kind in this package.
+var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 
-	// SchemeBuilder collects the functions that AddToScheme runs.
-	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
-
-	// AddToScheme adds the kinds of this package to a scheme.
-	AddToScheme = SchemeBuilder.AddToScheme
-)
-
-func addKnownTypes(scheme *runtime.Scheme) error {
+// AddToScheme adds the kinds of this package to a scheme.
+func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion, &ZoppSecretSync{}, &ZoppSecretSyncList{})
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil

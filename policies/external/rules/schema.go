@@ -24,13 +24,8 @@ const (
 	maxMismatchBytes = 200
 )
 
-// CheckSchema reports whether a schema in JSON can be used. The error is an *Error.
-func CheckSchema(text json.RawMessage) error {
-	_, err := newValidator(text)
-	return err
-}
-
-// newValidator reads a schema. It refuses keywords that the validator would ignore.
+// newValidator reads a schema. It refuses keywords that the validator would ignore, with an error
+// of type *Error.
 func newValidator(text json.RawMessage) (validation.SchemaValidator, error) {
 	var props apiextensionsv1.JSONSchemaProps
 	strict, err := kjson.UnmarshalStrict(text, &props)

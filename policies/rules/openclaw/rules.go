@@ -12,8 +12,5 @@ import (
 //go:embed policybundle.rego instance.rego
 var files embed.FS
 
-// Set compiles the rules.
-func Set() (*engine.PolicySet, error) { return rules.Compile("openclaw", files, nil) }
-
 // New compiles the rules into a snapshot.
 func New() (*engine.Snapshot, error) { return rules.Snapshot("openclaw", files, nil) }
