@@ -271,7 +271,7 @@ func (r *rule) hasPathVariable(text string) bool {
 // patchRules are the rules patch.
 func (r *rule) patchRules() (out []string) {
 	for _, lines := range r.changes {
-		out = append(out, body("patch contains op", slices.Concat(r.applies, lines)))
+		out = append(out, body("patch contains op", withoutIndex(slices.Concat(r.applies, lines))))
 	}
 	return out
 }
