@@ -12,19 +12,21 @@ type Note struct {
 	Instead string `json:"instead"`
 }
 
-func (n Note) String() string { return fmt.Sprintf("%s:%d: %s: %s", n.File, n.Line, n.Field, n.Instead) }
+func (n Note) String() string {
+	return fmt.Sprintf("%s:%d: %s: %s", n.File, n.Line, n.Field, n.Instead)
+}
 
 // settingsInstead are what takes the place of the settings of a policy that are no part of its Rego.
 var settingsInstead = map[string]string{
-	"failurePolicy":                    "set spec.failurePolicy of the PolicySource, for all of its policies",
-	"background":                       "audit evaluates existing objects, and reports the rules that depend on the request as not auditable",
-	"webhookTimeoutSeconds":            "set timeout in METADATA, which limits the work for a request; the timeout of the webhook is a setting of the installation",
-	"webhookConfiguration":             "set spec.failurePolicy of the PolicySource, and timeout in METADATA",
-	"schemaValidation":                 "nothing; Lintel checks policies against the fields of their kinds, and mutated objects are validated by the API server",
-	"generateExisting":                 "nothing; Lintel creates no objects",
-	"generateExistingOnPolicyUpdate":   "nothing; Lintel creates no objects",
-	"mutateExistingOnPolicyUpdate":     "nothing; the next write of an object changes it",
-	"useServerSideApply":               "nothing; Lintel creates no objects",
+	"failurePolicy":                  "set spec.failurePolicy of the PolicySource, for all of its policies",
+	"background":                     "audit evaluates existing objects, and reports the rules that depend on the request as not auditable",
+	"webhookTimeoutSeconds":          "set timeout in METADATA, which limits the work for a request; the timeout of the webhook is a setting of the installation",
+	"webhookConfiguration":           "set spec.failurePolicy of the PolicySource, and timeout in METADATA",
+	"schemaValidation":               "nothing; Lintel checks policies against the fields of their kinds, and mutated objects are validated by the API server",
+	"generateExisting":               "nothing; Lintel creates no objects",
+	"generateExistingOnPolicyUpdate": "nothing; Lintel creates no objects",
+	"mutateExistingOnPolicyUpdate":   "nothing; the next write of an object changes it",
+	"useServerSideApply":             "nothing; Lintel creates no objects",
 }
 
 // ruleInstead are the same for the settings of a rule.
