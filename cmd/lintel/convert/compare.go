@@ -383,7 +383,7 @@ func (s scenario) review(key string, object map[string]any, resources *admission
 	resource, known := resources.ByKind(kind.Group, kind.Kind)
 	if !known {
 		plural, _ := meta.UnsafeGuessKindToResource(kind)
-		resource = admission.Resource{Group: kind.Group, Kind: kind.Kind, Name: plural.Resource, Namespaced: true}
+		resource = admission.ServedResource{Group: kind.Group, Kind: kind.Kind, Name: plural.Resource, Namespaced: true}
 	}
 	resource.Version = kind.Version
 	name, namespace := nameOf(object)
