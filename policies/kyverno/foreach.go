@@ -186,7 +186,7 @@ func (r *rule) refusesOwn(t target, term string) bool {
 		return false
 	}
 	element := r.elements[len(r.elements)-1]
-	own := []string{ref(element, t.path...), "kyverno.get(" + element + ", " + literal(t.path) + ")"}
+	own := []string{ref(element, t.path...), "kyverno.get(" + element + ", " + strings.TrimSuffix(literal(t.path), "]")}
 	if len(t.path) == 0 {
 		own = []string{element}
 	}

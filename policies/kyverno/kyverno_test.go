@@ -125,7 +125,7 @@ func TestRefusalsNameFileLineAndField(t *testing.T) {
 		"unterminated {{":                             {"validate: {message: \"a {{ request.name\", deny: {}}", "validate.message"},
 		"variable images":                             {"match: {any: [{resources: {kinds: [Service]}}]}\nvalidate: {message: '{{ images }}', deny: {}}", "validate.message"},
 		"list in patchesJson6902":                     {"mutate: {foreach: [{list: request.object.spec.containers, patchesJson6902: \"- {op: add, path: '/spec/containers/{{elementIndex}}/env/-', value: a}\"}]}", "mutate.foreach[0].patchesJson6902"},
-		"value that depends on the field it replaces": {"mutate: {foreach: [{list: request.object.spec.containers, patchesJson6902: \"- {op: replace, path: '/spec/containers/{{elementIndex}}/image', value: 'a{{element.image}}'}\"}]}", "mutate.foreach"},
+		"value that depends on the field it replaces": {"mutate: {foreach: [{list: request.object.spec.containers, patchesJson6902: \"- {op: replace, path: '/spec/containers/{{elementIndex}}/image', value: {a: 'a{{element.image.a}}'}}\"}]}", "mutate.foreach"},
 		"context.globalReference":                     {"context: [{name: a, globalReference: {name: x}}]\nvalidate: {deny: {}}", "context[0].globalReference"},
 		"mutate.targets":                              {"mutate: {targets: [{kind: Pod}]}", "mutate.targets"},
 		"validate.podSecurity":                        {"validate: {podSecurity: {level: baseline}}", "validate.podSecurity"},

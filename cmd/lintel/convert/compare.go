@@ -73,8 +73,8 @@ func (c *comparer) compare(ctx context.Context, policy kyverno.Policy) Compariso
 }
 
 func (c *comparer) evaluate(ctx context.Context, policy kyverno.Policy, out *Comparison) error {
-	if len(policy.Reads) > 0 {
-		out.NotCompared = "it reads objects of the cluster: " + strings.Join(policy.Reads, ", ")
+	if readsCluster(policy) {
+		out.NotCompared = "it reads objects of the cluster"
 		_, _, err := c.snapshot(policy)
 		return err
 	}

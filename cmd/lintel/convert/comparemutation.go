@@ -25,6 +25,10 @@ func (c *comparer) evaluateMutation(ctx context.Context, policy kyverno.Policy, 
 	}
 	objects = maps.Clone(objects)
 	theirs, err := c.mutatedByKyverno(ctx, policy, requests, objects)
+	if err != nil && requests.name != "create" { // of one object: creations show of which
+		out.Failed = append(out.Failed, fmt.Sprintf("%s: %v", requests.name, err))
+		return nil
+	}
 	if err != nil { // of one object, for which it writes none
 		theirs = map[string]map[string]any{}
 		for key, object := range objects {

@@ -53,6 +53,13 @@ func scenariosFor(policy kyverno.Policy, document map[string]any, objects map[st
 	return out
 }
 
+// readsCluster reports whether a policy reads objects that the kyverno command does not have.
+func readsCluster(policy kyverno.Policy) bool {
+	return slices.ContainsFunc(policy.Notes, func(n kyverno.Note) bool {
+		return strings.HasSuffix(n.Field, ".apiCall") || strings.HasSuffix(n.Field, ".configMap")
+	})
+}
+
 // namedUser is a user or a group that the policy names under subjects.
 func namedUser(value any) (authenticationv1.UserInfo, bool) {
 	switch typed := value.(type) {
