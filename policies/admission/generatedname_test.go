@@ -50,7 +50,7 @@ func TestGeneratedNames(t *testing.T) {
 // TestAStoredObjectHasAName: a file may contain an object whose name is to be generated.
 func TestAStoredObjectHasAName(t *testing.T) {
 	t.Parallel()
-	pods := Resource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}
+	pods := ServedResource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}
 	review, err := NewStoredReview([]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"web-","namespace":"shop"}}`), pods)
 	require.NoError(t, err)
 	require.Equal(t, "web-xxxxx", review.Name)

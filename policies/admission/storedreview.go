@@ -13,7 +13,7 @@ import (
 // were created now. No user makes the request. The managedFields of the object are left out.
 // The object of a file may have generateName and no name: it gets a name.
 // resource is that of the object's kind, in the object's version.
-func NewStoredReview(object []byte, resource Resource) (*Review, error) {
+func NewStoredReview(object []byte, resource ServedResource) (*Review, error) {
 	term, err := terms.Decode(object)
 	if err != nil {
 		return nil, fmt.Errorf("reading the object: %w", err)

@@ -240,6 +240,9 @@ func (p *Program) machine(ctx context.Context, o Options) *machine {
 		m.limits.Bytes = math.MaxInt64
 	}
 	m.look = min(stepsPerLook, m.limits.Steps+1)
+	if ctx.Err() != nil { // the first call may be a long one
+		m.look = 0
+	}
 	now := o.Now
 	if now.IsZero() {
 		now = time.Now()
@@ -314,7 +317,7 @@ func (m *machine) run(block []op, r []*ast.Term) ctl {
 
 // call calls a planned function with operands of the caller's registers, and puts its
 // result into one of them; it is undefined where that is.
-func (m *machine) call(f *function, operands []operand, r []*ast.Term, target int) ctl {
+func (m *machine) call(f *plannedFunction, operands []operand, r []*ast.Term, target int) ctl {
 	m.steps++
 	if !m.mayGoOn() {
 		return failed
@@ -393,7 +396,7 @@ func (m *machine) isSkipped(guards []guard, input *ast.Term) bool {
 func (m *machine) gathers() bool { return m.gather && m.depth == 1 }
 
 // lastResult finds the last result of a function, if it was of the same operands.
-func (m *machine) lastResult(f *function, frame []*ast.Term) (result *ast.Term, known bool) {
+func (m *machine) lastResult(f *plannedFunction, frame []*ast.Term) (result *ast.Term, known bool) {
 	memo := &m.memos[f.index]
 	if !memo.known {
 		return nil, false
@@ -408,7 +411,7 @@ func (m *machine) lastResult(f *function, frame []*ast.Term) (result *ast.Term, 
 
 // keepResult keeps a result, by operands that are the very same terms. A function never
 // writes to its parameters.
-func (m *machine) keepResult(f *function, frame []*ast.Term, result *ast.Term) {
+func (m *machine) keepResult(f *plannedFunction, frame []*ast.Term, result *ast.Term) {
 	if len(f.parameters) > maxRemembered {
 		return
 	}

@@ -189,7 +189,7 @@ func (c collection) atLeast(n int) (formula, bool) {
 	if !ok {
 		return nil, false
 	}
-	any := witness{named{"any"}}
+	any := witness{storedKey{"any"}}
 	if _, ok := unmarked(iteration.body(any, memberTerm(iteration.in, any))); !ok {
 		return nil, false
 	}

@@ -206,7 +206,7 @@ func isOf(name string, t term) formula {
 // collection is the value of a comprehension, of a partial rule, or of an object that is
 // not constant. each is true if then is true for one of its elements.
 type collection struct {
-	named
+	storedKey
 	kind string // is_array, is_object or is_set
 	each func(then func(key, value term) formula) formula
 }

@@ -41,8 +41,8 @@ func describeNegation(policies []*sidecar.Policy) string {
 	return ""
 }
 
-// names are the references between the rules of a policy, by name.
-type names struct {
+// ruleReferences are the references between the rules of a policy, by name.
+type ruleReferences struct {
 	policy *sidecar.Policy
 	rules  map[string][]*ast.Rule
 	// all are the references of a name; open those in whose evaluation the rest of the rule is
@@ -51,8 +51,8 @@ type names struct {
 	negating  map[string]bool // the rules of the name, or rules that they reference, have negations
 }
 
-func readNames(p *sidecar.Policy) *names {
-	g := &names{p, map[string][]*ast.Rule{}, map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]bool{}}
+func readNames(p *sidecar.Policy) *ruleReferences {
+	g := &ruleReferences{p, map[string][]*ast.Rule{}, map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]bool{}}
 	for _, rule := range p.AllRules() {
 		if name, ok := rule.Head.Ref()[0].Value.(ast.Var); ok {
 			g.rules[string(name)] = append(g.rules[string(name)], rule)
@@ -78,7 +78,7 @@ func readNames(p *sidecar.Policy) *names {
 }
 
 // references adds the names that a node references.
-func (g *names) references(node any, all, open map[string]bool) {
+func (g *ruleReferences) references(node any, all, open map[string]bool) {
 	closed := 0
 	var visit func(node any)
 	visit = func(node any) {
@@ -115,18 +115,18 @@ func (g *names) references(node any, all, open map[string]bool) {
 }
 
 // isWhole reports whether a reference is to all of a set or object that rules make.
-func (g *names) isWhole(name string, ref ast.Ref) bool {
+func (g *ruleReferences) isWhole(name string, ref ast.Ref) bool {
 	return len(ref) == len(g.policy.Ref(name)) && g.isPartial(name)
 }
 
-func (g *names) isPartial(name string) bool {
+func (g *ruleReferences) isPartial(name string) bool {
 	return slices.ContainsFunc(g.rules[name], func(rule *ast.Rule) bool {
 		return rule.Head.RuleKind() == ast.MultiValue || len(rule.Head.Ref()) > 1
 	})
 }
 
 // reach are a name and those that it references, directly or not.
-func (g *names) reach(by map[string]map[string]bool, from ...string) map[string]bool {
+func (g *ruleReferences) reach(by map[string]map[string]bool, from ...string) map[string]bool {
 	reached := map[string]bool{}
 	for len(from) > 0 {
 		name := from[0]
@@ -140,7 +140,7 @@ func (g *names) reach(by map[string]map[string]bool, from ...string) map[string]
 
 // mayCache reports whether rules with negations may be evaluated and cached after the first
 // result of a negated expression, and are read elsewhere.
-func (g *names) mayCache(expr *ast.Expr) bool {
+func (g *ruleReferences) mayCache(expr *ast.Expr) bool {
 	all, open := map[string]bool{}, map[string]bool{}
 	positive := *expr
 	positive.Negated = false
@@ -157,7 +157,7 @@ func (g *names) mayCache(expr *ast.Expr) bool {
 }
 
 // stopsEarly reports whether OPA evaluates the rules of a name up to the first result.
-func (g *names) stopsEarly(name string) bool {
+func (g *ruleReferences) stopsEarly(name string) bool {
 	if g.isPartial(name) {
 		return false
 	}
@@ -177,7 +177,7 @@ func iterates(expr *ast.Expr) bool {
 
 // isRead reports whether one of the rules with negations that are reached from some names is read
 // by other rules than these and those of the evaluated name.
-func (g *names) isRead(from map[string]bool, evaluated string) bool {
+func (g *ruleReferences) isRead(from map[string]bool, evaluated string) bool {
 	affected := map[string]bool{}
 	for name := range g.reach(g.all, slices.Collect(maps.Keys(from))...) {
 		if g.negating[name] {

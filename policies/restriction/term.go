@@ -45,30 +45,30 @@ func keyOf(text string) string {
 	return fmt.Sprintf("text %x", sha256.Sum256([]byte(text)))
 }
 
-// named is embedded by terms that store their key.
-type named struct{ text string }
+// storedKey is embedded by terms that store their key.
+type storedKey struct{ text string }
 
-func (n named) key() string { return n.text }
+func (n storedKey) key() string { return n.text }
 
 // compound is embedded by terms with subterms. It stores the number of nodes.
 type compound struct {
-	named
+	storedKey
 	nodes int
 }
 
 func (c compound) size() int { return c.nodes }
 
 func compoundOf(text string, parts ...term) compound {
-	return compound{named{keyOf(text)}, nodesOf(parts...)}
+	return compound{storedKey{keyOf(text)}, nodesOf(parts...)}
 }
 
 // constant does not depend on the input.
 type constant struct {
-	named
+	storedKey
 	value ast.Value
 }
 
-func constantTerm(value ast.Value) constant { return constant{named{keyOf(value.String())}, value} }
+func constantTerm(value ast.Value) constant { return constant{storedKey{keyOf(value.String())}, value} }
 
 // document is input, or a document of data.
 type document struct{ name string }
@@ -86,9 +86,9 @@ func memberTerm(of, at term) member {
 }
 
 // witness is the key of some element of a collection that is known to exist.
-type witness struct{ named }
+type witness struct{ storedKey }
 
-func witnessTerm(id int) witness { return witness{named{fmt.Sprintf("witness%d", id)}} }
+func witnessTerm(id int) witness { return witness{storedKey{fmt.Sprintf("witness%d", id)}} }
 
 // application is the result of a builtin function.
 type application struct {

@@ -146,7 +146,7 @@ func (t *translation) object(node *ast.Term, object ast.Object, env *environment
 		for i, key := range object.Keys() {
 			text += fmt.Sprintf(" %s: %s", key, values[i].key())
 		}
-		made := collection{named: named{keyOf(text)}, kind: "is_object", each: func(then func(key, value term) formula) formula {
+		made := collection{storedKey: storedKey{keyOf(text)}, kind: "is_object", each: func(then func(key, value term) formula) formula {
 			var each []formula
 			for i, key := range object.Keys() {
 				each = append(each, then(constantTerm(key.Value), values[i]))

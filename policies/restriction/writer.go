@@ -56,7 +56,7 @@ func (w *writer) write(b *strings.Builder, f formula) {
 	case disjunction:
 		all("or", f...)
 	case existence:
-		at := witness{named{fmt.Sprintf("%s%d", w.prefix, w.depth)}}
+		at := witness{storedKey{fmt.Sprintf("%s%d", w.prefix, w.depth)}}
 		w.depth++
 		defer func() { w.depth-- }()
 		all("some "+lengthPrefixed(f.in.key()), f.body(at, memberTerm(f.in, at)))

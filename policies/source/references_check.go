@@ -49,8 +49,8 @@ func (r referenceRequest) names(packages []string) bool {
 // themselves, have no wrong reference: they need no further check while their dependencies do
 // not change.
 type referenceAnswer struct {
-	Errors definition.CompileErrors `json:"errors"`
-	Clean  []cleanPackage           `json:"clean"`
+	Errors definition.CompileErrorList `json:"errors"`
+	Clean  []cleanPackage              `json:"clean"`
 }
 
 // cleanPackage is a package with its key.

@@ -31,7 +31,7 @@ type Source struct {
 	file string
 	line int
 	// unread are policies in the folder that are not files of the source.
-	unread definition.CompileErrors
+	unread definition.CompileErrorList
 	// unchecked says why the references were not checked; empty where they were.
 	unchecked string
 }
