@@ -115,7 +115,7 @@ func TestOnlyValidationSeesAGeneratedName(t *testing.T) {
 		got := lintel(t, object, command, "-p", dir, "-f", "-")
 		require.Equal(t, 0, got.code, got)
 		assert.Contains(t, got.stdout, "validated web-xxxxx with label none [p warn")
-		assert.Contains(t, got.stderr, `note: standard input:1: document 1: the API server generates the name of ConfigMap after mutation: policies that validate see "web-xxxxx", and in a cluster other last five characters`)
+		assert.Contains(t, got.stderr, `note: standard input:1: document 1: the API server generates the name of ConfigMap after mutation: policies that validate see "web-xxxxx" here, and a name that ends in five random characters in a cluster`)
 	}
 	named := lintel(t, strings.Replace(object, "{", "{name: a, ", 1), "check", "-p", dir, "-f", "-")
 	assert.Contains(t, named.stdout, "validated a with label a")

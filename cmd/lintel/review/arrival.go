@@ -138,7 +138,7 @@ func (a *arrival) checkValues() {
 func (c *checker) noteGeneratedName(a arrival) {
 	o := a.object
 	if o.Name == "" && o.GenerateName != "" && a.question.Operation == "CREATE" && !a.question.Target.HasOwnKind {
-		c.notes = append(c.notes, fmt.Sprintf("%s: the API server generates the name of %s after mutation: policies that validate see %q, and in a cluster other last five characters", o.Origin, o.Kind.Kind, admission.GeneratedName(o.GenerateName)))
+		c.notes = append(c.notes, fmt.Sprintf("%s: the API server generates the name of %s after mutation: policies that validate see %q here, and a name that ends in five random characters in a cluster", o.Origin, o.Kind.Kind, admission.GeneratedName(o.GenerateName)))
 	}
 }
 

@@ -148,7 +148,7 @@ func readFolder(folder string) ([]Source, error) {
 		return nil, fmt.Errorf("reading the folder %s: %w", folder, err)
 	}
 	read := Source{Source: definition.Source{Name: filepath.Base(absolute), Files: files, AdmissionPolicies: true}, Origin: folder, Folder: folder}
-	// An error is one about files that nothing reads.
+	// Errors are about files that nothing reads.
 	if others, err := source.ReadFolder(folder, isOtherJSON, source.MaxArtifactBytes); err == nil {
 		read.unread = source.UnreadJSON(others)
 	}
