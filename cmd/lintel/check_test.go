@@ -215,6 +215,41 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// TestNextSteps: an undecided object gets the next step that helps, and no other.
+func TestNextSteps(t *testing.T) {
+	t.Parallel()
+	const (
+		pod      = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop}\n"
+		cluster  = "give them with --cluster <folder>"
+		external = "give it with --external list=FILE"
+	)
+	rego := func(custom, body string) string {
+		return "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Pod}]}\n" + custom + "package q\n\nimport rego.v1\n\n" + body
+	}
+	celPolicy := func(expression string) string {
+		return "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: t}\nspec:\n  matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: ['*'], resources: [pods]}]}\n  validations: [{expression: '" + expression + "'}]\n---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: t}\nspec: {policyName: t, validationActions: [Deny]}\n"
+	}
+	for name, test := range map[string]struct{ file, policy, object, want string }{
+		"objects":        {"p.rego", rego("#   requires: [{group: \"\", kind: ConfigMap}]\n", "deny contains n if some n, _ in data.cluster.ConfigMap.shop\n"), pod, cluster},
+		"the namespace":  {"p.rego", rego("", "deny contains \"no\" if input.namespace.metadata.labels.a == \"b\"\n"), pod, cluster},
+		"external data":  {"p.rego", rego("#   external: [list]\n", "deny contains \"no\" if data.external.list[_] == \"a\"\n"), pod, external},
+		"its namespace":  {"p.yaml", celPolicy(`namespaceObject.metadata.name != "a"`), pod, cluster},
+		"the API server": {"p.yaml", celPolicy(`authorizer.group("").resource("pods").check("get").allowed()`), pod, ""},
+		"the object":     {"p.rego", rego("", "deny contains \"no\" if input.request.object.spec.hostPID\n"), "apiVersion: v2\nkind: Pod\nmetadata: {name: a}\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := folder(t, map[string]string{test.file: test.policy})
+			got := lintel(t, test.object, "check", "-p", dir, "-f", "-")
+			require.Equal(t, 2, got.code, got)
+			require.Contains(t, got.stdout, "undecided", got)
+			for _, hint := range []string{cluster, external} {
+				assert.Equal(t, hint == test.want, strings.Contains(got.stdout, hint), "%s in %s", hint, got.stdout)
+			}
+		})
+	}
+}
+
 // Each is bad usage or a bad input of -f and --cluster: exit 2 even where something
 // would be denied.
 func TestBadInput(t *testing.T) {

@@ -28,6 +28,29 @@ spec:
 // inFromNow is a time as PolicyExceptions have it.
 func inFromNow(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
 
+// TestWhatAFolderDoesNotContain: objects that have no effect within a source, there or in a cluster,
+// are named with the way to give them.
+func TestWhatAFolderDoesNotContain(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{
+		"pods/p.rego":         "package p\nimport rego.v1\ndeny contains \"no\"",
+		"pods/exception.yaml": fmt.Sprintf(exceptionText, inFromNow(time.Hour)),
+		"pods/data.d.yaml":    "apiVersion: policy.lintel.dev/v1alpha1\nkind: DataSource\nmetadata: {name: d}\n",
+		"pods/template.json":  `{"apiVersion":"templates.gatekeeper.sh/v1","kind":"ConstraintTemplate"}`,
+		"pods/pod.json":       `{"apiVersion":"v1","kind":"Pod"}`,
+	})
+	got := lintel(t, whyPod, "check", "-p", filepath.Join(dir, "pods"), "-f", "-")
+	require.Equal(t, 1, got.code, got)
+	for _, want := range []string{
+		"exception.yaml:1: a PolicyException within a source has no effect: apply it. Commands read it from its own file, with another -p",
+		"data.d.yaml:1: a DataSource within a source has no effect: apply it. Commands read its data with --external NAME=FILE",
+		"template.json:1: the ConstraintTemplate is not read: files of a source that contain objects are .yaml or .yml",
+	} {
+		assert.Contains(t, got.stderr, want)
+	}
+	assert.NotContains(t, got.stderr, "pod.json")
+}
+
 func TestCheckAppliesExceptions(t *testing.T) {
 	t.Parallel()
 	source := "apiVersion: policy.lintel.dev/v1alpha1\nkind: PolicySource\nmetadata: {name: pods}\nspec:\n  inline:\n    files:\n      p.rego: |\n        package p\n        import rego.v1\n        deny contains \"no\"\n---\n"

@@ -219,6 +219,7 @@ func TestReplayUsage(t *testing.T) {
 		"no candidate":                    {"x"},
 		"no records":                      {"--against", "p"},
 		"--name is empty":                 {"--against", "p", "--name", "", "x"},
+		"--until 7d is not after":         {"--against", "p", "--since", "1d", "--until", "7d", "x"},
 		"--since: \"week\" is neither":    {"--against", "p", "--since", "week", "x"},
 		"--until: \"x\" is neither":       {"--against", "p", "--until", "x", "x"},
 		"--examples is -1":                {"--against", "p", "--examples", "-1", "x"},

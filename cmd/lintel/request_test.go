@@ -34,29 +34,29 @@ deny contains json.marshal({"request": input.request, "name": input.name})
 }
 
 func TestRequest(t *testing.T) {
-	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
-	input := seen(t, pod, "--namespace", "shop")
+	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"
+	input := seen(t, object, "--namespace", "shop")
 	request := input["request"].(map[string]any)
 	uid := request["uid"]
 	delete(request, "uid")
 	assert.Equal(t, map[string]any{
-		"kind":            map[string]any{"group": "", "version": "v1", "kind": "Pod"},
-		"resource":        map[string]any{"group": "", "version": "v1", "resource": "pods"},
-		"requestKind":     map[string]any{"group": "", "version": "v1", "kind": "Pod"},
-		"requestResource": map[string]any{"group": "", "version": "v1", "resource": "pods"},
+		"kind":            map[string]any{"group": "", "version": "v1", "kind": "ConfigMap"},
+		"resource":        map[string]any{"group": "", "version": "v1", "resource": "configmaps"},
+		"requestKind":     map[string]any{"group": "", "version": "v1", "kind": "ConfigMap"},
+		"requestResource": map[string]any{"group": "", "version": "v1", "resource": "configmaps"},
 		"name":            "web",
 		"namespace":       "shop",
 		"operation":       "CREATE",
 		"userInfo":        map[string]any{},
 		"object": map[string]any{
-			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "web", "namespace": "shop"},
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "web", "namespace": "shop"},
 		},
 		"oldObject": nil,
 		"dryRun":    false,
 		"options":   map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"},
 	}, request)
 	assert.Len(t, uid, 36)
-	assert.Equal(t, uid, seen(t, pod, "--namespace", "shop")["request"].(map[string]any)["uid"])
+	assert.Equal(t, uid, seen(t, object, "--namespace", "shop")["request"].(map[string]any)["uid"])
 }
 
 func TestRequestByKindAndOperation(t *testing.T) {
@@ -77,8 +77,8 @@ func TestRequestByKindAndOperation(t *testing.T) {
 		"Namespace":      {"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}", nil, "namespaces", "a", map[string]any{"name": "a", "labels": map[string]any{"kubernetes.io/metadata.name": "a"}}, nil},
 		"unknown kind":   {crontab, nil, "crontabs", "default", map[string]any{"name": "a", "namespace": "default"}, nil},
 		"defined kind":   {crontab + crd, nil, "ctabs", nil, map[string]any{"name": "a"}, nil},
-		"update":         {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}", []string{"--operation", "update"}, "pods", "default", map[string]any{"name": "a", "namespace": "default"}, map[string]any{"name": "a", "namespace": "default"}},
-		"delete":         {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}", []string{"--operation", "DELETE"}, "pods", "default", nil, map[string]any{"name": "a", "namespace": "default"}},
+		"update":         {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}", []string{"--operation", "update"}, "configmaps", "default", map[string]any{"name": "a", "namespace": "default"}, map[string]any{"name": "a", "namespace": "default"}},
+		"delete":         {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}", []string{"--operation", "DELETE"}, "configmaps", "default", nil, map[string]any{"name": "a", "namespace": "default"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request := seen(t, test.manifest, test.args...)["request"].(map[string]any)
@@ -98,9 +98,85 @@ func TestRequestByKindAndOperation(t *testing.T) {
 }
 
 func TestGeneratedName(t *testing.T) {
-	input := seen(t, "apiVersion: v1\nkind: Pod\nmetadata: {generateName: web-}")
-	assert.Equal(t, "web-", input["name"])
-	assert.NotContains(t, input["request"], "name")
+	input := seen(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: web-}")
+	assert.Equal(t, "web-xxxxx", input["name"])
+	request := input["request"].(map[string]any)
+	assert.Equal(t, "web-xxxxx", request["name"])
+	assert.Equal(t, map[string]any{"generateName": "web-", "name": "web-xxxxx", "namespace": "default"}, request["object"].(map[string]any)["metadata"])
+}
+
+// TestOnlyValidationSeesAGeneratedName: an API server generates the name after mutation. check and
+// why report that the name is not the one of a cluster.
+func TestOnlyValidationSeesAGeneratedName(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"p.rego": "package p\n\nimport rego.v1\n\ndefaults.metadata.labels.seen := object.get(input.request.object.metadata, \"name\", \"none\")\n\nwarn contains sprintf(\"validated %s with label %s\", [input.request.object.metadata.name, input.request.object.metadata.labels.seen])\n"})
+	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: web-}\n"
+	for _, command := range []string{"check", "why"} {
+		got := lintel(t, object, command, "-p", dir, "-f", "-")
+		require.Equal(t, 0, got.code, got)
+		assert.Contains(t, got.stdout, "validated web-xxxxx with label none [p warn")
+		assert.Contains(t, got.stderr, `note: standard input:1: document 1: the API server generates the name of ConfigMap after mutation: policies that validate see "web-xxxxx" here, and a name that ends in five random characters in a cluster`)
+	}
+	named := lintel(t, strings.Replace(object, "{", "{name: a, ", 1), "check", "-p", dir, "-f", "-")
+	assert.Contains(t, named.stdout, "validated a with label a")
+	assert.Empty(t, named.stderr)
+
+	review := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","kind":{"version":"v1","kind":"ConfigMap"},"resource":{"version":"v1","resource":"configmaps"},"namespace":"shop","operation":"CREATE","userInfo":{},"object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"web-"}}}}`
+	recorded := lintel(t, review, "check", "-p", dir, "-f", "-")
+	assert.NotContains(t, recorded.stdout, "xxxxx", "a recorded request is evaluated as it is")
+}
+
+// TestPoliciesSeeWhatTheAPIServerMakes: defaults and conversions apply to the new object, to the old
+// one, and to one that is deleted.
+func TestPoliciesSeeWhatTheAPIServerMakes(t *testing.T) {
+	t.Parallel()
+	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {q: abc}\n"
+	object := func(input map[string]any, field string) map[string]any {
+		found, _ := input["request"].(map[string]any)[field].(map[string]any)
+		delete(found, "metadata")
+		return found
+	}
+	want := map[string]any{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": map[string]any{"q": "YWJj"}}
+	assert.Equal(t, want, object(seen(t, secret), "object"))
+	assert.Equal(t, want, object(seen(t, secret, "--operation", "UPDATE"), "object"))
+	assert.Equal(t, want, object(seen(t, secret, "--operation", "UPDATE"), "oldObject"))
+	assert.Equal(t, want, object(seen(t, secret, "--operation", "DELETE"), "oldObject"))
+	old := folder(t, map[string]string{"old.yaml": secret})
+	assert.Equal(t, want, object(seen(t, strings.Replace(secret, "abc", "x", 1), "--old", old), "oldObject"))
+}
+
+// TestADeletionHasAnOldObjectOnly: it is the object of --old or of -f.
+func TestADeletionHasAnOldObjectOnly(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{
+		"p/p.yaml":  "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: t}\nspec:\n  matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [DELETE], resources: [configmaps]}]}\n  validations: [{expression: 'object != null || oldObject.metadata.name != \"kept\"', message: it is kept}]\n---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: t}\nspec: {policyName: t, validationActions: [Deny]}\n",
+		"kept.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept}\n",
+		"odd.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept}\ndata: []\n",
+	})
+	kept, policies := dir+"/kept.yaml", dir+"/p"
+	for name, test := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"old":            {[]string{"--old", kept, "--operation", "DELETE"}, 1, "it is kept"},
+		"in lower case":  {[]string{"--old", kept, "--operation", "delete"}, 1, "it is kept"},
+		"a collection":   {[]string{"--old", kept, "--operation", "DELETECOLLECTION"}, 1, "it is kept"},
+		"the object":     {[]string{"-f", kept, "--operation", "DELETE"}, 1, "it is kept"},
+		"both":           {[]string{"-f", kept, "--old", kept, "--operation", "DELETE"}, 2, "--operation DELETE removes one object: give it with -f or with --old, not with both"},
+		"another":        {[]string{"-f", kept, "--old", kept, "--operation", "CREATE"}, 2, "--old is about an update or a deletion: leave out --operation CREATE"},
+		"old of nothing": {[]string{"--old", kept}, 2, "no manifests: give a file, a folder or - with -f"},
+		"cannot exist":   {[]string{"--old", dir + "/odd.yaml", "--operation", "DELETE"}, 2, "a cluster cannot contain this object: ConfigMap in version \"v1\" cannot be handled as a ConfigMap"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, command := range []string{"check", "why"} {
+				got := lintel(t, "", append([]string{command, "-p", policies}, test.args...)...)
+				assert.Equal(t, test.code, got.code, got)
+				assert.Contains(t, got.stdout+got.stderr, test.want)
+			}
+		})
+	}
 }
 
 // TestReviewsThatNoAPIServerSends: an answer about another object than the one in the request would

@@ -218,25 +218,25 @@ var sentRequests = map[string]sent{
 		`{"uid":"7","kind":{"group":"autoscaling","version":"v1","kind":"Scale"},"resource":{"group":"apps","version":"v1","resource":"deployments"},"subResource":"scale",` +
 			`"requestKind":{"group":"autoscaling","version":"v1","kind":"Scale"},"requestResource":{"group":"apps","version":"v1","resource":"deployments"},"requestSubResource":"scale",` +
 			`"name":"web","namespace":"shop","operation":"UPDATE","userInfo":{},` +
-			`"object":{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"web","namespace":"shop"},"spec":{"replicas":5}},` +
-			`"oldObject":{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"web","namespace":"shop"},"spec":{"replicas":1}},` +
+			`"object":{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"web","namespace":"shop"},"spec":{"replicas":5},"status":{"replicas":0}},` +
+			`"oldObject":{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"web","namespace":"shop"},"spec":{"replicas":1},"status":{"replicas":0}},` +
 			`"dryRun":true,"options":{"apiVersion":"meta.k8s.io/v1","kind":"UpdateOptions","dryRun":["All"]}}`,
 	},
 	"server-side apply": {
-		map[string]string{"pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\n", "options.yaml": "kind: PatchOptions\nfieldManager: argocd\nforce: true\n"},
-		[]string{"-f", "pod.yaml", "--request-options", "options.yaml", "--as", "system:serviceaccount:argo:controller", "--as-uid", "5"},
-		`{"uid":"7","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},` +
-			`"requestKind":{"group":"","version":"v1","kind":"Pod"},"requestResource":{"group":"","version":"v1","resource":"pods"},` +
+		map[string]string{"object.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\n", "options.yaml": "kind: PatchOptions\nfieldManager: argocd\nforce: true\n"},
+		[]string{"-f", "object.yaml", "--request-options", "options.yaml", "--as", "system:serviceaccount:argo:controller", "--as-uid", "5"},
+		`{"uid":"7","kind":{"group":"","version":"v1","kind":"ConfigMap"},"resource":{"group":"","version":"v1","resource":"configmaps"},` +
+			`"requestKind":{"group":"","version":"v1","kind":"ConfigMap"},"requestResource":{"group":"","version":"v1","resource":"configmaps"},` +
 			`"name":"web","namespace":"shop","operation":"CREATE","userInfo":{"username":"system:serviceaccount:argo:controller","uid":"5","groups":["system:serviceaccounts","system:serviceaccounts:argo","system:authenticated"]},` +
-			`"object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"}},"oldObject":null,` +
+			`"object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"shop"}},"oldObject":null,` +
 			`"dryRun":false,"options":{"apiVersion":"meta.k8s.io/v1","kind":"PatchOptions","fieldManager":"argocd","force":true}}`,
 	},
 	"a collection": {
-		map[string]string{"pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\n"},
-		[]string{"-f", "pod.yaml", "--operation", "deletecollection", "--request-options", `{"propagationPolicy":"Background"}`},
-		`{"uid":"7","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},` +
-			`"requestKind":{"group":"","version":"v1","kind":"Pod"},"requestResource":{"group":"","version":"v1","resource":"pods"},` +
-			`"namespace":"shop","operation":"DELETE","userInfo":{},"object":null,"oldObject":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"}},` +
+		map[string]string{"object.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\n"},
+		[]string{"-f", "object.yaml", "--operation", "deletecollection", "--request-options", `{"propagationPolicy":"Background"}`},
+		`{"uid":"7","kind":{"group":"","version":"v1","kind":"ConfigMap"},"resource":{"group":"","version":"v1","resource":"configmaps"},` +
+			`"requestKind":{"group":"","version":"v1","kind":"ConfigMap"},"requestResource":{"group":"","version":"v1","resource":"configmaps"},` +
+			`"namespace":"shop","operation":"DELETE","userInfo":{},"object":null,"oldObject":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"shop"}},` +
 			`"dryRun":false,"options":{"apiVersion":"meta.k8s.io/v1","kind":"DeleteOptions","propagationPolicy":"Background"}}`,
 	},
 }
@@ -309,7 +309,7 @@ func TestRequestFlagsThatContradict(t *testing.T) {
 		"a review before":            {object("Pod", "web"), []string{"--old", "review.json"}, "--old takes objects, and an AdmissionReview has its own oldObject"},
 		"a missing file":             {object("Pod", "web"), []string{"--old", "none.yaml"}, "none.yaml"},
 		"standard input twice":       {object("Pod", "web"), []string{"--old", "-"}, "standard input can be read only once"},
-		"an old object of a DELETE":  {object("Pod", "web"), []string{"--old", "web.yaml", "--operation", "DELETE"}, "--old is about an update: leave out --operation DELETE"},
+		"an old object of a DELETE":  {object("Pod", "web"), []string{"--old", "web.yaml", "--operation", "DELETE"}, "--operation DELETE removes one object: give it with -f or with --old, not with both"},
 		"groups alone":               {object("Pod", "web"), []string{"--as-group", "dev"}, "--as-group and --as-uid are about a user: give --as, too"},
 		"an empty user":              {object("Pod", "web"), []string{"--as", ""}, "--as is empty: leave it out"},
 		"an empty group":             {object("Pod", "web"), []string{"--as", "a", "--as-group", ""}, "--as-group is empty"},

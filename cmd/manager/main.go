@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -44,6 +45,7 @@ func main() {
 	}
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	logger.Info("the manager starts", "version", version.Of("manager"))
+	limitMemory(memlimit.FromCgroup, logger)
 	ctrl.SetLogger(logr.FromSlogHandler(logger.Handler()))
 	if err := run(ctrl.SetupSignalHandler(), options, logger); err != nil {
 		logger.Error("the manager ends", "error", err)

@@ -11,6 +11,7 @@ import (
 
 // NewStoredReview is the review of an object that is stored already, in JSON, as if the object
 // were created now. No user makes the request. The managedFields of the object are left out.
+// The object of a file may have generateName and no name: it gets a name.
 // resource is that of the object's kind, in the object's version.
 func NewStoredReview(object []byte, resource ServedResource) (*Review, error) {
 	term, err := terms.Decode(object)
@@ -54,7 +55,7 @@ func NewStoredReview(object []byte, resource ServedResource) (*Review, error) {
 	if err != nil {
 		return nil, err
 	}
-	return review, review.check()
+	return review.WithGeneratedName(), review.check()
 }
 
 // without is an object without a key.

@@ -86,7 +86,7 @@ func (p *policy) evaluateCheck(ctx context.Context, e *evaluation, decision *Dec
 		e.outcomes[p.Policy] = result.Outcomes
 	}
 	if result.Undecided != "" {
-		p.reportUnevaluable(e, decision, result.Undecided)
+		p.reportUnevaluable(e, decision, result.Undecided, "")
 	}
 	for _, one := range result.Findings {
 		p.reportCheck(e, decision, one)

@@ -53,7 +53,18 @@ func (d *Decision) Verdict() (denials []string, err error) {
 type Undecided struct {
 	Policy string `json:"policy"`
 	Reason string `json:"reason"`
+	// Lacks is empty if the reason is another one.
+	Lacks Lack `json:"-"`
 }
+
+// Lack is what an evaluation needs, and a caller without a cluster can provide.
+type Lack string
+
+// The values of Lack.
+const (
+	LackObjects   Lack = "objects"
+	LackNamespace Lack = "namespace"
+)
 
 // Mutation is what the patches and defaults of the policies make of an object.
 type Mutation struct {

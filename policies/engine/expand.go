@@ -24,7 +24,7 @@ func (s *Snapshot) selectForTemplate(e *evaluation, unmatched bool) []invocation
 			template = unchanged
 		}
 		if matches, reason := p.dialect.matches(p, s.resources, template, p.Matcher.MatchesVerb(template.review)); matches || reason != "" || unmatched {
-			out = append(out, invocation{policy: p, evaluation: template, matches: matches, reason: reason, workload: e.review.Kind, exceptions: s.exceptionsFor(p, template)})
+			out = append(out, invocation{policy: p, evaluation: template, matches: matches, reason: reason, lacks: p.lackOf(s.resources, template, reason), workload: e.review.Kind, exceptions: s.exceptionsFor(p, template)})
 		}
 	}
 	return out

@@ -50,3 +50,33 @@ func (e *evaluation) missingKind(p *policy) (admission.GroupVersionKind, bool) {
 func (p *policy) missesNamespace(e *evaluation) bool {
 	return p.ReadsNamespace && e.options.Offline && e.namespace == nil && e.review.Namespace != "" && !e.review.IsNamespace()
 }
+
+// lackOf returns what the caller can provide so that a policy that cannot be evaluated, for a
+// reason, can be. It follows the order in which dialects look for a reason.
+func (p *policy) lackOf(resources *admission.Resources, e *evaluation, reason string) Lack {
+	if reason == "" {
+		return ""
+	}
+	if !p.dialect.isForeign() {
+		_, known := p.Matcher.MatchesNamespaceLabels(e.review, e.namespace)
+		switch {
+		case !p.Matcher.MatchesKind(resources.KindOf(e.review)):
+			return ""
+		case !known:
+			return LackNamespace
+		}
+	}
+	if p.evaluationForbidden(resources) != nil {
+		return ""
+	}
+	if _, lacks := e.missingKind(p); lacks {
+		return LackObjects
+	}
+	if _, lacks := e.external.Missing(p.Meta.External); lacks {
+		return ""
+	}
+	if e.namespace == nil && e.review.Namespace != "" && !e.review.IsNamespace() {
+		return LackNamespace
+	}
+	return ""
+}

@@ -9,7 +9,7 @@ import (
 func TestWithoutItsNamespaceAPolicyIsUndecided(t *testing.T) {
 	set := compile(t, "package p\ndeny contains \"no team\" if not input.namespace.metadata.labels.team\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/a\", \"value\": \"b\"} if input.namespace")
 	snapshot := snapshotOf(set)
-	undecided := []Undecided{{"p", `it reads input.namespace, and namespace "shop" is not at hand`}}
+	undecided := []Undecided{{"p", `it reads input.namespace, and namespace "shop" is not at hand`, LackNamespace}}
 	review := makeReview(t, pod)
 
 	decision := snapshot.Validate(t.Context(), review, Options{Offline: true})

@@ -119,7 +119,7 @@ func (p *policy) mutateOne(ctx context.Context, resources *admission.Resources, 
 		reason = "it " + err.Error()
 	}
 	if reason != "" {
-		p.reportUnevaluable(e, decision, reason)
+		p.reportUnevaluable(e, decision, reason, p.lackOf(resources, e, reason))
 		return nil, true
 	}
 	if !matches {

@@ -38,9 +38,9 @@ func (p *policy) warn(e *evaluation, decision *Decision, finding Finding) {
 }
 
 // reportUnevaluable is undecided offline, and an error where the cluster is at hand.
-func (p *policy) reportUnevaluable(e *evaluation, decision *Decision, reason string) {
+func (p *policy) reportUnevaluable(e *evaluation, decision *Decision, reason string, lacks Lack) {
 	if e.options.Offline {
-		decision.Undecided = append(decision.Undecided, Undecided{Policy: p.Name, Reason: reason})
+		decision.Undecided = append(decision.Undecided, Undecided{Policy: p.Name, Reason: reason, Lacks: lacks})
 		return
 	}
 	p.report(e, decision, p.errorFinding(definition.EntryDeny, evalError{message: reason}))
@@ -50,7 +50,7 @@ func (p *policy) reportUnevaluable(e *evaluation, decision *Decision, reason str
 // policy is undecided.
 func (p *policy) reportError(e *evaluation, decision *Decision, entry string, err evalError) {
 	if err.unknown {
-		p.reportUnevaluable(e, decision, err.message)
+		p.reportUnevaluable(e, decision, err.message, "")
 		return
 	}
 	p.report(e, decision, p.errorFinding(entry, err))

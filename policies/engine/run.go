@@ -20,6 +20,8 @@ type invocation struct {
 	// matches and reason are those of dialect.matches.
 	matches bool
 	reason  string
+	// lacks is what the reason is about, if a caller can provide it.
+	lacks Lack
 	// workload is the kind of which the review is the Pod template, where it is one.
 	workload admission.GroupVersionKind
 	// exceptions are those in force that select the object.

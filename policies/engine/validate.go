@@ -52,7 +52,7 @@ func (s *Snapshot) selectPolicies(e *evaluation, unmatched bool) []invocation {
 			continue
 		}
 		if matches, reason := p.dialect.matches(p, s.resources, e, p.Matcher.MatchesVerb(e.review)); matches || reason != "" || unmatched {
-			out = append(out, invocation{policy: p, evaluation: e, matches: matches, reason: reason, exceptions: s.exceptionsFor(p, e)})
+			out = append(out, invocation{policy: p, evaluation: e, matches: matches, reason: reason, lacks: p.lackOf(s.resources, e, reason), exceptions: s.exceptionsFor(p, e)})
 		}
 	}
 	return append(out, s.selectForTemplate(e, unmatched)...)
@@ -87,7 +87,7 @@ func (p *policy) validateOne(ctx context.Context, i invocation, decision *Decisi
 	e := i.evaluation
 	switch {
 	case i.reason != "":
-		p.reportUnevaluable(e, decision, i.reason)
+		p.reportUnevaluable(e, decision, i.reason, i.lacks)
 		return
 	case !i.matches:
 		return

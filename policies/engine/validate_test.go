@@ -239,7 +239,7 @@ deny contains ns if { some ns, _ in data.cluster["Ingress.networking.k8s.io"]; n
 	require.Equal(t, []string{"shop|deny|5"}, short(decision.Denials), "kinds that are not required must not be seen")
 
 	decision = snapshot.Validate(context.Background(), makeReview(t, pod), Options{Offline: true})
-	require.Equal(t, []Undecided{{"p", "it requires cluster objects (Ingress.networking.k8s.io)"}}, decision.Undecided)
+	require.Equal(t, []Undecided{{"p", "it requires cluster objects (Ingress.networking.k8s.io)", LackObjects}}, decision.Undecided)
 	require.True(t, decision.Allowed())
 
 	decision = snapshot.Validate(context.Background(), makeReview(t, pod), Options{})

@@ -212,7 +212,7 @@ violation[{"msg": "no"}] { true }`) + "---\n" + makeConstraint("X", "a", "{match
 func TestANamespaceThatIsNotKnown(t *testing.T) {
 	set := mustCompile(t, map[string]string{"f.yaml": makeTemplate("X", denyAll) + "---\n" + makeConstraint("X", "a", "{match: {namespaceSelector: {matchLabels: {stage: live}}}}")})
 	decision := ask(t, set, createPod("shop", "web", nil), engine.Options{Offline: true})
-	require.Equal(t, []engine.Undecided{{Policy: "X/a", Reason: `its namespaceSelector needs the labels of namespace "shop"`}}, decision.Undecided)
+	require.Equal(t, []engine.Undecided{{Policy: "X/a", Reason: `its namespaceSelector needs the labels of namespace "shop"`, Lacks: engine.LackNamespace}}, decision.Undecided)
 	decision = ask(t, set, createPod("shop", "web", nil), engine.Options{})
 	require.Len(t, decision.Denials, 1)
 	require.True(t, decision.Denials[0].Error)

@@ -1,15 +1,16 @@
 package kinds
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,20 +27,19 @@ type Refusal struct{ message string }
 func (r *Refusal) Error() string { return r.message }
 
 // Arrive is what the API server makes of an object in JSON that is created, or updated,
-// before it asks anybody: custom resources are pruned and defaulted, and objects of other
-// kinds are as they came, since their defaults are not known here. The error is a
-// *Refusal where a field is not known or of the wrong type, as with the strict field
-// validation that kubectl asks for, and wraps ErrNotKnown where the kind's version is
-// not served. Kinds that are not known stay as they are.
+// before it calls webhooks: custom resources are pruned and defaulted by their schemas, and objects
+// of Kubernetes' kinds by their types. The error is a *Refusal where a field is not known or of the
+// wrong type, as with the strict field validation that kubectl asks for, and wraps ErrNotKnown where
+// the kind's version is not served. Kinds that are not known stay as they are.
 func (k *Kinds) Arrive(object []byte, kind schema.GroupVersionKind, create bool) ([]byte, error) {
 	version, err := k.version(kind)
 	switch {
 	case err != nil:
 		return nil, err
 	case version == nil && k.embedded == nil:
-		return object, nil
+		return arriveInCluster(object, kind, create)
 	case version == nil:
-		return arriveBuiltin(object, kind)
+		return arriveBuiltin(object, kind, create)
 	}
 	read, err := readUnstructured(object)
 	if err != nil {
@@ -54,6 +54,9 @@ func (k *Kinds) Arrive(object []byte, kind schema.GroupVersionKind, create bool)
 			unknown[i] = fmt.Sprintf("unknown field %q", path)
 		}
 		return nil, cannotBeHandled(kind, "strict decoding error: "+strings.Join(unknown, ", "))
+	}
+	if create {
+		wipe(read)
 	}
 	if create && version.hasStatus {
 		delete(read.Object, "status")
@@ -142,9 +145,10 @@ var strict = serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, 
 
 var lenient = serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, builtinScheme, builtinScheme, serializer.SerializerOptions{})
 
-// arriveBuiltin reads an object into the type of its kind, where there is one. Fields that are null
-// become what the type makes of them: most are absent.
-func arriveBuiltin(object []byte, kind schema.GroupVersionKind) ([]byte, error) {
+// arriveBuiltin reads an object into the type of its kind, where there is one, and sets its defaults.
+// Fields get the form that the type gives them: quantities are shortened, and fields that are null
+// or empty are absent unless the type always has them.
+func arriveBuiltin(object []byte, kind schema.GroupVersionKind, create bool) ([]byte, error) {
 	if !builtinScheme.Recognizes(kind) {
 		return object, nil
 	}
@@ -152,19 +156,68 @@ func arriveBuiltin(object []byte, kind schema.GroupVersionKind) ([]byte, error) 
 	if err != nil {
 		return object, cannotBeHandled(kind, err.Error())
 	}
-	if !bytes.Contains(object, []byte("null")) {
-		return object, nil
+	return complete(read, create)
+}
+
+// complete is an object of a kind of Kubernetes in JSON, with its defaults.
+func complete(read runtime.Object, create bool) ([]byte, error) {
+	setDefaults(read)
+	if create {
+		if pod, isPod := read.(*corev1.Pod); isPod {
+			defaultAccount(pod)
+		}
+		if metadata, err := meta.Accessor(read); err == nil { // kinds such as PodExecOptions have none
+			wipe(metadata)
+		}
 	}
-	typed, err := json.Marshal(read)
+	text, err := json.Marshal(read)
 	if err != nil {
 		return nil, fmt.Errorf("writing the object: %w", err)
 	}
-	var fields, ofType any
-	if err := errors.Join(utiljson.Unmarshal(object, &fields), utiljson.Unmarshal(typed, &ofType)); err != nil {
-		return nil, fmt.Errorf("reading the object: %w", err)
+	return text, nil
+}
+
+// Stored is an object in JSON as the API server reads it from its store: with its defaults, and
+// without fields that its kind does not have. The error is a *Refusal if the object cannot be
+// stored. Kinds that are not known stay as they are.
+func (k *Kinds) Stored(object []byte, kind schema.GroupVersionKind) ([]byte, error) {
+	version, err := k.version(kind)
+	if err != nil {
+		return nil, err
 	}
-	if !replaceNulls(fields, ofType) {
+	if version == nil {
+		return k.storedBuiltin(object, kind)
+	}
+	read, err := readUnstructured(object)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := version.decode(read); err != nil {
+		return nil, cannotBeHandled(kind, err.Error())
+	}
+	return json.Marshal(read.Object)
+}
+
+func (k *Kinds) storedBuiltin(object []byte, kind schema.GroupVersionKind) ([]byte, error) {
+	switch {
+	case !builtinScheme.Recognizes(kind):
+		return object, nil
+	case k.embedded == nil:
+		return arriveInCluster(object, kind, false)
+	}
+	read, _, err := lenient.Decode(object, nil, nil)
+	if err != nil {
+		return nil, cannotBeHandled(kind, err.Error())
+	}
+	return complete(read, false)
+}
+
+// arriveInCluster sets defaults of objects all of whose fields are known. The cluster may have
+// another version than the kinds in this program: any other object stays as it is.
+func arriveInCluster(object []byte, kind schema.GroupVersionKind, create bool) ([]byte, error) {
+	completed, err := arriveBuiltin(object, kind, create)
+	if _, isRefusal := errors.AsType[*Refusal](err); isRefusal {
 		return object, nil
 	}
-	return json.Marshal(fields)
+	return completed, err
 }

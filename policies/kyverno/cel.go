@@ -54,9 +54,22 @@ func (r *rule) cel(f field) {
 
 // message is the term of the message of an expression.
 func (c *celRule) message(f field, number int) string {
-	if expression := f.get("messageExpression"); expression.exists() {
-		c.add(expression, "messageExpression", "write a message")
+	text := c.constantMessage(f, number)
+	expression := f.get("messageExpression")
+	if !expression.exists() {
+		return text
 	}
+	tree, ok := c.parse(expression)
+	if !ok {
+		return text
+	}
+	name := c.module.helperName("message")
+	c.module.helpers = append(c.module.helpers, "default "+name+" := "+text+"\n", body(name+" := text", []string{"text := " + c.value(tree), "is_string(text)"}))
+	return name
+}
+
+// constantMessage is the term of the message without an expression, or if that has no value.
+func (c *celRule) constantMessage(f field, number int) string {
 	if text := strings.TrimSpace(f.get("message").text()); text != "" {
 		return literal(text)
 	}
@@ -104,7 +117,7 @@ func (c *celRule) refuse(what string) string {
 }
 
 // celConditions are the functions and operators that are true or false.
-var celConditions = []string{"_&&_", "_||_", "!_", "_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "@in", "has", "all", "exists", "startsWith", "endsWith", "contains", "matches", "hasValue"}
+var celConditions = []string{"_&&_", "_||_", "!_", "_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "@in", "has", "all", "exists", "startsWith", "endsWith", "contains", "matches", "hasValue", "exists_one"}
 
 func (c *celRule) isCondition(e ast.Expr) bool {
 	switch e.Kind() {
@@ -183,6 +196,9 @@ func (c *celRule) is(e ast.Expr, wanted bool) []string {
 	case "all", "exists":
 		return c.quantified(call, name, wanted)
 	}
+	if !c.booleanFunction(call) {
+		return []string{c.value(e) + " == " + fmt.Sprint(wanted)}
+	}
 	return []string{c.boolean(e) + " == " + fmt.Sprint(wanted)}
 }
 
@@ -215,7 +231,12 @@ func (c *celRule) local(name string) string {
 // celFunctions are the functions of the library for the operators and methods of CEL.
 var celFunctions = map[string]string{
 	"_<_": "is_less", "_<=_": "is_at_most", "_>_": "is_more", "_>=_": "is_at_least", "@in": "contained", "startsWith": "starts_with", "endsWith": "ends_with",
-	"contains": "has", "_+_": "added", "size": "length", "split": "parts", "upperAscii": "upper_case", "lowerAscii": "lower_case", "join": "glued",
+	"contains": "has", "_+_": "added", "size": "length", "split": "parts", "int": "whole", "string": "cel_text", "duration": "duration", "upperAscii": "upper_case", "lowerAscii": "lower_case", "join": "glued",
+}
+
+// booleanFunction reports whether the library evaluates a call as a condition.
+func (c *celRule) booleanFunction(call ast.CallExpr) bool {
+	return slices.Contains(celConditions, call.FunctionName())
 }
 
 // boolean is the term of a condition that the library evaluates.
@@ -228,6 +249,11 @@ func (c *celRule) boolean(e ast.Expr) string {
 			return "kyverno.has_key(" + c.value(args[0].AsSelect().Operand()) + ", " + literal(args[0].AsSelect().FieldName()) + ")"
 		}
 		return c.refuse("has of an optional")
+	case "exists_one":
+		if len(args) != 2 || args[0].Kind() != ast.IdentKind {
+			return c.refuse(name)
+		}
+		return "kyverno.is_one(" + c.selected("map", c.value(call.Target()), args) + ")"
 	case "matches":
 		return "kyverno.matches_expression(" + c.value(args[0]) + ", " + c.value(call.Target()) + ")"
 	case "hasValue":

@@ -78,7 +78,7 @@ func (e *expressions) test(f field) test {
 		value any
 		term  string
 	}{{key, left}, {value, right}} {
-		if hasVariable(side.value) && mayBeMissing(side.term) {
+		if hasVariable(side.value) && e.mayBeMissing(side.term) {
 			out.required = append(out.required, side.term)
 			out.sources = append(out.sources, strings.Join(strings.Fields(fmt.Sprint(side.value)), " "))
 		}
@@ -99,21 +99,30 @@ func (e *expressions) test(f field) test {
 
 // deprecated refuses In and NotIn where they differ from their successors.
 func (e *expressions) deprecated(f field, name string) {
-	if name == "notin" {
-		e.add(f.get("operator"), "operator NotIn", "use AnyNotIn or AllNotIn")
+	if key, ok := f.get("key").value().(string); ok && !strings.Contains(key, "[") {
 		return
 	}
-	if key, ok := f.get("key").value().(string); !ok || strings.Contains(key, "[") {
-		e.add(f.get("operator"), "operator In with a list", "use AnyIn or AllIn")
+	if name == "notin" {
+		e.add(f.get("operator"), "operator NotIn with a list", "use AnyNotIn or AllNotIn")
+		return
 	}
+	e.add(f.get("operator"), "operator In with a list", "use AnyIn or AllIn")
 }
 
 // partial finds terms that may be undefined: references, and functions that ignore some types.
-var partial = regexp.MustCompile(`^(input|reviewed|pod|element\d*)\b[.\[]|kyverno\.(field|length|keys|values|has|number|matches_expression|parts|upper_case|lower_case|sorted|joined|starts_with|ends_with|replaced|trimmed|largest|smallest|total|base64_\w+|reversed|first_value|replaced_expression)\(`)
+var partial = regexp.MustCompile(`^(input|reviewed|pod|element\d*)\b[.\[]|kyverno\.(field|length|keys|values|has|number|matches_expression|parts|upper_case|lower_case|sorted|joined|starts_with|ends_with|replaced|trimmed|largest|smallest|total|base64_\w+|reversed|first_value|replaced_expression|quoted|json_value|images|divided|parsed_\w+|label_match|merged)\(|\bdata\.cluster\b`)
 
 // mayBeMissing reports whether a term may be undefined.
-func mayBeMissing(term string) bool {
-	return term != "input.request.operation" && partial.MatchString(term)
+func (e *expressions) mayBeMissing(term string) bool {
+	if term == "input.request.operation" {
+		return false
+	}
+	for name := range e.module.partial {
+		if mentions(term, name) {
+			return true
+		}
+	}
+	return partial.MatchString(term)
 }
 
 // missing is a condition under which an expression has no value.
@@ -165,14 +174,11 @@ func (e *expressions) statements(b blocks, name string) (out []string) {
 
 // arguments are the variables of the loops around that tests use.
 func (e *expressions) arguments(tests []test) (out []string) {
-	for _, element := range e.elements {
-		for _, name := range []string{element, element + "_index"} {
-			if slices.ContainsFunc(tests, func(t test) bool { return mentions(t.statement, name) }) {
-				out = append(out, name)
-			}
-		}
+	var lines []string
+	for _, one := range tests {
+		lines = append(lines, one.statement)
 	}
-	return out
+	return e.mentioned(lines)
 }
 
 // mentions reports whether a text of Rego uses a variable.

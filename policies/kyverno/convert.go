@@ -2,6 +2,7 @@ package kyverno
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"embed"
 	"errors"
 	"fmt"
@@ -45,8 +46,12 @@ type Policy struct {
 	Rules map[string]string `json:"rules,omitempty"`
 	// Mutates reports rules that change objects.
 	Mutates bool `json:"-"`
+	// Reads are the kinds of the cluster's objects that the rules read, such as Pod or Ingress.networking.k8s.io.
+	Reads []string `json:"reads,omitempty"`
 	// Refusals are the reasons why the policy is not converted.
 	Refusals []Refusal `json:"refusals,omitempty"`
+	// Notes are parts of the policy that the Rego does not contain, with what takes their place.
+	Notes []Note `json:"notes,omitempty"`
 	// Document is the policy itself.
 	Document string `json:"-"`
 }
@@ -184,11 +189,17 @@ func convertPolicy(file string, root field) (Policy, error) {
 	if version := root.get("apiVersion").text(); version != "kyverno.io/v1" && version != "kyverno.io/v2beta1" {
 		refused.add(root.get("apiVersion"), "apiVersion "+version, "use kyverno.io/v1")
 	}
-	for _, key := range []string{"webhookConfiguration", "applyRules"} {
-		if value := spec.get(key); value.exists() && value.text() != "All" {
-			refused.add(value, "spec."+key, "add the conditions to the rules")
-		}
+	if value := spec.get("applyRules"); value.exists() && value.text() != "All" {
+		refused.add(value, "spec.applyRules", "add the conditions to the rules")
 	}
+	if value := spec.get("webhookConfiguration", "matchConditions"); value.exists() {
+		refused.add(value, "spec.webhookConfiguration.matchConditions", "add the conditions to the rules")
+	}
+	refused.onlyKeys(spec.get("webhookConfiguration"), "failurePolicy", "timeoutSeconds", "matchConditions")
+	if value := spec.get("admission"); value.text() == "false" {
+		refused.add(value, "spec.admission: false", "set it to true, and enforcement: audit in METADATA; or evaluate the policy with lintel audit only")
+	}
+	out.Notes = notesOn(file, root)
 	if len(spec.get("rules").items()) == 0 {
 		refused.add(spec, "no rules", "the policy decides nothing")
 	}
@@ -197,6 +208,9 @@ func convertPolicy(file string, root field) (Policy, error) {
 		r := newRule(refused, root, f, controllers)
 		r.translate()
 		out.Mutates = out.Mutates || f.get("mutate").exists()
+		for kind := range r.requires {
+			out.Reads = append(out.Reads, kind.key())
+		}
 		if _, taken := out.Rules[r.name()]; taken {
 			refused.add(f.get("name"), "two rules of the name "+r.name(), "rename one")
 		}
@@ -208,8 +222,10 @@ func convertPolicy(file string, root field) (Policy, error) {
 		out.Files[fileOf(pkg)] = rego
 		out.Rules[r.name()] = pkg
 	}
+	slices.Sort(out.Reads)
+	out.Reads = slices.Compact(out.Reads)
 	if out.Refusals = refused.list; len(refused.list) > 0 {
-		out.Files, out.Rules = nil, nil
+		out.Files, out.Rules, out.Notes = nil, nil, nil
 	}
 	return out, nil
 }
@@ -217,7 +233,7 @@ func convertPolicy(file string, root field) (Policy, error) {
 // packageOf is the package of another rule of the policy, which no other rule has. Its file does not
 // have the name of a file of tests.
 func (p *Policy) packageOf(rule string) string {
-	folder, name := identifier(p.Name), identifier(rule)
+	folder, name := short(identifier(p.Name)), short(identifier(rule))
 	if folder == "lib" { // of the Rego library
 		folder = "policy_lib"
 	}
@@ -231,9 +247,21 @@ func (p *Policy) packageOf(rule string) string {
 	return pkg
 }
 
+// short is a name that fits into the name of a file: of a longer one, its beginning and a hash.
+func short(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return fmt.Sprintf("%s_%x", name[:maxName-9], sum[:4])
+}
+
+// maxName leaves room for suffixes: names of files have at most 255 bytes.
+const maxName = 120
+
 func fileOf(pkg string) string { return strings.ReplaceAll(pkg, ".", "/") + ".rego" }
 
 func newRule(refused *refusals, policy, f field, controllers []string) *rule {
-	e := &expressions{refusals: refused, module: &module{name: f.get("name").text(), defined: map[string]string{}, names: map[string]bool{"pod": true, "finding": true, "overridden": true, "patch": true, "pod_path": true, "reviewed": true, "deny": true, "msg": true, "element": true}}, variables: map[string]string{}}
-	return &rule{expressions: e, field: f, policy: policy, controllers: controllers}
+	e := &expressions{refusals: refused, module: &module{name: f.get("name").text(), defined: map[string]string{}, partial: map[string]bool{}, names: map[string]bool{"pod": true, "finding": true, "overridden": true, "violation": true, "failure": true, "violated_before": true, "before": true, "patch": true, "pod_path": true, "reviewed": true, "deny": true, "msg": true, "element": true}}, variables: map[string]string{}}
+	return &rule{expressions: e, field: f, policy: policy, controllers: controllers, requires: map[clusterKind]bool{}}
 }

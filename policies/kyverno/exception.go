@@ -2,6 +2,7 @@ package kyverno
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +31,13 @@ type ExceptionSettings struct {
 	// Expires is when the exceptions end.
 	Expires time.Time
 }
+
+// Path is the path of the file for the objects.
+func (e Exception) Path() string {
+	return "exceptions/" + short(notFileName.ReplaceAllString(e.Name, "-")) + ".yaml"
+}
+
+var notFileName = regexp.MustCompile(`[^A-Za-z0-9.-]+|^\.+`)
 
 func isException(f field) bool {
 	group, _, _ := strings.Cut(f.get("apiVersion").text(), "/")

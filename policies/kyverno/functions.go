@@ -16,7 +16,7 @@ var functions = map[string]string{
 	"replace_all": "kyverno.replaced", "trim": "kyverno.trimmed", "max": "kyverno.largest", "min": "kyverno.smallest",
 	"regex_replace_all": "kyverno.replaced_expression", "base64_decode": "kyverno.base64_decoded",
 	"base64_encode": "kyverno.base64_encoded", "sum": "kyverno.total", "not_null": "kyverno.first_value",
-	"reverse": "kyverno.reversed",
+	"reverse": "kyverno.reversed", "divide": "kyverno.divided", "parse_json": "kyverno.parsed_json", "parse_yaml": "kyverno.parsed_yaml", "label_match": "kyverno.label_match", "merge": "kyverno.merged",
 }
 
 // functionHints are next steps for functions without an equivalent.
@@ -44,7 +44,7 @@ func (e *expressions) call(at field, tree jmespath.ASTNode, here place) string {
 	for _, child := range tree.Children {
 		args = append(args, e.term(at, child, here, true))
 	}
-	if name == "not_null" {
+	if name == "not_null" || name == "merge" {
 		args = []string{"[" + strings.Join(args, ", ") + "]"}
 	}
 	return function + "(" + strings.Join(args, ", ") + ")"

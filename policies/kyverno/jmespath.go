@@ -31,6 +31,10 @@ type expressions struct {
 	elements []string
 	// variables are the entries of context, by name.
 	variables map[string]string
+	// imagesOf is the Pod or Pod template whose images the variable images has.
+	imagesOf string
+	// inner are the terms of variables inside of expressions, by the number in their placeholder.
+	inner []string
 }
 
 const variableHint = "the variable has no equivalent; write the condition in Rego"
@@ -48,7 +52,11 @@ func (e *expressions) expression(at field, source string, lenient bool) string {
 }
 
 func (e *expressions) parse(at field, source string) (jmespath.ASTNode, bool) {
-	tree, err := jmespath.NewParser().Parse(source)
+	parsed, ok := e.withPlaceholders(at, source)
+	if !ok {
+		return jmespath.ASTNode{}, false
+	}
+	tree, err := jmespath.NewParser().Parse(parsed)
 	if err != nil {
 		e.add(at, "invalid JMESPath", fmt.Sprintf("%s: %v", source, err))
 		return tree, false
@@ -93,7 +101,7 @@ func (e *expressions) term(at field, tree jmespath.ASTNode, here place, lenient 
 	case jmespath.ASTIdentity, jmespath.ASTCurrentNode:
 		return e.read(at, here, lenient)
 	case jmespath.ASTLiteral:
-		return literal(tree.Value)
+		return e.literalTerm(at, tree.Value)
 	case jmespath.ASTSubexpression, jmespath.ASTIndexExpression:
 		return e.subexpression(at, tree, here, lenient)
 	case jmespath.ASTPipe:
@@ -141,6 +149,9 @@ func (e *expressions) term(at field, tree jmespath.ASTNode, here place, lenient 
 // of is a selection from a value, which is null if the value is. The spec of a Pod and the user
 // of a request always exist.
 func (e *expressions) of(at field, here place, selection string, lenient bool) string {
+	if here.isRoot {
+		return selection
+	}
 	if here.base == requestPath && len(here.path) > 0 {
 		base, path := e.request(at, here.path)
 		if base == "input.request" && path[0] == "userInfo" || (base == "pod" || isObject(base)) && slices.Equal(path, []string{"spec"}) {
@@ -185,6 +196,18 @@ func (e *expressions) below(at field, here place, key string) place {
 	return e.root(at, key)
 }
 
+// images is the variable images: the parts of the images of a Pod.
+func (e *expressions) images(at field) place {
+	if e.imagesOf == "" {
+		e.add(at, "variable images", "compare the text of the image in Rego")
+		return place{base: "null"}
+	}
+	if strings.Contains(e.source, "jsonPointer") {
+		e.add(at, "variable images with jsonPointer", "compare the text of the image in Rego")
+	}
+	return place{base: "kyverno.images(" + e.imagesOf + ")"}
+}
+
 // requestPath marks the document `request`.
 const requestPath = "request"
 
@@ -209,7 +232,8 @@ func (e *expressions) root(at field, key string) place {
 	case "serviceAccountName":
 		return place{base: "kyverno.service_account[1]"}
 	case "images":
-		e.add(at, "variable images", "compare the text of the image in Rego")
+		return e.images(at)
+	case "":
 		return place{base: "null"}
 	}
 	for depth := range e.elements {
@@ -239,14 +263,14 @@ func (e *expressions) read(at field, here place, lenient bool) string {
 	}
 	switch {
 	case lenient && isObject(base):
-		return "object.get(" + base + ", " + literal(path) + ", null)"
+		return "object.get(" + base + ", " + e.keyList(path) + ", null)"
 	case lenient:
-		return "kyverno.get(" + base + ", " + literal(path) + ")"
-	case isReference(base):
+		return "kyverno.get(" + base + ", " + e.keyList(path) + ")"
+	case isReference(base) && !slices.ContainsFunc(path, hasPlaceholder):
 		return ref(base, path...)
 	}
 	for _, key := range path {
-		base = "kyverno.field(" + base + ", " + literal(key) + ")"
+		base = "kyverno.field(" + base + ", " + e.spliced(key) + ")"
 	}
 	return base
 }
@@ -266,10 +290,9 @@ func (e *expressions) request(at field, path []string) (base string, rest []stri
 	switch path[0] {
 	case "object":
 		if e.pods && len(path) > 1 && (path[1] == "spec" || path[1] == "metadata") {
-			if !strings.Contains(e.source, "request.object."+path[1]) {
-				e.add(at, "quoted path in a rule for workloads", "write request.object."+path[1]+" without quotes")
+			if strings.Contains(e.source, "request.object."+path[1]) {
+				return "pod", path[1:]
 			}
-			return "pod", path[1:]
 		}
 		return e.object, path[1:]
 	case "oldObject":
@@ -291,7 +314,7 @@ func (e *expressions) projection(at field, list string, rest jmespath.ASTNode, c
 	switch {
 	case condition == nil && isIdentity:
 		return "kyverno.compact(" + list + ")"
-	case condition == nil && isPath:
+	case condition == nil && isPath && !slices.ContainsFunc(path, hasPlaceholder):
 		return "kyverno.pluck(" + list + ", " + literal(path) + ")"
 	}
 	one := place{base: "one"}
@@ -306,8 +329,22 @@ func (e *expressions) projection(at field, list string, rest jmespath.ASTNode, c
 	}
 	lines = append(lines, "value != null")
 	name := e.module.helperName("selected")
+	arguments := strings.Join(append([]string{"list"}, e.mentioned(lines)...), ", ")
 	e.module.helpers = append(e.module.helpers,
-		body(name+"(list) := [value |\n"+indent(lines)+"]", []string{"is_array(list)"}),
-		body(name+"(list) := null", []string{"not is_array(list)"}))
-	return name + "(" + list + ")"
+		body(name+"("+arguments+") := [value |\n"+indent(lines)+"]", []string{"is_array(list)"}),
+		body(name+"("+strings.Join(append([]string{"list"}, slices.Repeat([]string{"_"}, len(e.mentioned(lines)))...), ", ")+") := null", []string{"not is_array(list)"}))
+	return name + "(" + strings.Join(append([]string{list}, e.mentioned(lines)...), ", ") + ")"
+}
+
+// mentioned are the variables of the loops around that lines use.
+func (e *expressions) mentioned(lines []string) (out []string) {
+	text := strings.Join(lines, "\n")
+	for _, element := range e.elements {
+		for _, name := range []string{element, element + "_index"} {
+			if mentions(text, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
 }

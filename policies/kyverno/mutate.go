@@ -24,7 +24,7 @@ func (r *rule) mutate(f field) {
 		r.jsonPatches(f.get("patchesJson6902"), nil)
 	case f.get("foreach").exists():
 		for _, item := range f.get("foreach").items() {
-			r.patchEach(item)
+			r.patchEach(item, nil)
 		}
 	}
 }
@@ -61,6 +61,8 @@ func (t target) location() string {
 type merge struct {
 	*rule
 	at field
+	// loops counts the loops over elements, which have variables of their own.
+	loops int
 }
 
 func (r *rule) newMerge(at field) *merge {
@@ -86,10 +88,13 @@ func (m *merge) mapping(tree map[string]any, t target, guards []string) {
 			mark, name = found[1], found[2]
 		}
 		if hasVariable(name) {
-			m.refuse("variable in a key", "write the rule in Rego")
+			m.variableKey(name, value, t, guards)
+			continue
 		}
 		child := t.below(name)
 		switch {
+		case mark == condition && isScalar(value) && !isObject(t.base):
+			m.refuse("condition inside of a list element in patchStrategicMerge", "use preconditions")
 		case mark == condition && isScalar(value):
 			m.applies = append(m.applies, "kyverno.matches(object.get("+t.base+", "+literal(child.path)+", null), "+m.template(m.at, value, false)+")")
 		case mark == addition:
@@ -118,32 +123,40 @@ func (m *merge) value(t target, value any, guards []string) {
 	}
 }
 
-// list emits rules for the elements that conditions select; other lists of maps are refused,
-// because Kyverno merges them by keys that depend on the kind.
+// list emits rules for the elements that conditions select, and for those with merge keys.
 func (m *merge) list(t target, list []any, guards []string) {
+	field := t.path[len(t.path)-1]
 	if !slices.ContainsFunc(list, func(one any) bool { return !isScalar(one) }) {
 		m.set(t, list, guards)
 		return
 	}
+	if m.isAtomic(field) && !hasAnchors(list) {
+		m.set(t, list, guards)
+		return
+	}
+	var keyed []map[string]any
 	for _, one := range list {
 		tree, _ := one.(map[string]any)
 		var conditions []string
 		rest := map[string]any{}
+		index, element := m.loopNames()
 		for key, value := range tree {
 			if found := anchor.FindStringSubmatch(strings.TrimSpace(key)); found != nil && found[1] == condition && isScalar(value) {
-				conditions = append(conditions, "kyverno.matches("+ref("one", found[2])+", "+m.template(m.at, value, false)+")")
+				conditions = append(conditions, "kyverno.matches("+ref(element, found[2])+", "+m.template(m.at, value, false)+")")
 			} else {
 				rest[key] = value
 			}
 		}
-		if len(conditions) == 0 || strings.HasPrefix(t.pointer, "sprintf") {
-			m.refuse("merge of lists in patchStrategicMerge", "select the elements by a condition such as (name), or write the rule as patch")
-			return
+		if len(conditions) == 0 {
+			keyed = append(keyed, tree)
+			continue
 		}
 		slices.Sort(conditions)
-		lines := append(slices.Clone(guards), "some i, one in "+strings.Replace(t.current(), ", null)", ", [])", 1))
-		pointer := m.pointerTo(t).location()
-		m.mapping(rest, target{base: "one", pointer: `sprintf("%s/%d", [` + pointer + `, i])`}, append(lines, conditions...))
+		lines := append(slices.Clone(guards), "some "+index+", "+element+" in "+t.elements())
+		m.mapping(rest, target{base: element, pointer: m.pointerOf(t, index)}, append(lines, conditions...))
+	}
+	if len(keyed) > 0 {
+		m.keyedList(t, field, keyed, guards)
 	}
 }
 
@@ -176,8 +189,14 @@ func withoutAdditions(value any) any {
 
 // emit adds a rule that sets a value, unless the object has it already.
 func (r *rule) emit(t target, value string, guards []string) {
+	if r.refusesOwn(t, value) {
+		return
+	}
 	lines := slices.Clone(guards)
-	if !strings.HasSuffix(strings.Join(lines, "\n"), t.current()+" == null") {
+	if strings.Contains(value, "kyverno.") || strings.HasPrefix(value, "element") {
+		lines = append(lines, value+" != null")
+	}
+	if !strings.HasSuffix(strings.Join(guards, "\n"), t.current()+" == null") {
 		lines = append(lines, t.current()+" != "+value)
 	}
 	lines = append(lines, `op := {"op": "add", "path": `+t.location()+`, "value": `+value+"}")
@@ -195,7 +214,7 @@ func (r *rule) jsonPatches(f field, guards []string) {
 		r.add(f, "invalid patchesJson6902", err.Error())
 		return
 	}
-	if len(operations) > 1 {
+	if len(operations) > 1 && !independent(operations) {
 		r.add(f, "several operations in patchesJson6902", "write the rule as patch, with the operations in one list")
 		return
 	}
@@ -211,6 +230,8 @@ func (r *rule) jsonPatches(f field, guards []string) {
 		switch op := operation["op"]; {
 		case numbered:
 			r.add(f, "list in patchesJson6902", "write the rule as patch; it must find nothing to do on an object that it has changed")
+		case op == "replace":
+			r.emit(t, r.template(f, operation["value"], true), append(slices.Clone(guards), t.current()+" != null"))
 		case op == "add":
 			r.emit(t, r.template(f, operation["value"], true), guards)
 		case op == "remove":
@@ -219,6 +240,22 @@ func (r *rule) jsonPatches(f field, guards []string) {
 			r.add(f, fmt.Sprintf("operation %v in patchesJson6902", op), "use add, or write the rule as patch")
 		}
 	}
+}
+
+// independent reports whether operations change fields that are not within one another, and none of
+// them requires that its field exists.
+func independent(operations []map[string]any) bool {
+	var paths []string
+	for _, operation := range operations {
+		path, _ := operation["path"].(string)
+		if operation["op"] == "replace" || slices.ContainsFunc(paths, func(other string) bool {
+			return strings.HasPrefix(path+"/", other+"/") || strings.HasPrefix(other+"/", path+"/")
+		}) {
+			return false
+		}
+		paths = append(paths, path)
+	}
+	return true
 }
 
 // hasPathVariable reports a variable in a path, or one that is not a whole value.
@@ -231,15 +268,10 @@ func (r *rule) hasPathVariable(text string) bool {
 	return false
 }
 
-// patchEach translates a loop of mutate.foreach.
-func (r *rule) patchEach(f field) {
-	r.add(f, "mutate.foreach", "write the rule as patch with a loop over the elements")
-}
-
 // patchRules are the rules patch.
 func (r *rule) patchRules() (out []string) {
 	for _, lines := range r.changes {
-		out = append(out, body("patch contains op", slices.Concat(r.applies, lines)))
+		out = append(out, body("patch contains op", withoutIndex(slices.Concat(r.applies, lines))))
 	}
 	return out
 }

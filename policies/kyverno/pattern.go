@@ -125,11 +125,11 @@ func (p *patterns) passing(pattern map[string]any, value string) []string {
 
 // mapping are the conditions of a map. strict also requires that the pattern applies.
 func (p *patterns) mapping(pattern map[string]any, value string, strict bool) []string {
-	pattern = p.withoutWildcardKeys(pattern)
+	pattern, expanded := p.withoutWildcardKeys(pattern, value)
 	first, second := partsOf(pattern)
 	conditions := p.conditions(slices.Concat(first, second), value)
-	var rest []string
-	requiresMap := false
+	rest := expanded
+	requiresMap := len(expanded) > 0
 	for _, each := range first {
 		rest = append(rest, p.anchored(each, value, strict)...)
 		requiresMap = requiresMap || each.anchor == negation || each.anchor == equality && isScalar(each.value)
@@ -302,7 +302,8 @@ func (p *patterns) list(each part, list []any, value string, strict bool) []stri
 	switch typed := list[0].(type) {
 	case map[string]any:
 		element := p.declare(each.key)
-		out := p.elements(p.withoutWildcardKeys(typed), element, value)
+		kept, _ := p.withoutWildcardKeys(typed, "")
+		out := p.elements(kept, element, value)
 		if strict && maySkip(typed) {
 			p.add(p.at, "list with conditions inside a condition", "write the rule in Rego")
 		}
@@ -353,16 +354,33 @@ func (p *patterns) firstGuard(first, second []part, _ string, strict bool) strin
 	return first[0].key
 }
 
-// withoutWildcardKeys refuses labels and annotations whose names have wildcards.
-func (p *patterns) withoutWildcardKeys(pattern map[string]any) map[string]any {
-	for key := range pattern {
-		name := key
+// ofMetadata are the maps in which Kyverno expands wildcards of keys.
+var ofMetadata = regexp.MustCompile(`(^|[.\x00])(labels|annotations)$`)
+
+// withoutWildcardKeys translates labels and annotations whose names have wildcards, and returns the
+// other keys. Elsewhere, these are refused.
+func (p *patterns) withoutWildcardKeys(pattern map[string]any, value string) (map[string]any, []string) {
+	var out []string
+	rest := map[string]any{}
+	for _, key := range sortedKeys(pattern) {
+		mark, name := plain, key
 		if found := anchor.FindStringSubmatch(strings.TrimSpace(key)); found != nil {
-			name = found[2]
+			mark, name = found[1], found[2]
 		}
-		if strings.ContainsAny(name, "*?") {
+		switch text := pattern[key]; {
+		case !strings.ContainsAny(name, "*?"):
+			rest[key] = text
+		case !ofMetadata.MatchString(value) || !isScalar(text) || hasVariable(name):
+			p.add(p.at, "wildcard in a key of a pattern", "write the rule in Rego with a loop over the keys")
+		case mark == negation:
+			out = append(out, "kyverno.absent_like("+value+", "+literal(name)+")")
+		case mark == equality:
+			out = append(out, "kyverno.all_like("+value+", "+literal(name)+", "+p.template(p.at, text, false)+")")
+		case mark == plain:
+			out = append(out, "kyverno.some_like("+value+", "+literal(name)+", "+p.template(p.at, text, false)+")")
+		default:
 			p.add(p.at, "wildcard in a key of a pattern", "write the rule in Rego with a loop over the keys")
 		}
 	}
-	return pattern
+	return rest, out
 }

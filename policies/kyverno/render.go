@@ -16,7 +16,7 @@ func (r *rule) render(pkg, enforcement string) (string, error) {
 	var b strings.Builder
 	b.WriteString(r.metadata(pkg, enforcement))
 	fmt.Fprintf(&b, "package %s\n\nimport rego.v1\n\nimport data.lib.kyverno\n\n", pkg)
-	denials := r.withOverrides(r.denialRules())
+	denials := r.withOverrides(r.withEarlierViolations(r.denialRules()))
 	for _, rule := range slices.Concat(denials, r.patchRules(), r.shared(), r.podPath(), r.module.helpers) {
 		b.WriteString(rule + "\n")
 	}
@@ -127,6 +127,9 @@ func (r *rule) metadata(pkg, enforcement string) string {
 	if r.policy.get("kind").text() == "Policy" {
 		fmt.Fprintf(&b, "#     namespaces: [%s]\n", literal(cmp.Or(r.policy.get("metadata", "namespace").text(), "default")))
 	}
+	if len(r.requires) > 0 {
+		fmt.Fprintf(&b, "#   requires: [%s]\n", strings.Join(r.required(), ", "))
+	}
 	if len(r.changes) == 0 {
 		fmt.Fprintf(&b, "#   enforcement: %s\n", enforcement)
 	}
@@ -137,6 +140,15 @@ func (r *rule) metadata(pkg, enforcement string) string {
 		fmt.Fprintf(&b, "#   category: %s\n", quoted(category))
 	}
 	return b.String()
+}
+
+// required are the entries of requires.
+func (r *rule) required() (out []string) {
+	for kind := range r.requires {
+		out = append(out, fmt.Sprintf("{group: %s, kind: %s}", literal(kind.group), literal(kind.kind)))
+	}
+	slices.Sort(out)
+	return out
 }
 
 // metadataKinds are the entries of match.kinds.

@@ -20,6 +20,7 @@ type rule struct {
 	overridden  [][]string // bodies that select namespaces with the other action
 	messages    []string   // terms of the messages of denials, if each has its own
 	enforces    bool       // the action of the other namespaces
+	requires    map[clusterKind]bool
 }
 
 var ruleKeys = []string{"name", "match", "exclude", "preconditions", "context", "validate", "mutate", "skipBackgroundRequests", "reportProperties", "celPreconditions", "generate", "verifyImages", "imageExtractors"}
@@ -120,6 +121,12 @@ func (r *rule) chooseObject() {
 	r.pods = len(r.controllers) > 0 && r.matchesPods()
 	if !r.pods {
 		r.controllers = nil
+	}
+	switch {
+	case r.pods:
+		r.imagesOf = "pod"
+	case !slices.ContainsFunc(r.kindsNamed(), func(k kindSelector) bool { return k.kind != "Pod" || k.subresource != "" }):
+		r.imagesOf = r.object
 	}
 }
 
@@ -266,68 +273,10 @@ func (r *rule) isDecidedByMatch(t test) bool {
 		!slices.Contains(r.operations, strings.Trim(strings.TrimPrefix(t.statement, "input.request.operation != "), `"`))
 }
 
-// context translates variables; entries that read other objects or the network are refused.
-func (r *rule) context(f field) {
-	for _, item := range f.items() {
-		name := item.get("name").text()
-		for _, e := range item.entries() {
-			switch e.key {
-			case "apiCall":
-				r.add(e.value, "context.apiCall", "policies make no calls; declare the kind under requires and read data.cluster, or use a data file")
-			case "configMap":
-				r.add(e.value, "context.configMap", "put the data into a data file, or declare the kind under requires and read data.cluster")
-			case "globalReference":
-				r.add(e.value, "context.globalReference", "declare the kind under requires and read data.cluster")
-			case "imageRegistry":
-				r.add(e.value, "context.imageRegistry", "policies reach no registry; put the data into a data file")
-			}
-		}
-		if v := item.get("variable"); v.exists() {
-			r.variables[name] = r.variableTerm(name, v)
-		} else {
-			r.variables[name] = "null"
-		}
-	}
-}
-
-// variableTerm defines a variable as a helper, or refuses it in a loop.
-func (r *rule) variableTerm(name string, f field) string {
-	r.onlyKeys(f, "value", "jmesPath", "default")
-	fallback := f.get("default")
-	var term string
-	switch path := f.get("jmesPath"); {
-	case path.exists() && f.get("value").exists():
-		here := place{base: r.template(f.get("value"), f.get("value").value(), fallback.exists())}
-		term = r.inPlace(path, path.text(), here, fallback.exists())
-	case path.exists():
-		term = r.expression(path, path.text(), fallback.exists())
-	default:
-		term = r.template(f.get("value"), f.get("value").value(), fallback.exists())
-	}
-	if fallback.exists() {
-		term = "kyverno.or_default(" + term + ", " + r.template(fallback, fallback.value(), true) + ")"
-	}
-	if len(r.elements) > 0 {
-		return term
-	}
-	helper := r.module.helperName(identifier(name))
-	r.module.helpers = append(r.module.helpers, helper+" := "+term+"\n")
-	return helper
-}
-
 func cloneMap(of map[string]string) map[string]string {
 	out := map[string]string{}
 	for key, value := range of {
 		out[key] = value
 	}
 	return out
-}
-
-// inPlace translates an expression about a value.
-func (e *expressions) inPlace(at field, source string, here place, lenient bool) string {
-	tree, ok := e.parse(at, source)
-	if !ok {
-		return "null"
-	}
-	return e.term(at, tree, here, lenient)
 }

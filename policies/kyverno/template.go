@@ -56,8 +56,7 @@ func (e *expressions) text(at field, text string, lenient bool) string {
 	}
 	found := variable.FindAllStringSubmatchIndex(text, -1)
 	if rest := variable.ReplaceAllString(text, "$1"); strings.Contains(strings.ReplaceAll(rest, `\{{`, ""), "{{") {
-		e.add(at, "template in a template", "a user could inject an expression through the inner value; read the field in Rego instead")
-		return literal(text)
+		return e.nestedText(at, text, lenient)
 	}
 	if len(found) == 0 {
 		return literal(strings.ReplaceAll(text, `\{{`, "{{"))

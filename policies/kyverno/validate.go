@@ -10,9 +10,6 @@ import (
 func (r *rule) validate(f field) {
 	r.onlyKeys(f, "message", "pattern", "anyPattern", "deny", "foreach", "podSecurity", "cel", "manifests", "assert",
 		"failureAction", "failureActionOverrides", "allowExistingViolations")
-	if f.get("allowExistingViolations").text() == "true" && f.get("allowExistingViolations").node != nil {
-		r.add(f.get("allowExistingViolations"), "allowExistingViolations", "compare input.request.oldObject in Rego")
-	}
 	switch {
 	case f.get("deny").exists():
 		r.deny(f.get("deny"), nil)

@@ -14,6 +14,7 @@ type module struct {
 	helpers []string // whole rules that bodies call
 	names   map[string]bool
 	defined map[string]string // the names of helpers by their text
+	partial map[string]bool   // helpers that may be undefined
 }
 
 // helperName returns a name that no other rule of the module has.

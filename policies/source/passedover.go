@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	openvoxv1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/manifest"
@@ -25,13 +28,10 @@ func PassedOver(files map[string]string) (found definition.CompileErrorList) {
 		if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" || !isKustomization(name) && !mayBePassedOver(files[name]) {
 			continue
 		}
-		documents, err := manifest.Read(name, []byte(files[name]))
-		if err != nil {
-			continue // who reads the file says so
-		}
-		for _, document := range documents {
-			if why := passedOverObject(name, document); why != "" {
-				found = append(found, definition.CompileError{File: name, Line: document.Line, Message: why})
+		objects, _ := manifest.ReadObjects(name, files[name]) // the reader of the file reports errors
+		for _, object := range objects {
+			if why := passedOverObject(name, object); why != "" {
+				found = append(found, definition.CompileError{File: name, Line: object.Line, Message: why})
 			}
 		}
 	}
@@ -41,13 +41,24 @@ func PassedOver(files map[string]string) (found definition.CompileErrorList) {
 // foreignGroups are the groups of policies that other engines enforce, or that are
 // enforced once they are applied, with what to do instead.
 var foreignGroups = []struct{ group, kind, instead string }{
-	{"kyverno.io", "Policy", "is Kyverno's"},
-	{"kyverno.io", "ClusterPolicy", "is Kyverno's"},
+	{"kyverno.io", "", "is Kyverno's"},
 	{"policies.kyverno.io", "", "is Kyverno's"},
 	{"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", enforcedByAPIServer},
 	{"admissionregistration.k8s.io", "MutatingAdmissionPolicy", "is the API server's own"},
 	{"templates.kubewarden.io", "", "is Kubewarden's"},
 	{"policies.kubewarden.io", "", "is Kubewarden's"},
+	{"policy.sigstore.dev", "", "is the Sigstore policy controller's"},
+	{"policy.jspolicy.com", "", "is jsPolicy's"},
+}
+
+// ownKinds are kinds of Lintel that have an effect once they are applied, and none within a source,
+// with the way in which commands read them.
+var ownKinds = []struct{ group, kind, instead string }{
+	{v1alpha1.GroupName, "PolicySource", "a PolicySource within a source is not enforced: apply it, or name its file with -p"},
+	{v1alpha1.GroupName, "PolicyException", "a PolicyException within a source has no effect: apply it. Commands read it from its own file, with another -p"},
+	{v1alpha1.GroupName, "DataSource", "a DataSource within a source has no effect: apply it. Commands read its data with --external NAME=FILE"},
+	{openclawv1.GroupName, "PolicyBundle", "a PolicyBundle within a source has no effect: apply it. Commands read it with -f"},
+	{openvoxv1alpha1.GroupName, "SigningPolicy", "a SigningPolicy within a source has no effect: apply it"},
 }
 
 // enforcedByAPIServer marks the policies that the API server enforces once they are applied.
@@ -64,8 +75,8 @@ func evaluatedPassedOver(set *engine.PolicySet) definition.CompileErrorList {
 }
 
 func mayBePassedOver(text string) bool {
-	return strings.Contains(text, "kind: Kustomization") || strings.Contains(text, "kind: PolicySource") ||
-		slices.ContainsFunc(foreignGroups, func(one struct{ group, kind, instead string }) bool {
+	return strings.Contains(text, "Kustomization") ||
+		slices.ContainsFunc(slices.Concat(foreignGroups, ownKinds), func(one struct{ group, kind, instead string }) bool {
 			return strings.Contains(text, one.group+"/") && strings.Contains(text, one.kind)
 		})
 }
@@ -78,23 +89,21 @@ func isKustomization(file string) bool {
 }
 
 // passedOverObject says what to do with an object of a file; empty for most.
-func passedOverObject(file string, document manifest.Document) string {
-	var object struct {
-		APIVersion, Kind string
-		Resources        []string
+func passedOverObject(file string, object manifest.Object) string {
+	if object.Kind == "Kustomization" && object.Group == "kustomize.config.k8s.io" || isKustomization(file) {
+		var fields struct{ Resources []string }
+		if err := json.Unmarshal(object.JSON, &fields); err != nil {
+			return ""
+		}
+		return kustomized(object.JSON, fields.Resources)
 	}
-	if err := json.Unmarshal(document.JSON, &object); err != nil {
-		return ""
-	}
-	group, _, _ := strings.Cut(object.APIVersion, "/")
-	switch {
-	case object.Kind == "Kustomization" && group == "kustomize.config.k8s.io", isKustomization(file):
-		return kustomized(document.JSON, object.Resources)
-	case object.Kind == "PolicySource" && group == "policy.lintel.dev":
-		return "a PolicySource within a source is not enforced: apply it, or name its file with -p"
+	for _, one := range ownKinds {
+		if object.Group == one.group && object.Kind == one.kind {
+			return one.instead
+		}
 	}
 	for _, one := range foreignGroups {
-		if group == one.group && (one.kind == "" || one.kind == object.Kind) {
+		if object.Group == one.group && (one.kind == "" || one.kind == object.Kind) {
 			if one.instead == enforcedByAPIServer {
 				return object.Kind + " " + one.instead
 			}
@@ -123,4 +132,19 @@ func kustomized(text []byte, resources []string) string {
 		}
 	}
 	return ""
+}
+
+// UnreadJSON names the policies in files in JSON, which a source does not contain: its objects are in
+// YAML. Files that are not manifests have none.
+func UnreadJSON(files map[string]string) (found definition.CompileErrorList) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		objects, _ := manifest.ReadObjects(name, files[name])
+		for _, object := range objects {
+			isPolicy := strings.HasSuffix(object.Group, ".gatekeeper.sh") || passedOverObject(name, object) != ""
+			if isPolicy && object.Kind != "Suite" {
+				found = append(found, definition.CompileError{File: name, Line: object.Line, Message: fmt.Sprintf("the %s is not read: files of a source that contain objects are .yaml or .yml", object.Kind)})
+			}
+		}
+	}
+	return found
 }

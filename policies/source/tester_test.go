@@ -73,7 +73,7 @@ func TestTestsOfTooMuchMemoryFail(t *testing.T) {
 	tester.bytes = 48 << 20
 	results, err := tester.Test(t.Context(), definition.Source{Name: "s", Files: map[string]string{
 		"p_test.rego": "package p_test\n\nimport rego.v1\n\ntest_it if count(data.list) == 1000000\n",
-		"data.json":   `{"list": [1` + strings.Repeat(",1", 999_999) + `]}`,
+		"data.json":   `{"list": ["a"` + strings.Repeat(`,"a text"`, 999_999) + `]}`,
 	}}, suite.Options{})
 	require.NoError(t, err)
 	require.Equal(t, 1, results.Totals.Failed)

@@ -28,6 +28,11 @@ type caseRequest struct {
 	Options     json.RawMessage `json:"options"`
 }
 
+// deletes reports whether the request has only an old object.
+func (c *caseRequest) deletes() bool {
+	return c.Operation == "DELETE" || c.Operation == request.DeleteCollection
+}
+
 // caseObject is an object of a case, with what identifies it.
 type caseObject struct {
 	text            []byte

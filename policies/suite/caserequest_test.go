@@ -73,6 +73,72 @@ func TestRequestsOfCases(t *testing.T) {
 	}
 }
 
+// TestDeletionsInCases: a deletion has one object, under either name.
+func TestDeletionsInCases(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fields  string
+		outcome Outcome
+		message string
+	}{
+		"the old object": {"request: {operation: DELETE, oldObject: red.yaml}", Passed, `DELETE pods/ web by .* was {"labels": {"team": "red"}`},
+		"the object":     {"object: red.yaml, request: {operation: DELETE}", Passed, `DELETE pods/ web by .* was {"labels": {"team": "red"}`},
+		"both":           {"object: red.yaml, request: {operation: DELETE, oldObject: red.yaml}", Errored, "operation DELETE removes one object: name it as object or as request.oldObject, not as both"},
+		"neither":        {"request: {operation: DELETE}", Errored, "it names no object"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assertion := "{}"
+			if test.outcome == Passed {
+				assertion = "{message: '" + test.message + "', violations: 1}"
+			}
+			files := gatekeeperFiles(strings.Replace(oneTest, "%s", "{name: c, "+test.fields+", assertions: ["+assertion+"]}", 1))
+			files["template.yaml"], files["constraint.yaml"] = requestTemplate, requestConstraint
+			results := run(t, files, Options{})
+			require.Len(t, results.Cases, 1)
+			require.Equal(t, test.outcome, results.Cases[0].Outcome, results.Cases[0].Message)
+			require.Contains(t, results.Cases[0].Message, map[bool]string{true: "", false: test.message}[test.outcome == Passed])
+		})
+	}
+}
+
+// TestGeneratedNamesInCases: constraints validate, and see a generated name.
+func TestGeneratedNamesInCases(t *testing.T) {
+	t.Parallel()
+	for _, fields := range []string{"", ", request: {as: alice}"} {
+		files := gatekeeperFiles(strings.Replace(oneTest, "%s", "{name: c, object: made.yaml"+fields+", assertions: [{message: 'web-xxxxx and web-xxxxx', violations: 1}]}", 1))
+		files["tests/made.yaml"] = "apiVersion: v1\nkind: Pod\nmetadata: {generateName: web-, namespace: shop}\n"
+		files["template.yaml"], files["constraint.yaml"] = strings.Split(requestTemplate, "        violation")[0]+"        violation[{\"msg\": msg}] { msg := sprintf(\"%v and %v\", [input.review.name, input.review.object.metadata.name]) }\n", requestConstraint
+		results := run(t, files, Options{})
+		require.Len(t, results.Cases, 1)
+		require.Equal(t, Passed, results.Cases[0].Outcome, results.Cases[0].Message)
+	}
+}
+
+// TestABadCaseHidesNoOtherCase: the others of its test run.
+func TestABadCaseHidesNoOtherCase(t *testing.T) {
+	t.Parallel()
+	for name, bad := range map[string]string{
+		"no object":      "{name: bad, assertions: [{violations: no}]}",
+		"no assertions":  "{name: bad, object: red.yaml}",
+		"a missing file": "{name: bad, object: lost.yaml, assertions: [{}]}",
+		"two objects":    "{name: bad, object: owners.yaml, assertions: [{}]}",
+		"an inventory":   "{name: bad, object: red.yaml, inventory: [lost.yaml], assertions: [{}]}",
+		"a request":      "{name: bad, object: red.yaml, request: {operation: PATCH}, assertions: [{}]}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			good := "{name: good, object: blue.yaml, assertions: [{violations: no}]}"
+			files := gatekeeperFiles(strings.Replace(oneTest, "%s", good+", "+bad+", "+strings.Replace(good, "violations: no", "violations: yes", 1), 1))
+			results := run(t, files, Options{})
+			require.Len(t, results.Cases, 3)
+			require.Equal(t, []Outcome{Passed, Errored, Failed}, []Outcome{results.Cases[0].Outcome, results.Cases[1].Outcome, results.Cases[2].Outcome})
+			require.Equal(t, "bad", results.Cases[1].Name)
+			require.NotEmpty(t, results.Cases[1].Message)
+		})
+	}
+}
+
 func TestAMisspelledRequestIsAnError(t *testing.T) {
 	_, err := readSuites("s.yaml", suiteOf(strings.Replace(oneTest, "%s", "{name: c, object: red.yaml, request: {assGroups: [a]}, assertions: [{}]}", 1)))
 	require.ErrorContains(t, err, "assGroups")

@@ -135,11 +135,7 @@ func (r *runner) runTest(ctx context.Context, suite suiteFile, test suiteTest) {
 		end(Skipped, "")
 		return
 	}
-	objects, err := r.readCases(suite, test)
-	if err != nil {
-		end(Errored, "%v", err)
-		return
-	}
+	objects := r.readCases(suite, test)
 	set, err := r.compile(suite, test, objects)
 	invalid, isInvalid := err.(definition.CompileErrorList)
 	switch {
@@ -212,6 +208,10 @@ func (r *runner) runCase(ctx context.Context, snapshot *engine.Snapshot, base Ca
 	}()
 	if c.Skip {
 		base.Outcome = Skipped
+		return
+	}
+	if objects.err != nil {
+		base.Outcome, base.Message = Errored, objects.err.Error()
 		return
 	}
 	printed := &boundedBuffer{}

@@ -20,10 +20,11 @@ type caseInput struct {
 	cluster   *clusterdata.Objects
 	kinds     []admission.GroupVersionKind // of the inventory, without version
 	namespace engine.Namespace             // of the object, where the inventory has it
+	err       error                        // the reason why the case cannot run
 }
 
 // readCases reads the objects of all cases that are to run.
-func (r *runner) readCases(suite suiteFile, test suiteTest) ([]caseInput, error) {
+func (r *runner) readCases(suite suiteFile, test suiteTest) []caseInput {
 	cases := make([]caseInput, len(test.Cases))
 	for i, c := range test.Cases {
 		if c.Skip {
@@ -31,16 +32,23 @@ func (r *runner) readCases(suite suiteFile, test suiteTest) ([]caseInput, error)
 		}
 		var err error
 		if cases[i], err = r.readCase(suite, test, c); err != nil {
-			return nil, fmt.Errorf("case %q: %w", c.Name, err)
+			cases[i] = caseInput{err: err}
 		}
 	}
-	return cases, nil
+	return cases
 }
 
 func (r *runner) readCase(suite suiteFile, test suiteTest, c suiteCase) (caseInput, error) {
 	var objects caseInput
 	if len(c.Assertions) == 0 {
 		return objects, fmt.Errorf("it has no assertions; write at least `- violations: no`")
+	}
+	if c.Request != nil && c.Request.deletes() && c.Request.OldObject != "" {
+		if c.Object != "" {
+			return objects, fmt.Errorf("operation %s removes one object: name it as object or as request.oldObject, not as both", c.Request.Operation)
+		}
+		deletion := *c.Request
+		c.Object, deletion.OldObject, c.Request = deletion.OldObject, "", &deletion
 	}
 	if c.Object == "" {
 		return objects, fmt.Errorf("it names no object")
@@ -63,6 +71,9 @@ func (r *runner) readCase(suite suiteFile, test suiteTest, c suiteCase) (caseInp
 	}
 	if err != nil {
 		return objects, fmt.Errorf("%s: %w", found[0], err)
+	}
+	if !isReview(found[0].JSON) {
+		objects.review = objects.review.WithGeneratedName()
 	}
 	var inventory []json.RawMessage
 	for _, name := range c.Inventory {

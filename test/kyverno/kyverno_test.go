@@ -69,7 +69,7 @@ func TestConvertedPoliciesDecideAsKyverno(t *testing.T) {
 	for _, folder := range folders {
 		found := convert(t, lintel, kyverno, folder)
 		t.Logf("%s: %d converted, %d refused", folder, len(found.Converted), len(found.Refused))
-		if folder == "policies" && (len(found.Converted) != 3 || len(found.Refused) != 0) {
+		if folder == "policies" && (len(found.Converted) != 5 || len(found.Refused) != 0) {
 			t.Errorf("%+v and %+v", found.Converted, found.Refused)
 		}
 		for _, one := range found.Comparisons {

@@ -157,7 +157,8 @@ type ExceptionMatch struct {
 	Kinds []ExceptionKind `json:"kinds,omitempty"`
 
 	// names are the names of the objects, or patterns such as debug-*, where * is any number of
-	// characters. An object whose name the API server generates has its generateName.
+	// characters. A name that the API server generates from generateName ends in five random
+	// characters.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/yaml"
 
@@ -36,16 +35,22 @@ type Comparison struct {
 	// Objects are the objects that both evaluated, and Denied those that some rule denies.
 	Objects int `json:"objects"`
 	Denied  int `json:"denied"`
+	// Requests are the numbers of objects by the kind of request, such as create or delete.
+	Requests map[string]int `json:"requests,omitempty"`
 	// Differences are objects about which the two disagree.
 	Differences []Difference `json:"differences,omitempty"`
 	// Failed are objects that Kyverno cannot change, with its errors. They are not compared.
 	Failed []string `json:"failed,omitempty"`
+	// NotCompared is the reason why objects are not compared. The Rego is compiled.
+	NotCompared string `json:"notCompared,omitempty"`
 	// Error is the reason why there is no comparison.
 	Error string `json:"error,omitempty"`
 }
 
 // Difference is an object about which Kyverno and Lintel disagree.
 type Difference struct {
+	// Request is the kind of request, such as create or delete.
+	Request string         `json:"request"`
 	Rule    string         `json:"rule"`
 	Object  map[string]any `json:"object"`
 	Kyverno string         `json:"kyverno"`
@@ -68,6 +73,11 @@ func (c *comparer) compare(ctx context.Context, policy kyverno.Policy) Compariso
 }
 
 func (c *comparer) evaluate(ctx context.Context, policy kyverno.Policy, out *Comparison) error {
+	if readsCluster(policy) {
+		out.NotCompared = "it reads objects of the cluster"
+		_, _, err := c.snapshot(policy)
+		return err
+	}
 	objects, err := testObjects(policy)
 	if err != nil {
 		return err
@@ -83,18 +93,34 @@ func (c *comparer) evaluate(ctx context.Context, policy kyverno.Policy, out *Com
 		compact(object)
 		unique[keyOf(object)] = object
 	}
-	if policy.Mutates {
-		return c.evaluateMutation(ctx, policy, unique, out)
+	for _, requests := range scenariosFor(policy, document, unique) {
+		evaluateOne := c.evaluateValidation
+		if policy.Mutates {
+			evaluateOne = c.evaluateMutation
+		}
+		before := out.Objects
+		if err := evaluateOne(ctx, policy, requests, requests.chosen(unique), out); err != nil {
+			return fmt.Errorf("%s: %w", requests.name, err)
+		}
+		if out.Requests == nil {
+			out.Requests = map[string]int{}
+		}
+		out.Requests[requests.name] += out.Objects - before
 	}
-	theirs, err := c.kyverno(ctx, policy, unique)
+	return nil
+}
+
+// evaluateValidation compares what the rules of a policy deny.
+func (c *comparer) evaluateValidation(ctx context.Context, policy kyverno.Policy, requests scenario, objects map[string]map[string]any, out *Comparison) error {
+	theirs, err := c.kyverno(ctx, policy, requests, objects)
 	if err != nil {
 		return err
 	}
-	ours, err := c.lintel(ctx, policy, unique)
+	ours, err := c.lintel(ctx, policy, requests, objects)
 	if err != nil {
 		return err
 	}
-	for _, key := range slices.Sorted(mapKeys(unique)) {
+	for _, key := range slices.Sorted(mapKeys(objects)) {
 		out.Objects++
 		denied := false
 		for rule := range policy.Rules {
@@ -102,7 +128,7 @@ func (c *comparer) evaluate(ctx context.Context, policy kyverno.Policy, out *Com
 			isDenied, message := verdict == "fail" || verdict == "error" || verdict == "warn", ours[key][rule]
 			denied = denied || isDenied
 			if isDenied != (message != "") {
-				out.Differences = append(out.Differences, Difference{rule, unique[key], verdict, message})
+				out.Differences = append(out.Differences, Difference{requests.name, rule, objects[key], verdict, message})
 			}
 		}
 		if denied {
@@ -177,8 +203,8 @@ func itemsOf(object map[string]any) (out []map[string]any) {
 }
 
 // kyverno returns the results of Kyverno by object and rule.
-func (c *comparer) kyverno(ctx context.Context, policy kyverno.Policy, objects map[string]map[string]any) (map[string]map[string]string, error) {
-	folder, err := workFolder(policy, objects)
+func (c *comparer) kyverno(ctx context.Context, policy kyverno.Policy, requests scenario, objects map[string]map[string]any) (map[string]map[string]string, error) {
+	folder, err := workFolder(policy, requests, objects)
 	if err != nil {
 		return nil, err
 	}
@@ -235,13 +261,10 @@ func namespaceless(objects map[string]map[string]any) map[string]string {
 	return out
 }
 
-const policyFile, objectFile, userFile = "policy.yaml", "objects.yaml", "user.yaml"
-
-// sender is the user of the requests that both evaluate.
-var sender = authenticationv1.UserInfo{Username: "system:serviceaccount:team-a:app", Groups: []string{"system:serviceaccounts", "system:authenticated"}}
+const policyFile, objectFile = "policy.yaml", "objects.yaml"
 
 // workFolder writes a policy and objects into a folder for Kyverno.
-func workFolder(policy kyverno.Policy, objects map[string]map[string]any) (folder string, err error) {
+func workFolder(policy kyverno.Policy, requests scenario, objects map[string]map[string]any) (folder string, err error) {
 	var text bytes.Buffer
 	for _, object := range objects {
 		one, err := yaml.Marshal(object)
@@ -254,11 +277,7 @@ func workFolder(policy kyverno.Policy, objects map[string]map[string]any) (folde
 	if folder, err = os.MkdirTemp("", "lintel-convert-"); err != nil {
 		return "", err
 	}
-	user, err := yaml.Marshal(map[string]any{"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "UserInfo", "metadata": map[string]any{"name": "sender"}, "userInfo": sender})
-	if err != nil {
-		return folder, err
-	}
-	if err := os.WriteFile(filepath.Join(folder, userFile), user, 0o600); err != nil {
+	if err := requests.write(folder, policy, objects); err != nil {
 		return folder, err
 	}
 	if err := os.WriteFile(filepath.Join(folder, policyFile), []byte(policy.Document), 0o600); err != nil {
@@ -270,7 +289,7 @@ func workFolder(policy kyverno.Policy, objects map[string]map[string]any) (folde
 // apply runs `kyverno apply`. It exits with 1 if a policy fails, too.
 func (c *comparer) apply(ctx context.Context, policy, objects string, flags ...string) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
-	command := exec.CommandContext(ctx, c.program, append([]string{"apply", policy, "--resource", objects, "--userinfo", filepath.Join(filepath.Dir(policy), userFile)}, flags...)...)
+	command := exec.CommandContext(ctx, c.program, append([]string{"apply", policy, "--resource", objects, "--userinfo", filepath.Join(filepath.Dir(policy), userFile), "--values-file", filepath.Join(filepath.Dir(policy), valuesFile)}, flags...)...)
 	command.Stdout, command.Stderr = &stdout, &stderr
 	if err := command.Run(); err != nil {
 		return stdout.Bytes(), fmt.Errorf("kyverno apply: %w: %s%s", err, firstLine(stdout.Bytes()), firstLine(stderr.Bytes()))
@@ -284,14 +303,14 @@ func firstLine(text []byte) string {
 }
 
 // lintel returns the messages of the converted policy by object and rule.
-func (c *comparer) lintel(ctx context.Context, policy kyverno.Policy, objects map[string]map[string]any) (map[string]map[string]string, error) {
+func (c *comparer) lintel(ctx context.Context, policy kyverno.Policy, requests scenario, objects map[string]map[string]any) (map[string]map[string]string, error) {
 	snapshot, resources, err := c.snapshot(policy)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]map[string]string{}
 	for key, object := range objects {
-		review, err := reviewOf(object, resources)
+		review, err := requests.review(key, object, resources)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
@@ -345,11 +364,20 @@ func optionsFor(review *admission.Review) (engine.Options, error) {
 	return out, err
 }
 
-// reviewOf is the review of the creation of an object.
-func reviewOf(object map[string]any, resources *admission.Resources) (*admission.Review, error) {
+// review is the review of a request about an object.
+func (s scenario) review(key string, object map[string]any, resources *admission.Resources) (*admission.Review, error) {
 	text, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
+	}
+	var old json.RawMessage
+	switch s.operation {
+	case "UPDATE":
+		if old, err = json.Marshal(s.before(key, object)); err != nil {
+			return nil, err
+		}
+	case "DELETE":
+		text, old = nil, text
 	}
 	kind := kindOf(object)
 	resource, known := resources.ByKind(kind.Group, kind.Kind)
@@ -362,6 +390,6 @@ func reviewOf(object map[string]any, resources *admission.Resources) (*admission
 	if resource.Namespaced && namespace == "" {
 		namespace = "default"
 	}
-	return request.New(request.Subject{Object: text, Kind: kind, Requested: kind, Resource: resource, Name: name, Namespace: namespace},
-		request.Attributes{Operation: "CREATE", User: sender})
+	return request.New(request.Subject{Object: text, Old: old, Kind: kind, Requested: kind, Resource: resource, Name: name, Namespace: namespace},
+		request.Attributes{Operation: s.operation, User: s.user})
 }

@@ -19,12 +19,20 @@ import (
 )
 
 // evaluateMutation compares the objects that a policy changes.
-func (c *comparer) evaluateMutation(ctx context.Context, policy kyverno.Policy, objects map[string]map[string]any, out *Comparison) error {
-	theirs, err := c.mutatedByKyverno(ctx, policy, objects)
+func (c *comparer) evaluateMutation(ctx context.Context, policy kyverno.Policy, requests scenario, objects map[string]map[string]any, out *Comparison) error {
+	if requests.operation == "DELETE" {
+		return nil // mutations change no object that is deleted
+	}
+	objects = maps.Clone(objects)
+	theirs, err := c.mutatedByKyverno(ctx, policy, requests, objects)
+	if err != nil && requests.name != "create" { // of one object: creations show of which
+		out.Failed = append(out.Failed, fmt.Sprintf("%s: %v", requests.name, err))
+		return nil
+	}
 	if err != nil { // of one object, for which it writes none
 		theirs = map[string]map[string]any{}
 		for key, object := range objects {
-			one, err := c.mutatedByKyverno(ctx, policy, map[string]map[string]any{key: object})
+			one, err := c.mutatedByKyverno(ctx, policy, requests, map[string]map[string]any{key: object})
 			if err != nil {
 				out.Failed = append(out.Failed, fmt.Sprintf("%s: %v", key, err))
 				delete(objects, key)
@@ -38,7 +46,7 @@ func (c *comparer) evaluateMutation(ctx context.Context, policy kyverno.Policy, 
 		return err
 	}
 	for _, key := range slices.Sorted(mapKeys(objects)) {
-		review, err := reviewOf(objects[key], resources)
+		review, err := requests.review(key, objects[key], resources)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
@@ -69,16 +77,16 @@ func (c *comparer) evaluateMutation(ctx context.Context, policy kyverno.Policy, 
 		if len(mutation.Patch) > 0 {
 			out.Denied++
 		}
-		if !reflect.DeepEqual(withoutNamespace(expected), withoutNamespace(changed)) {
-			out.Differences = append(out.Differences, Difference{"", objects[key], asText(expected), asText(changed)})
+		if !reflect.DeepEqual(inOrder(withoutNamespace(expected)), inOrder(withoutNamespace(changed))) {
+			out.Differences = append(out.Differences, Difference{requests.name, "", objects[key], asText(expected), asText(changed)})
 		}
 	}
 	return nil
 }
 
 // mutatedByKyverno are the objects that Kyverno writes, by key.
-func (c *comparer) mutatedByKyverno(ctx context.Context, policy kyverno.Policy, objects map[string]map[string]any) (map[string]map[string]any, error) {
-	folder, err := workFolder(policy, objects)
+func (c *comparer) mutatedByKyverno(ctx context.Context, policy kyverno.Policy, requests scenario, objects map[string]map[string]any) (map[string]map[string]any, error) {
+	folder, err := workFolder(policy, requests, objects)
 	if err != nil {
 		return nil, err
 	}
@@ -136,4 +144,40 @@ func withoutNamespace(object map[string]any) map[string]any {
 		delete(metadata, "namespace")
 	}
 	return object
+}
+
+// inOrder sorts lists whose elements have names, because Kyverno moves the elements that it changes
+// to the front, and Lintel leaves them in their place.
+func inOrder(value any) any {
+	switch typed := value.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for key, one := range typed {
+			out[key] = inOrder(one)
+		}
+		return out
+	case []any:
+		out := make([]any, len(typed))
+		named := true
+		for i, one := range typed {
+			out[i] = inOrder(one)
+			named = named && keyOfElement(one) != ""
+		}
+		if named {
+			slices.SortStableFunc(out, func(a, b any) int { return strings.Compare(keyOfElement(a), keyOfElement(b)) })
+		}
+		return out
+	}
+	return value
+}
+
+// keyOfElement is the name or the mount path of an element.
+func keyOfElement(value any) string {
+	tree, _ := value.(map[string]any)
+	for _, key := range []string{"mountPath", "name"} {
+		if text, ok := tree[key].(string); ok {
+			return text
+		}
+	}
+	return ""
 }

@@ -164,7 +164,7 @@ func collect(results kyverno.Results, library map[string]string) (Report, map[st
 			b.WriteString("---\n" + strings.Replace(string(text), "status: {}\n", "", 1))
 		}
 		if b.Len() > 0 {
-			files["exceptions/"+exception.Name+".yaml"] = b.String()
+			files[exception.Path()] = b.String()
 		}
 	}
 	return out, files, nil
@@ -207,6 +207,9 @@ func text(out Report) string {
 	var b strings.Builder
 	for _, policy := range out.Converted {
 		fmt.Fprintf(&b, "converted  %s (%s)\n", policy.Name, report.Counted(len(policy.Rules), "rule"))
+		for _, note := range policy.Notes {
+			fmt.Fprintf(&b, "  note  %s\n", report.Printable(note.String()))
+		}
 	}
 	constructs := map[string]int{}
 	for _, policy := range out.Refused {
@@ -267,6 +270,8 @@ func comparisonText(comparisons []Comparison) string {
 	for _, one := range comparisons {
 		objects += one.Objects
 		switch {
+		case one.NotCompared != "" && one.Error == "":
+			fmt.Fprintf(&b, "not compared  %s: %s\n", one.Policy, one.NotCompared)
 		case one.Error != "":
 			fmt.Fprintf(&b, "not compared  %s: %s\n", one.Policy, report.Printable(one.Error))
 		case len(one.Differences) > 0:
@@ -275,7 +280,7 @@ func comparisonText(comparisons []Comparison) string {
 			if err != nil {
 				object = nil
 			}
-			fmt.Fprintf(&b, "different     %s (%d of %d objects), rule %s: kyverno %q, lintel %q: %s\n", one.Policy, len(one.Differences), one.Objects, first.Rule, first.Kyverno, report.Printable(first.Lintel), report.Printable(string(object)))
+			fmt.Fprintf(&b, "different     %s (%d of %d objects), %s, rule %s: kyverno %q, lintel %q: %s\n", one.Policy, len(one.Differences), one.Objects, first.Request, first.Rule, first.Kyverno, report.Printable(first.Lintel), report.Printable(string(object)))
 		default:
 			equal++
 		}

@@ -150,10 +150,15 @@ func (o *options) complain(cmd *cobra.Command) error {
 	case o.suite != "" && o.examples == 0:
 		return usage.Errorf(cmd, "--write-suite writes the examples, and --examples is 0: leave one of them out")
 	}
+	times := map[string]time.Time{}
 	for flag, text := range map[string]string{"since": o.since, "until": o.until} {
-		if _, err := records.TimeOf(text, time.Now()); err != nil {
+		var err error
+		if times[flag], err = records.TimeOf(text, time.Now()); err != nil {
 			return usage.Errorf(cmd, "--%s: %v", flag, err)
 		}
+	}
+	if o.until != "" && !times["since"].Before(times["until"]) {
+		return usage.Errorf(cmd, "--until %s is not after --since %s", o.until, o.since)
 	}
 	if err := o.checkJob(); err != nil {
 		return usage.Errorf(cmd, "%v", err)

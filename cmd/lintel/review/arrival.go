@@ -76,6 +76,7 @@ func (c *checker) arrive(o manifests.Object) (arrival, error) {
 	if err := c.read(&a); err != nil || a.isDecided() {
 		return a, err
 	}
+	c.noteGeneratedName(a)
 	versions := c.versions(a)
 	to := o.Kind.Version
 	switch {
@@ -133,11 +134,22 @@ func (a *arrival) checkValues() {
 	}
 }
 
-// read reads the object as strictly as the API server does. An object that is deleted, or is in
-// the cluster already, was read before.
+// noteGeneratedName adds a note if the API server generates the name of the object.
+func (c *checker) noteGeneratedName(a arrival) {
+	o := a.object
+	if o.Name == "" && o.GenerateName != "" && a.question.Operation == "CREATE" && !a.question.Target.HasOwnKind {
+		c.notes = append(c.notes, fmt.Sprintf("%s: the API server generates the name of %s after mutation: policies that validate see %q here, and a name that ends in five random characters in a cluster", o.Origin, o.Kind.Kind, admission.GeneratedName(o.GenerateName)))
+	}
+}
+
+// read reads the object as strictly as the API server does. An object that is deleted was read
+// before, and is read as it is stored. One that is in a cluster is complete.
 func (c *checker) read(a *arrival) error {
-	if a.question.Operation == "DELETE" || a.object.InVersion != nil {
+	if a.object.InVersion != nil {
 		return nil
+	}
+	if a.question.Operation == "DELETE" {
+		return c.readStored(&a.object)
 	}
 	text, err := a.object.JSON()
 	if err != nil {

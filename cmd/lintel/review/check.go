@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -128,6 +129,10 @@ func (o *options) addFlags(cmd *cobra.Command, connection *cluster.Options, form
 
 // complete checks the flags.
 func (o *options) complete(cmd *cobra.Command) error {
+	o.request.operation = strings.ToUpper(o.request.operation)
+	if o.request.old != "" && len(o.manifests) == 0 && o.request.deletes() {
+		o.manifests, o.request.onlyOld = []string{o.request.old}, true
+	}
 	switch {
 	case slices.Contains(o.names, ""):
 		return usage.Errorf(cmd, "--name is empty: leave it out for the folder's own")

@@ -1,10 +1,12 @@
 package review
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/policies/kinds"
 )
 
 // identity names an object in any version of its kind.
@@ -15,7 +17,7 @@ func identity(o manifests.Object) string {
 // readOld reads --old. Each of its objects is the one before the update of an object of -f, and each
 // object of -f has one.
 func (c *checker) readOld(stdin io.Reader) error {
-	if c.options.request.old == "" {
+	if !c.options.request.hasOld() {
 		return nil
 	}
 	list, err := manifests.Read([]string{c.options.request.old}, stdin)
@@ -36,6 +38,9 @@ func (c *checker) readOld(stdin io.Reader) error {
 			return fmt.Errorf("%s: --old takes objects, and an AdmissionReview has its own oldObject: give the AdmissionReview with -f", o.Origin)
 		}
 		c.setNamespace(o)
+		if err := c.readStored(o); err != nil {
+			return err
+		}
 		if other, taken := c.old[identity(*o)]; taken {
 			return fmt.Errorf("%s: %s is at %s, too: keep one", o.Origin, o.Title(), other.Origin)
 		}
@@ -53,6 +58,24 @@ func (c *checker) readOld(stdin io.Reader) error {
 			return fmt.Errorf("%s: --old has no %s, which -f updates", o.Origin, o.Title())
 		}
 	}
+	return nil
+}
+
+// readStored completes an object that is in the cluster before the request, as the API server does
+// when it reads the object from its store.
+func (c *checker) readStored(o *manifests.Object) error {
+	text, err := o.JSON()
+	if err != nil {
+		return err
+	}
+	stored, err := c.resources.Kinds.Stored(text, o.Kind)
+	switch {
+	case errors.Is(err, kinds.ErrNotKnown): // stored in another version
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: a cluster cannot contain this object: %w", o.Origin, err)
+	}
+	o.Text = stored
 	return nil
 }
 

@@ -48,15 +48,25 @@ func decide(ctx context.Context, snapshot *engine.Snapshot, o manifests.Object, 
 	if out.review, err = out.mutate(ctx, snapshot, review, options, decode); err != nil || len(out.denials) > 0 {
 		return out, err
 	}
+	validated := out.validatedReview()
 	if validate != nil {
-		if err := out.take(validate(out.review)); err != nil || len(out.denials) > 0 {
+		if err := out.take(validate(validated)); err != nil || len(out.denials) > 0 {
 			out.refused = err == nil
 			return out, err
 		}
 	}
-	out.add(snapshot.Validate(ctx, out.review, options))
+	out.add(snapshot.Validate(ctx, validated, options))
 	out.validated = true
 	return out, nil
+}
+
+// validatedReview is the review that validating webhooks receive: an API server generates the name
+// after the mutating ones. A recorded request stays as it is.
+func (out *outcome) validatedReview() *admission.Review {
+	if out.object.Request != nil {
+		return out.review
+	}
+	return out.review.WithGeneratedName()
 }
 
 // take makes an error of what the API server does with the object the verdict, where it is

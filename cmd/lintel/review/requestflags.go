@@ -18,10 +18,12 @@ import (
 // requestFlags describe the request apart from its object.
 type requestFlags struct {
 	// operation is empty if the other flags decide.
-	operation   string
-	user, uid   string
-	groups      []string
-	old         string
+	operation string
+	user, uid string
+	groups    []string
+	old       string
+	// onlyOld reports that --old is in place of -f: a deletion has no other object.
+	onlyOld     bool
 	subresource string
 	dryRun      bool
 	options     string // as it was typed
@@ -38,7 +40,7 @@ func (f *requestFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.user, "as", "", "`name` of the user who makes the request, such as system:serviceaccount:shop:deployer")
 	flags.StringArrayVar(&f.groups, "as-group", nil, "`name` of a group of the user; may be repeated")
 	flags.StringVar(&f.uid, "as-uid", "", "`uid` of the user")
-	flags.StringVar(&f.old, "old", "", "`path` of a file or folder with the objects before the update, or - for standard input")
+	flags.StringVar(&f.old, "old", "", "`path` of a file or folder with the objects before the update or, without -f, those that --operation DELETE removes; or - for standard input")
 	flags.StringVar(&f.subresource, "subresource", "", "`name` of the subresource of the request, such as exec, status or deployments.apps/scale")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "the request is a dry run")
 	flags.StringVar(&f.options, "request-options", "", "`options` of the request: a file, or JSON such as {\"fieldManager\": \"kubectl\"}")
@@ -53,7 +55,6 @@ func (f *requestFlags) add(cmd *cobra.Command) {
 
 // complete checks the flags.
 func (f *requestFlags) complete(cmd *cobra.Command, stdinIsTaken bool) error {
-	f.operation = strings.ToUpper(f.operation)
 	changed := cmd.Flags().Changed
 	for _, name := range []string{"as", "as-uid", "old", "subresource", "request-options"} {
 		if changed(name) && cmd.Flags().Lookup(name).Value.String() == "" {
@@ -69,12 +70,22 @@ func (f *requestFlags) complete(cmd *cobra.Command, stdinIsTaken bool) error {
 		return usage.Errorf(cmd, "--as-group and --as-uid are about a user: give --as, too")
 	case slices.Contains(f.groups, ""):
 		return usage.Errorf(cmd, "--as-group is empty: leave it out")
-	case f.old != "" && f.operation != "" && f.operation != "UPDATE":
-		return usage.Errorf(cmd, "--old is about an update: leave out --operation %s. The object that a DELETE removes is that of -f", f.operation)
-	case f.old == "-" && stdinIsTaken:
+	case f.hasOld() && f.deletes():
+		return usage.Errorf(cmd, "--operation %s removes one object: give it with -f or with --old, not with both", f.operation)
+	case f.hasOld() && f.operation != "" && f.operation != "UPDATE":
+		return usage.Errorf(cmd, "--old is about an update or a deletion: leave out --operation %s", f.operation)
+	case f.hasOld() && f.old == "-" && stdinIsTaken:
 		return usage.Errorf(cmd, "-f - and --old -: standard input can be read only once")
 	}
 	return f.readOptions(cmd)
+}
+
+// hasOld reports whether there are objects before an update.
+func (f *requestFlags) hasOld() bool { return f.old != "" && !f.onlyOld }
+
+// deletes reports whether the request has only an old object.
+func (f *requestFlags) deletes() bool {
+	return f.operation == "DELETE" || f.operation == request.DeleteCollection
 }
 
 // readOptions reads --request-options: JSON or a file.
@@ -111,7 +122,7 @@ func (c *checker) questionAbout(o manifests.Object) (request.Question, error) {
 	flags := c.options.request
 	own, _ := c.resources.Lookup(o.Kind)
 	q, err := request.Spec{
-		Operation: flags.operation, User: flags.user, UID: flags.uid, Groups: flags.groups, HasOld: flags.old != "",
+		Operation: flags.operation, User: flags.user, UID: flags.uid, Groups: flags.groups, HasOld: flags.hasOld(),
 		Subresource: flags.subresource, DryRun: flags.dryRun, Options: flags.optionsJSON,
 	}.About(o.Kind, own, c.resources.Resources)
 	if err != nil {

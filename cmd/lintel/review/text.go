@@ -21,17 +21,17 @@ func writeText(w io.Writer, outcomes []outcome) error {
 	for _, out := range outcomes {
 		writeOutcome(&b, out)
 	}
-	if slices.ContainsFunc(outcomes, wantsObjects) {
+	if slices.ContainsFunc(outcomes, lacksObjects) {
 		b.WriteString("\nUndecided policies need objects of the cluster: give them with --cluster <folder>;\na Namespace can also be among the manifests.\n")
 	}
 	fmt.Fprintf(&b, "\n%s\n", summaryLine(outcomes))
 	return report.Write(w, b.String())
 }
 
-// wantsObjects reports whether a policy could not be evaluated; --cluster does not help if the
-// object itself is undecided.
-func wantsObjects(out outcome) bool {
-	return len(out.denials) == 0 && slices.ContainsFunc(out.undecided, func(one engine.Undecided) bool { return one.Policy != "" })
+// lacksObjects reports whether a policy could not be evaluated for want of objects of the cluster.
+// All other reasons contain their next step, or have none.
+func lacksObjects(out outcome) bool {
+	return len(out.denials) == 0 && slices.ContainsFunc(out.undecided, func(one engine.Undecided) bool { return one.Lacks != "" })
 }
 
 func writeOutcome(b *strings.Builder, out outcome) {

@@ -102,6 +102,9 @@ func (o *whyOptions) complete(cmd *cobra.Command) error {
 	}
 	err := offline.complete(cmd)
 	o.request = offline.request
+	if len(o.objects) == 0 {
+		o.manifests = offline.manifests
+	}
 	return err
 }
 
@@ -239,7 +242,7 @@ func (c *checker) explain(ctx context.Context, a arrival) (outcome, error) {
 	if err != nil || !out.validated { // otherwise the API server calls no further webhook
 		return out, err
 	}
-	validating := c.snapshot.Explain(ctx, out.review, options)
+	validating := c.snapshot.Explain(ctx, out.validatedReview(), options)
 	out.policies = tidied(append(mutating, validating...))
 	return out, nil
 }

@@ -113,6 +113,9 @@ func Notes(sources []Source, sets []*engine.PolicySet, snapshot *engine.Snapshot
 		for _, warning := range sources[i].InFolder(set.Warnings()) {
 			out = append(out, warning.Error())
 		}
+		for _, one := range sources[i].InFolder(sources[i].unread) {
+			out = append(out, one.Error())
+		}
 		if sources[i].unchecked != "" {
 			out = append(out, sources[i].unchecked)
 		}

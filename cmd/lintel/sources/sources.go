@@ -30,6 +30,8 @@ type Source struct {
 	// file and line are where its PolicySource stands, for one that is in an object.
 	file string
 	line int
+	// unread are policies in the folder that are not files of the source.
+	unread definition.CompileErrorList
 	// unchecked says why the references were not checked; empty where they were.
 	unchecked string
 }
@@ -146,10 +148,19 @@ func readFolder(folder string) ([]Source, error) {
 		return nil, fmt.Errorf("reading the folder %s: %w", folder, err)
 	}
 	read := Source{Source: definition.Source{Name: filepath.Base(absolute), Files: files, AdmissionPolicies: true}, Origin: folder, Folder: folder}
+	// Errors are about files that nothing reads.
+	if others, err := source.ReadFolder(folder, isOtherJSON, source.MaxArtifactBytes); err == nil {
+		read.unread = source.UnreadJSON(others)
+	}
 	if !hasPolicies(files) {
-		return nil, read.Without("policies", "there is no .rego file, no ConstraintTemplate and no ValidatingAdmissionPolicy in it; name a file of PolicySources itself", source.PassedOver(files))
+		return nil, read.Without("policies", "there is no .rego file, no ConstraintTemplate and no ValidatingAdmissionPolicy in it; name a file of PolicySources itself", slices.Concat(source.PassedOver(files), read.unread))
 	}
 	return []Source{read}, nil
+}
+
+// isOtherJSON reports whether a file in JSON is not a file of a source.
+func isOtherJSON(name string) bool {
+	return path.Ext(name) == ".json" && !definition.IsPolicyFile(name)
 }
 
 // hasPolicies reports whether files contain a policy.

@@ -101,20 +101,39 @@ func read(text string) (any, error) {
 	}
 	term, err := definition.ReadDocument(text)
 	if err != nil {
-		return nil, err
+		return nil, readError(text, err)
 	}
 	return ast.JSON(term.Value)
 }
+
+// readError is an error of reading a text. For a text that is JSON from its first character, it is
+// that of reading JSON: the same text as YAML fails elsewhere.
+func readError(text string, err error) error {
+	text = strings.TrimSpace(strings.TrimPrefix(text, "\uFEFF"))
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+		return err
+	}
+	var value any
+	syntax := json.Unmarshal([]byte(text), &value)
+	if syntax == nil {
+		return err
+	}
+	if isCutOff(syntax) {
+		return errors.New("the JSON text is cut off: it ends within a value")
+	}
+	return err
+}
+
+// isCutOff reports whether an error of reading JSON is that the text ends.
+func isCutOff(err error) bool { return err.Error() == "unexpected end of JSON input" }
 
 // hasSecondDocument reports whether a text in YAML has a document after the first one. Readers that
 // ignore it would lose data.
 func hasSecondDocument(text string) bool {
 	decoder := yaml.NewDecoder(strings.NewReader(text))
-	for range 2 {
-		var node yaml.Node
-		if err := decoder.Decode(&node); err != nil {
-			return !errors.Is(err, io.EOF)
-		}
+	var node yaml.Node
+	if err := decoder.Decode(&node); err != nil {
+		return false // the first document is the error
 	}
-	return true
+	return !errors.Is(decoder.Decode(&node), io.EOF)
 }

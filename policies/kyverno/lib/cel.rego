@@ -43,3 +43,39 @@ added(left, right) := left + right if {
 
 # glued is list.join(glue).
 glued(list, glue) := concat(glue, list) if is_array(list)
+
+# is_one is list.exists_one(x, …), of the results of the condition.
+is_one(results) := count([1 | some one in results; one == true]) == 1 if {
+	every one in results {
+		is_boolean(one)
+	}
+}
+
+# whole is int(a), and cel_text is string(a).
+whole(value) := value if {
+	is_number(value)
+	value == floor(value)
+}
+
+whole(value) := floor(value) if {
+	is_number(value)
+	value >= 0
+	value != floor(value)
+}
+
+whole(value) := ceil(value) if {
+	is_number(value)
+	value < 0
+	value != floor(value)
+}
+
+whole(value) := to_number(value) if {
+	is_string(value)
+	regex.match(`^-?[0-9]+$`, value)
+}
+
+cel_text(value) := value if is_string(value)
+
+cel_text(value) := sprintf("%v", [value]) if is_number(value)
+
+cel_text(value) := sprintf("%v", [value]) if is_boolean(value)

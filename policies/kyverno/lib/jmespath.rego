@@ -237,3 +237,137 @@ or_default(null, fallback) := fallback
 of(value, selection) := selection if value != null
 
 of(null, _) := null
+
+# label_match reports whether labels contain all entries of a selector.
+label_match(selector, labels) := count([1 | some key, value in selector; object.get(labels, key, null) != value]) == 0 if {
+	is_object(selector)
+	is_object(labels)
+}
+
+# merged is the function merge: the keys of later objects win.
+merged(objects) := {key: value |
+	some i, one in objects
+	some key, value in one
+	not key in {other | some j, later in objects; j > i; some other, _ in later}
+} if {
+	every one in objects {
+		is_object(one)
+	}
+}
+
+# quoted is the text of a value inside of quotes. It is undefined for a text that would end the
+# quotes, or that contains a variable, because Kyverno evaluates it.
+quoted(value) := text(value) if {
+	not regex.match(`['"\\]|\{\{`, text(value))
+}
+
+# json_value is a value between backticks.
+json_value(value) := value if {
+	not is_string(value)
+	not contains(json.marshal(value), "`")
+}
+
+json_value(value) := json.unmarshal(value) if {
+	is_string(value)
+	not contains(value, "`")
+	json.is_valid(value)
+}
+
+# items are the objects of a namespace as a list of the API, and all_items those of a kind.
+items(objects) := {"items": [one | some one in objects]}
+
+all_items(namespaces) := {"items": [one | some objects in namespaces; some one in objects]}
+
+# labeled_items and named_items are the objects that a query selects.
+labeled_items(list, labels) := {"items": [one |
+	some one in list.items
+	label_match(labels, object.get(one, ["metadata", "labels"], {}))
+]}
+
+named_items(list, name) := {"items": [one | some one in list.items; one.metadata.name == name]}
+
+# config_map is a ConfigMap as variables of context read it.
+config_map(object_of_cluster) := {"data": object.get(object_of_cluster, "data", null), "metadata": object_of_cluster.metadata}
+
+# images are the parts of the images of a Pod, by the list of containers and their names. They are
+# undefined if an image has no valid name.
+images(pod) := {list: infos |
+	some list in ["initContainers", "containers", "ephemeralContainers"]
+	infos := {container.name: _image(container.image) |
+		some container in object.get(pod, ["spec", list], [])
+		trim_space(object.get(container, "image", "")) != ""
+	}
+	count(infos) > 0
+} if {
+	every list in ["initContainers", "containers", "ephemeralContainers"] {
+		every container in object.get(pod, ["spec", list], []) {
+			_has_valid_image(container)
+		}
+	}
+}
+
+_has_valid_image(container) if defined(_image(container.image))
+
+_has_valid_image(container) if trim_space(object.get(container, "image", "")) == ""
+
+_image(image) := object.union_n([
+	{"registry": registry, "path": path, "name": split(path, "/")[count(split(path, "/")) - 1]},
+	{key: value | some key, value in {"tag": tag, "digest": digest}; value != ""},
+	{"reference": concat("", [registry, "/", path, _separator(digest), _chosen(digest, tag)]), "referenceWithTag": concat("", [registry, "/", path, ":", tag])},
+]) if {
+	[_, registry, path, given, digest] := regex.find_all_string_submatch_n(`^([a-zA-Z0-9.-]+(?::[0-9]+)?)/([a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*)(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*:[0-9a-fA-F]{32,}))?$`, _with_registry(image), 1)[0]
+	tag := _tag(given, digest)
+}
+
+_separator("") := ":"
+
+_separator(digest) := "@" if digest != ""
+
+_chosen("", tag) := tag
+
+_chosen(digest, _) := digest if digest != ""
+
+_tag("", "") := "latest"
+
+_tag(given, digest) := given if concat("", [given, digest]) != ""
+
+_with_registry(image) := image if _names_registry(image)
+
+else := concat("/", ["docker.io", image])
+
+_names_registry(image) if {
+	contains(image, "/")
+	first := split(image, "/")[0]
+	_is_registry(first)
+}
+
+_is_registry(first) if regex.match(`[.:]|[A-Z]`, first)
+
+_is_registry("localhost")
+
+# divided is the function divide, of quantities, durations or numbers.
+divided(left, right) := left / right if {
+	is_number(left)
+	is_number(right)
+	right != 0
+}
+
+else := quantity(left) / quantity(right) if quantity(right) != 0
+
+else := duration(left) / duration(right) if duration(right) != 0
+
+# unlisted are the elements that a list lacks, compared by a key.
+unlisted(wanted, list, key) := [one |
+	some one in wanted
+	not one[key] in {other[key] | some other in list}
+]
+
+parsed_json(value) := json.unmarshal(value) if {
+	is_string(value)
+	json.is_valid(value)
+}
+
+parsed_yaml(value) := yaml.unmarshal(value) if {
+	is_string(value)
+	yaml.is_valid(value)
+}

@@ -302,3 +302,27 @@ _is_subject(subject) if {
 	subject.kind == "ServiceAccount"
 	like(concat(":", ["system:serviceaccount", subject.namespace, subject.name]), input.request.userInfo.username)
 }
+
+# absent_like is the anchor X(key) with wildcards in the key, all_like is =(key), and some_like is a
+# key without an anchor. Kyverno compares one of the keys that match; these compare all.
+absent_like(parent, pattern) if {
+	is_object(parent)
+	count(_values_like(parent, pattern)) == 0
+}
+
+all_like(parent, key, pattern) if {
+	is_object(parent)
+	every value in _values_like(parent, key) {
+		matches(value, pattern)
+	}
+}
+
+some_like(parent, key, pattern) if {
+	count(_values_like(parent, key)) > 0
+	all_like(parent, key, pattern)
+}
+
+_values_like(parent, pattern) := [value |
+	some key, value in parent
+	like(pattern, key)
+]

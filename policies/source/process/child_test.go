@@ -46,6 +46,9 @@ func work(request string) (any, error) {
 			text[i] = 1
 		}
 		return len(text), nil
+	case "memory that is free again":
+		text := make([]byte, 160<<20)
+		return len(text), nil
 	case "output":
 		return strings.Repeat("x", 4<<20), nil
 	}
@@ -63,11 +66,12 @@ func TestLimitsOfAChild(t *testing.T) {
 		limit           Limit
 		message         string
 	}{
-		"endless":            {timeout: 2 * time.Second, limit: LimitTime, message: "longer than 2s"},
-		"idle":               {timeout: 2 * time.Second, minCPU: time.Second, message: "the machine is busy; try again"},
-		"memory":             {timeout: time.Minute, limit: LimitMemory, message: "more than 64 MiB of memory"},
-		"allocation at once": {timeout: time.Minute, limit: LimitMemory, message: "more than 64 MiB of memory"},
-		"output":             {timeout: time.Minute, limit: LimitOutput, message: "more than 1 MiB of output"},
+		"endless":                   {timeout: 2 * time.Second, limit: LimitTime, message: "longer than 2s"},
+		"idle":                      {timeout: 2 * time.Second, minCPU: time.Second, message: "the machine is busy; try again"},
+		"memory":                    {timeout: time.Minute, limit: LimitMemory, message: "more than 64 MiB of memory"},
+		"allocation at once":        {timeout: time.Minute, limit: LimitMemory, message: "more than 64 MiB of memory"},
+		"memory that is free again": {timeout: time.Minute, limit: LimitMemory, message: "more than 64 MiB of memory"},
+		"output":                    {timeout: time.Minute, limit: LimitOutput, message: "more than 1 MiB of output"},
 	} {
 		t.Run(request, func(t *testing.T) {
 			t.Parallel()

@@ -67,14 +67,13 @@ as kubectl apply -k config/default, for the release's namespace and values.
 {{- end -}}
 {{- end -}}
 
-{{/* lintel.goMemoryLimit: 45 % of a memory limit in Mi or Gi. */}}
-{{- define "lintel.goMemoryLimit" -}}
+{{/* lintel.checkMemory: nothing, or an error for a memory limit that is too small. */}}
+{{- define "lintel.checkMemory" -}}
 {{- $match := regexFind "^[0-9]+[MG]i$" (toString .) -}}
 {{- if not $match -}}{{- fail (printf "resources.limits.memory: invalid value %q: must be a whole number of Mi or Gi, such as 1Gi" (toString .)) -}}{{- end -}}
 {{- $mebibytes := int (trimSuffix "Mi" (trimSuffix "Gi" $match)) -}}
 {{- if hasSuffix "Gi" $match -}}{{- $mebibytes = mul $mebibytes 1024 -}}{{- end -}}
 {{- if lt $mebibytes 256 -}}{{- fail (printf "resources.limits.memory: invalid value %s: must be at least 256Mi" $match) -}}{{- end -}}
-{{ div (mul $mebibytes 45) 100 }}MiB
 {{- end -}}
 
 {{/* lintel.systems: the names of those that are on, in order. */}}
