@@ -182,6 +182,9 @@ func (e *expressions) subexpression(at field, tree jmespath.ASTNode, here place,
 		here = place{base: e.term(at, left, here, false)}
 	}
 	term := e.term(at, right, here, false)
+	if strings.HasPrefix(term, "kyverno.of(kyverno.images(") { // an image without a valid name is an error
+		return term
+	}
 	if lenient && !strings.HasPrefix(term, "[") && !strings.HasPrefix(term, "{") {
 		return "kyverno.found([found | found := " + term + "])"
 	}

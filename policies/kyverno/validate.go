@@ -45,6 +45,9 @@ func (r *rule) subject() string {
 // pattern translates validate.pattern.
 func (r *rule) pattern(f field) {
 	lines := r.patternLines(f, r.subject())
+	if tree, ok := f.value().(map[string]any); ok && r.pods && onlyOptional(tree) {
+		lines = append([]string{"pod != {}"}, lines...) // a workload has a template
+	}
 	name := r.module.helperName("valid")
 	r.module.helpers = append(r.module.helpers, body(name, lines))
 	r.denials = append(r.denials, []string{"not " + name})
@@ -143,4 +146,10 @@ func (r *rule) elementPattern(f field, lines []string) {
 	element := r.elements[len(r.elements)-1]
 	name := r.module.define("valid_element", strings.Join(r.elements, ", "), r.patternLines(f, element))
 	r.denials = append(r.denials, append(lines, "not "+name+"("+strings.Join(r.elements, ", ")+")"))
+}
+
+// onlyOptional reports whether a pattern has only optional keys.
+func onlyOptional(pattern map[string]any) bool {
+	first, second := partsOf(pattern)
+	return len(second) == 0 && !slices.ContainsFunc(first, func(p part) bool { return p.anchor != equality })
 }

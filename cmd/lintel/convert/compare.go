@@ -91,7 +91,9 @@ func (c *comparer) evaluate(ctx context.Context, policy kyverno.Policy, out *Com
 	unique := map[string]map[string]any{}
 	for _, object := range all {
 		compact(object)
-		unique[keyOf(object)] = object
+		if !repeatsNames(object) {
+			unique[keyOf(object)] = object
+		}
 	}
 	for _, requests := range scenariosFor(policy, document, unique) {
 		evaluateOne := c.evaluateValidation

@@ -217,3 +217,27 @@ func sortedKeys(of map[string]any) []string {
 	slices.Sort(keys)
 	return keys
 }
+
+// repeatsNames reports whether two elements of a list have one name, or one of them has none. The API
+// server refuses such objects, and Kyverno's merge drops an element.
+func repeatsNames(value any) bool {
+	switch typed := value.(type) {
+	case map[string]any:
+		for _, one := range typed {
+			if repeatsNames(one) {
+				return true
+			}
+		}
+	case []any:
+		seen := map[string]bool{}
+		for _, one := range typed {
+			name := keyOfElement(one)
+			if name != "" && seen[name] || repeatsNames(one) {
+				return true
+			}
+			seen[name] = true
+		}
+		return seen[""] && len(seen) > 1
+	}
+	return false
+}
