@@ -61,6 +61,9 @@ func newOfflineChecker(o options, objects []manifests.Object, stdin io.Reader, c
 	if err != nil {
 		return nil, err
 	}
+	for i := range read {
+		read[i].Partial = read[i].Partial || o.partial
+	}
 	sets, err := compile(read)
 	if err != nil {
 		return nil, err
