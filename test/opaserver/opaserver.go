@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Build builds the program, which must be of a version, for tests of a package two folders
-// below the checkout. It stays in the user's cache folder, so that it is linked again only
+// Build builds the program, which must be of a version, for tests of a package three
+// folders below the checkout. It stays in the user's cache folder, so that it is linked again only
 // where it would be another.
 func Build(t *testing.T, version string) string {
 	t.Helper()
@@ -37,7 +37,7 @@ func BuildAnswers(t *testing.T, version string) string {
 	return buildProgram(t, version, "answers", "./answers")
 }
 
-var module = filepath.Join("..", "..", "test", "opa")
+var module = filepath.Join("..", "..", "..", "test", "opa")
 
 func buildProgram(t *testing.T, version, name, program string) string {
 	t.Helper()
