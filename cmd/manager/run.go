@@ -95,7 +95,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 		return err
 	}
 	if o.gatekeeper {
-		if err := gatekeeper.SetupWithManager(mgr, gatekeeper.Options{Evaluate: policies.Evaluate, Readable: policies.Readable, Resources: policies.Live.Resources, Audits: o.audit, Registerer: metrics.Registry}); err != nil {
+		if err := gatekeeper.SetupWithManager(mgr, gatekeeper.Options{Evaluate: policies.Evaluate, Readable: policies.Readable, HasDataSource: policies.HasDataSource, Resources: policies.Live.Resources, Audits: o.audit, Registerer: metrics.Registry}); err != nil {
 			return err
 		}
 	}

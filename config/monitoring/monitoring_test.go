@@ -157,6 +157,7 @@ func metrics(t *testing.T) map[string][]string {
 		"lintel_cluster_data_objects":                       {"kind"},
 		"lintel_cluster_data_bytes":                         {"kind"},
 		"lintel_source_ready":                               {"source"},
+		"lintel_source_files_left_out":                      {"source"},
 		"lintel_source_rehearsal":                           {"source", "result"},
 		"lintel_source_rehearsal_new_denials":               {"source"},
 		"lintel_webhooks_called":                            nil,

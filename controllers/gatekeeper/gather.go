@@ -37,9 +37,23 @@ func (r *Reconciler) gather(ctx context.Context, present map[string]string) (g g
 		if err != nil {
 			return g, err
 		}
-		g.settings = append(g.settings, found...)
+		for _, object := range found {
+			if kind == providerKind {
+				if why, err := r.unservedProvider(ctx, object, present); err != nil {
+					return g, err
+				} else if why.message != "" {
+					if g.problems = append(g.problems, why); !why.kept {
+						continue
+					}
+				}
+			}
+			served, why := withoutUnserved(object, r.options.Resources())
+			if g.settings = append(g.settings, served); why != "" {
+				g.problems = append(g.problems, problem{object: object, message: why})
+			}
+		}
 	}
-	g.problems = r.idle(ctx)
+	g.problems = append(g.problems, r.idle(ctx)...)
 	for _, template := range g.templates {
 		kind := constraintKind(template)
 		if kind == "" {

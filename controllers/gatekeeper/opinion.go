@@ -27,7 +27,7 @@ func (r *Reconciler) opinionOf(ctx context.Context, existing *v1alpha1.PolicySou
 		return opinion{whole: fmt.Sprintf("there is no room for it: the PolicySource %s holds %d bytes at most; move templates with their constraints into a PolicySource of their own", sourceName, maxSourceBytes)}
 	}
 	object := existing.DeepCopy()
-	object.Name = sourceName
+	object.Name, object.Spec.Partial = sourceName, false // objects are left out one by one, with their status
 	verdict, err := r.options.Evaluate(ctx, source.FromPolicySource(object, files, ""))
 	switch {
 	case err != nil:

@@ -49,21 +49,20 @@ const (
 
 // The kinds to list in the cluster; each may be missing.
 var (
+	providerKind = schema.GroupKind{Group: providerGroup, Kind: "Provider"}
 	templateKind = schema.GroupKind{Group: "templates.gatekeeper.sh", Kind: "ConstraintTemplate"}
 	settingKinds = []schema.GroupKind{
 		{Group: "config.gatekeeper.sh", Kind: "Config"},
 		{Group: "syncset.gatekeeper.sh", Kind: "SyncSet"},
 		{Group: "expansion.gatekeeper.sh", Kind: "ExpansionTemplate"},
+		providerKind,
 		{Group: mutationGroup, Kind: "Assign"},
 		{Group: mutationGroup, Kind: "AssignImage"},
 		{Group: mutationGroup, Kind: "AssignMetadata"},
 		{Group: mutationGroup, Kind: "ModifySet"},
 	}
 	// idleKinds have no effect in Lintel, as the status of their objects reports.
-	idleKinds = []schema.GroupKind{
-		{Group: providerGroup, Kind: "Provider"},
-		{Group: connectionGroup, Kind: "Connection"},
-	}
+	idleKinds = []schema.GroupKind{{Group: connectionGroup, Kind: "Connection"}}
 )
 
 // The groups of mutators, providers and connections.
@@ -81,6 +80,8 @@ type Options struct {
 	Readable func(context.Context, admission.GroupVersionKind) (why string, err error)
 	// Resources is the table of the kinds that the cluster serves.
 	Resources func() *admission.Resources
+	// HasDataSource reports whether a DataSource of a name exists.
+	HasDataSource func(ctx context.Context, name string) (bool, error)
 	// Audits reports that audit is on: it evaluates constraints that review no requests.
 	Audits bool
 	// Registerer registers the metrics.

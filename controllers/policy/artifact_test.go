@@ -9,7 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
 )
 
 func TestStoreAndLoad(t *testing.T) {
@@ -81,4 +85,38 @@ func TestSurplusKeepsTheLiveAndTheNewestBefore(t *testing.T) {
 		names = append(names, object.Name)
 	}
 	require.ElementsMatch(t, []string{"oldest", "older"}, names, "the live one stays even when it is old: a revision may come back")
+}
+
+// TestTheLastGoodFilesOfAPartialSource: a leader that has not loaded a source yet reads the files in
+// force from its artifact. Without the artifact, no file may be left out.
+func TestTheLastGoodFilesOfAPartialSource(t *testing.T) {
+	t.Parallel()
+	object := makeSource(good, func(object *v1alpha1.PolicySource) { object.Spec.Partial = true })
+	files := object.Spec.Inline.Files
+	stored, err := artifactConfigMaps(object, files, "lintel-system")
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		digest  string
+		stored  bool
+		want    map[string]string
+		partial bool
+	}{
+		"nothing was in force":    {"", false, nil, true},
+		"in force":                {definition.Source{Files: files}.Digest(), true, files, true},
+		"the artifact is deleted": {definition.Source{Files: files}.Digest(), false, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			object, builder := object.DeepCopy(), fake.NewClientBuilder()
+			if object.Status.Digest = c.digest; c.stored {
+				builder = builder.WithObjects(stored[0].DeepCopy())
+			}
+			r := &reconciler{client: builder.Build(), live: engine.NewLive(admission.BuiltinResources()), namespace: "lintel-system"}
+			candidate := source.FromPolicySource(object, files, "")
+			found, err := r.lastGood(t.Context(), object, &candidate)
+			require.NoError(t, err)
+			require.Equal(t, c.want, found)
+			require.Equal(t, c.partial, candidate.Partial)
+		})
+	}
 }

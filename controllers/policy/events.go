@@ -11,6 +11,7 @@ import (
 var news = map[string]object.News{
 	v1alpha1.ConditionReady:        readiness,
 	v1alpha1.ConditionWithinLimits: object.Turned(metav1.ConditionFalse),
+	v1alpha1.ConditionComplete:     object.Turned(metav1.ConditionFalse),
 }
 
 // readiness sends an Event for each revision that is served, and for each one that is not, with

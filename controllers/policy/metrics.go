@@ -46,6 +46,8 @@ var (
 		"Policies of a source that this replica serves.", []string{"source"}, nil)
 	sourceRulesDesc = prometheus.NewDesc("lintel_source_rules",
 		"Rules of a source's policies that this replica serves.", []string{"source"}, nil)
+	sourceLeftOutDesc = prometheus.NewDesc("lintel_source_files_left_out",
+		"Files of the latest revision of a source with spec.partial that are not in force as they are in the origin.", []string{"source"}, nil)
 	sourceSinceDesc = prometheus.NewDesc("lintel_source_serving_since_timestamp_seconds",
 		"When the last replica began to serve the live revision of a source.", []string{"source"}, nil)
 )
@@ -85,7 +87,7 @@ type sourceMetrics struct {
 func (sourceMetrics) Describe(descriptions chan<- *prometheus.Desc) {
 	for _, one := range []*prometheus.Desc{
 		sourceRehearsalDesc, sourceNewDenialsDesc,
-		sourceReadyDesc, sourceInfoDesc, sourcePoliciesDesc, sourceRulesDesc, sourceSinceDesc,
+		sourceReadyDesc, sourceInfoDesc, sourcePoliciesDesc, sourceRulesDesc, sourceLeftOutDesc, sourceSinceDesc,
 		policyEvaluationsDesc, policyStepsDesc, policyMostStepsDesc, policyStepLimitDesc,
 	} {
 		descriptions <- one
@@ -109,6 +111,9 @@ func (s sourceMetrics) Collect(metrics chan<- prometheus.Metric) {
 			metrics <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value, append([]string{list.Items[i].Name}, labels...)...)
 		}
 		gauge(sourceReadyDesc, value)
+		if list.Items[i].Spec.Partial {
+			gauge(sourceLeftOutDesc, float64(list.Items[i].Status.LeftOut))
+		}
 		if set, ok := s.live.Get(list.Items[i].Name); ok {
 			gauge(sourceInfoDesc, 1, set.Revision())
 			gauge(sourcePoliciesDesc, float64(set.Policies()))

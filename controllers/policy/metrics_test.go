@@ -75,6 +75,20 @@ lintel_source_rehearsal_new_denials{source="team"} 7
 `), "lintel_source_rehearsal", "lintel_source_rehearsal_new_denials"))
 }
 
+func TestTheFilesThatAPartialSourceLeavesOut(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1alpha1.AddToScheme(scheme))
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(sourceMetrics{fake.NewClientBuilder().WithScheme(scheme).WithObjects(makeSource(good, func(o *v1alpha1.PolicySource) {
+		o.Spec.Partial, o.Status.LeftOut = true, 2
+	})).Build(), engine.NewLive(admission.BuiltinResources())})
+	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP lintel_source_files_left_out Files of the latest revision of a source with spec.partial that are not in force as they are in the origin.
+# TYPE lintel_source_files_left_out gauge
+lintel_source_files_left_out{source="team"} 2
+`), "lintel_source_files_left_out"))
+}
+
 func TestWhatIsServedOfASource(t *testing.T) {
 	set, err := policyset.Compile(definition.Source{Name: "team", Revision: "main@sha1:1", Files: map[string]string{"p.rego": good}})
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -174,7 +175,12 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 		}
 		return gathered, again, err
 	}
-	verdict, err := r.runGate(ctx, source.FromPolicySource(object, files, revision))
+	candidate := source.FromPolicySource(object, files, revision)
+	lastGood, err := r.lastGood(ctx, object, &candidate)
+	if err != nil {
+		return gathered, 0, err
+	}
+	verdict, err := r.runGate(ctx, candidate, lastGood)
 	if errors.Is(err, source.ErrBusy) {
 		return gathered, time.Second, nil
 	}
@@ -200,11 +206,30 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 	return gathered, again, err
 }
 
+// lastGood returns the files of a partial source that are in force. If they cannot be read because
+// the artifact was deleted, the candidate is evaluated as a whole: nothing may be left out that
+// another replica may have in force.
+func (r *reconciler) lastGood(ctx context.Context, object *v1alpha1.PolicySource, candidate *definition.Source) (map[string]string, error) {
+	digest := object.Status.Digest
+	if !candidate.Partial || digest == "" {
+		return nil, nil
+	}
+	if set, ok := r.live.Get(object.Name); ok && set.Digest() == digest {
+		return set.Files(), nil
+	}
+	files, err := LoadArtifact(ctx, r.client, r.namespace, object.Name, digest)
+	if apierrors.IsNotFound(err) {
+		candidate.Partial = false
+		return nil, nil
+	}
+	return files, err
+}
+
 // runGate runs the gate for a revision.
-func (r *reconciler) runGate(ctx context.Context, candidate definition.Source) (_ source.Verdict, err error) {
+func (r *reconciler) runGate(ctx context.Context, candidate definition.Source, lastGood map[string]string) (_ source.Verdict, err error) {
 	ctx, end := tracing.Step(ctx, "gate", candidate.Name)
 	defer func() { end(err) }()
-	return r.verdicts.Evaluate(ctx, candidate, r.live)
+	return r.verdicts.EvaluateSince(ctx, candidate, lastGood, r.live)
 }
 
 // apply stores the revision that passed the gate. Otherwise, if this replica serves the last

@@ -12,8 +12,10 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
@@ -210,6 +212,12 @@ func (p *Policies) Cluster() *clusterdata.Objects { return p.objects.Current() }
 // Evaluate runs the gate for a source.
 func (p *Policies) Evaluate(ctx context.Context, candidate definition.Source) (source.Verdict, error) {
 	return p.gate.Evaluate(ctx, candidate, p.Live)
+}
+
+// HasDataSource reports whether a DataSource of a name exists.
+func (p *Policies) HasDataSource(ctx context.Context, name string) (bool, error) {
+	err := p.manager.GetClient().Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.DataSource{})
+	return err == nil, client.IgnoreNotFound(err)
 }
 
 // Readable returns why policies may not read a kind, and how to permit it: "" if they may.

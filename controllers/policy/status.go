@@ -12,6 +12,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/origin"
@@ -33,6 +34,14 @@ const (
 	ReasonProgressing         = "Progressing"
 	ReasonArtifactFailed      = "ArtifactFailed"
 	ReasonSuspended           = "Suspended"
+	// ReasonComplete reports that all files of the live revision of a partial source are in force.
+	ReasonComplete = "Complete"
+	// ReasonFilesLeftOut reports that a partial source leaves out files of the live revision, which
+	// the message and status.errors name.
+	ReasonFilesLeftOut = "FilesLeftOut"
+	// ReasonServingPart reports that a partial source is served without the files that the condition
+	// Complete names.
+	ReasonServingPart = "ServingPart"
 )
 
 // facts are the input of the status.
@@ -87,6 +96,10 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 		s.set(v1alpha1.ConditionWithinLimits, true, ReasonWithinLimits, "no policy has reached a limit lately")
 	}
 	s.looked()
+	if !f.object.Spec.Partial {
+		s.next.LeftOut = 0
+		meta.RemoveStatusCondition(&s.next.Conditions, v1alpha1.ConditionComplete)
+	}
 	switch {
 	case f.verdict == nil:
 		s.keepConditions()
@@ -157,13 +170,8 @@ func (s *statusWriter) keepConditions() {
 
 // refused is the status of a revision that the gate rejects.
 func (s *statusWriter) refused() {
-	s.next.Errors = nil
 	verdict := s.verdict
-	for _, err := range verdict.Errors[:min(len(verdict.Errors), v1alpha1.MaxPolicyErrors)] {
-		s.next.Errors = append(s.next.Errors, v1alpha1.PolicyError{
-			File: err.File, Line: int32(err.Line), Column: int32(err.Column), Message: err.Message,
-		})
-	}
+	s.next.Errors = policyErrors(verdict.Errors)
 	message := verdict.Message
 	if s.origin != nil {
 		message = "revision " + s.origin.answer.Revision + ": " + message
@@ -175,6 +183,43 @@ func (s *statusWriter) refused() {
 		s.set(v1alpha1.ConditionCompiled, false, verdict.Reason, message)
 	}
 	s.set(v1alpha1.ConditionReady, false, verdict.Reason, message)
+}
+
+// policyErrors are the first errors, as a status lists them.
+func policyErrors(errs definition.CompileErrorList) (out []v1alpha1.PolicyError) {
+	for _, err := range errs[:min(len(errs), v1alpha1.MaxPolicyErrors)] {
+		out = append(out, v1alpha1.PolicyError{
+			File: err.File, Line: int32(err.Line), Column: int32(err.Column), Message: err.Message,
+		})
+	}
+	return out
+}
+
+// complete sets the condition about the files that a partial source leaves out.
+func (s *statusWriter) complete() {
+	leftOut := s.verdict.LeftOut
+	s.next.LeftOut = int32(len(leftOut))
+	if len(leftOut) == 0 {
+		s.set(v1alpha1.ConditionComplete, true, ReasonComplete, "all files of the revision are in force")
+		return
+	}
+	lastGood := 0
+	var errs definition.CompileErrorList
+	var texts []string
+	for _, file := range leftOut {
+		if file.LastGood {
+			lastGood++
+		}
+		errs, texts = append(errs, file.CompileError), append(texts, file.String())
+	}
+	s.next.Errors = policyErrors(errs)
+	s.set(v1alpha1.ConditionComplete, false, ReasonFilesLeftOut, fmt.Sprintf("%s, %d of them with the text of the last good revision in force: %s",
+		s.leftOutText(), lastGood, strings.Join(texts, "; ")))
+}
+
+// leftOutText counts the files that are left out.
+func (s *statusWriter) leftOutText() string {
+	return fmt.Sprintf("files of the revision that are not in force: %d", s.next.LeftOut)
 }
 
 // passed is the status of a revision that passed the gate.
@@ -215,6 +260,9 @@ func (s *statusWriter) passed() {
 		s.set(v1alpha1.ConditionReady, false, ReasonDataMissing, s.withLiveRevision(s.dataMissing))
 		return
 	}
+	if s.object.Spec.Partial {
+		s.complete()
+	}
 	s.next.Digest, s.next.Revision = set.Digest(), set.Revision()
 	s.next.Policies, s.next.Rules = int32(set.Policies()), int32(set.Rules())
 	s.served(counts, ReasonServing)
@@ -253,6 +301,12 @@ func (s *statusWriter) served(what, reason string) {
 		if left := s.object.Annotations[v1alpha1.NotEnforcedAnnotation]; left != "" {
 			s.set(v1alpha1.ConditionReady, false, ReasonNotEnforced, message+"; "+left)
 			return
+		}
+		if s.next.LeftOut > 0 {
+			message += "; " + s.leftOutText()
+			if reason == ReasonServing {
+				reason = ReasonServingPart
+			}
 		}
 		s.set(v1alpha1.ConditionReady, true, reason, message)
 	}

@@ -108,6 +108,41 @@ func TestStatusSaysWhatIsLeftOut(t *testing.T) {
 	require.Equal(t, verdict.Set.Digest(), status(served).Digest, "the rest is in force")
 }
 
+// TestStatusOfAPartialSource: a source without some of its files counts and names them.
+func TestStatusOfAPartialSource(t *testing.T) {
+	object := makeSource(good, func(object *v1alpha1.PolicySource) { object.Spec.Partial = true })
+	verdict := pass(t, object)
+	of := func(verdict source.Verdict) v1alpha1.PolicySourceStatus {
+		set := pass(t, object).Set
+		return status(facts{object: object, verdict: &verdict, replicas: []v1alpha1.ReplicaStatus{{Name: "m", Digest: set.Digest()}}})
+	}
+	complete := func(s v1alpha1.PolicySourceStatus) *metav1.Condition {
+		return meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionComplete)
+	}
+	require.Equal(t, metav1.ConditionTrue, complete(of(verdict)).Status)
+
+	verdict.LeftOut = []source.LeftOut{
+		{CompileError: definition.CompileError{File: "a.rego", Line: 3, Message: "wrong"}},
+		{CompileError: definition.CompileError{File: "b.rego", Line: 4, Message: "wrong, too"}, LastGood: true},
+	}
+	object.Status = of(verdict)
+	require.Equal(t, metav1.ConditionFalse, complete(object.Status).Status)
+	require.Equal(t, ReasonFilesLeftOut, complete(object.Status).Reason)
+	require.Equal(t, "files of the revision that are not in force: 2, 1 of them with the text of the last good revision in force: a.rego:3: wrong; b.rego:4: wrong, too (the text of the last good revision stays in force)", complete(object.Status).Message)
+	require.Equal(t, int32(2), object.Status.LeftOut)
+	require.Equal(t, []v1alpha1.PolicyError{{File: "a.rego", Line: 3, Message: "wrong"}, {File: "b.rego", Line: 4, Message: "wrong, too"}}, object.Status.Errors)
+	ready := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionReady)
+	require.Equal(t, metav1.ConditionTrue, ready.Status)
+	require.Equal(t, ReasonServingPart, ready.Reason)
+	require.Contains(t, ready.Message, "files of the revision that are not in force: 2")
+
+	next := of(pass(t, object))
+	require.Zero(t, next.LeftOut)
+	require.Empty(t, next.Errors)
+	object.Status, object.Spec.Partial = of(verdict), false
+	require.Nil(t, complete(of(pass(t, object))), "the condition is about partial sources")
+}
+
 func TestARefusedRevisionKeepsTheLastGoodOne(t *testing.T) {
 	object := makeSource(good)
 	object.Status = status(facts{object: object, verdict: new(pass(t, object))})

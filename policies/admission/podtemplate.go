@@ -3,15 +3,16 @@ package admission
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// podTemplates are the workload kinds that `expand` knows, with the path of their
+// workloadTemplates are the workload kinds that `expand` knows, with the path of their
 // Pod template.
-var podTemplates = map[GroupVersionKind][]string{
+var workloadTemplates = map[GroupVersionKind][]string{
 	{Group: "", Kind: "ReplicationController"}: {"spec", "template"},
 	{Group: "apps", Kind: "Deployment"}:        {"spec", "template"},
 	{Group: "apps", Kind: "ReplicaSet"}:        {"spec", "template"},
@@ -22,33 +23,70 @@ var podTemplates = map[GroupVersionKind][]string{
 }
 
 // WorkloadKinds are the kinds whose Pod template is evaluated with `expand`.
-func WorkloadKinds() []GroupVersionKind { return slices.Collect(maps.Keys(podTemplates)) }
+func WorkloadKinds() []GroupVersionKind { return slices.Collect(maps.Keys(workloadTemplates)) }
 
 // PodKind is the kind of Pods.
 var PodKind = GroupVersionKind{Version: "v1", Kind: "Pod"}
 
-// PodReview is a review of the Pod that a workload's template describes, named
-// <workload>-pod and owned by the workload, as Gatekeeper expands one. It has the workload's
-// operation. It is nil where the review is not about a workload's own write.
+// PodTemplate is where the objects of a kind of workload have their Pod template.
+type PodTemplate struct {
+	// Path consists of the names of fields, separated by dots.
+	Path string
+	// Via is the kind of the object that the workload creates, and that creates the Pod: zero if the
+	// workload creates the Pod itself.
+	Via GroupVersionKind
+}
+
+// PodTemplateOf is the template of a workload kind of Kubernetes; known is false for other kinds.
+func PodTemplateOf(workload GroupVersionKind) (template PodTemplate, known bool) {
+	path, known := PodTemplatePath(workload)
+	return PodTemplate{Path: strings.Join(path, ".")}, known
+}
+
+// IsWorkloadWrite reports whether a review is about a write of an object itself, whose Pod template
+// is evaluated if it has one.
+func (r *Review) IsWorkloadWrite() bool {
+	return r.SubResource == "" && r.New != nil && (r.Operation == "CREATE" || r.Operation == "UPDATE" || r.Operation == "")
+}
+
+// PodReview is PodReviewAt for a workload kind of Kubernetes. It is nil where the review is not
+// about a workload's own write, and for a workload without a template.
 func PodReview(r *Review) *Review {
-	path, ok := PodTemplatePath(r.Kind)
-	if !ok || r.SubResource != "" || r.New == nil || (r.Operation != "CREATE" && r.Operation != "UPDATE" && r.Operation != "") {
+	template, known := PodTemplateOf(r.Kind)
+	if !known || !r.IsWorkloadWrite() {
 		return nil
 	}
-	template := r.New.Value()
-	for _, field := range path {
-		if template, ok = terms.Lookup(template, field).(ast.Object); !ok {
-			return nil
+	pod, found := PodReviewAt(r, template)
+	if !found {
+		return nil
+	}
+	return pod
+}
+
+// PodReviewAt is a review of the Pod that a template in a workload describes, as Gatekeeper expands
+// one: named <workload>-pod, or <workload>-<via>-pod, and owned by the object that creates it. It has
+// the operation of the workload's write. found is false where the workload has no such template: the
+// Pod is empty then.
+func PodReviewAt(r *Review, at PodTemplate) (_ *Review, found bool) {
+	template, found := r.New.Value(), true
+	for field := range strings.SplitSeq(at.Path, ".") {
+		if template, found = terms.Lookup(template, field).(ast.Object); !found {
+			template = ast.NewObject()
+			break
 		}
 	}
 	metadata, ok := terms.Lookup(template, "metadata").(ast.Object)
 	if !ok {
 		metadata = ast.NewObject()
 	}
-	name := r.DisplayName() + "-pod"
+	owner, ownerName := r.Kind, r.DisplayName()
+	if at.Via != (GroupVersionKind{}) {
+		owner, ownerName = at.Via, ownerName+"-"+strings.ToLower(at.Via.Kind)
+	}
+	name := ownerName + "-pod"
 	metadata = terms.With(metadata, "name", ast.StringTerm(name))
 	metadata = terms.With(metadata, "namespace", ast.StringTerm(r.Namespace))
-	metadata = withOwner(metadata, r)
+	metadata = withOwner(metadata, owner, ownerName)
 	spec := ast.ObjectTerm()
 	if value := terms.Lookup(template, "spec"); value != nil {
 		spec = ast.NewTerm(value)
@@ -80,14 +118,14 @@ func PodReview(r *Review) *Review {
 		request = terms.With(request, field, value)
 	}
 	pod.Request = func() ast.Object { return request }
-	return pod.WithObject(object)
+	return pod.WithObject(object), found
 }
 
-// withOwner adds an owner reference to the workload, unless the template has one. It has no
-// uid, because a workload that is being created may not have one yet.
-func withOwner(metadata ast.Object, workload *Review) ast.Object {
-	group, kind, name := workload.Kind.Group, workload.Kind.Kind, workload.DisplayName()
-	apiVersion := workload.Kind.Version
+// withOwner adds an owner reference, unless the template has it. It has no uid, because an object
+// that is being created may not have one yet.
+func withOwner(metadata ast.Object, owner GroupVersionKind, name string) ast.Object {
+	group, kind := owner.Group, owner.Kind
+	apiVersion := owner.Version
 	if group != "" {
 		apiVersion = group + "/" + apiVersion
 	}
@@ -113,6 +151,6 @@ func withOwner(metadata ast.Object, workload *Review) ast.Object {
 // PodTemplatePath is the path of the Pod template of a workload kind; known is false for kinds
 // that `expand` does not support.
 func PodTemplatePath(workload GroupVersionKind) (path []string, known bool) {
-	path, known = podTemplates[GroupVersionKind{Group: workload.Group, Kind: workload.Kind}]
+	path, known = workloadTemplates[GroupVersionKind{Group: workload.Group, Kind: workload.Kind}]
 	return path, known
 }

@@ -36,6 +36,8 @@ type Template struct {
 	Constraints []Constraint
 	// ReadsNamespace reports that the Rego reads the Namespace object in the review.
 	ReadsNamespace bool
+	// External are the DataSources that the Rego reads, sorted.
+	External []string
 	// Warnings report likely mistakes.
 	Warnings CompileErrorList
 	// Mutators, where set, is all that the Template is: it has no Rego.
@@ -55,6 +57,8 @@ type Mutators struct {
 	Match Match
 	// ReadsNamespaceLabels reports that a mutator selects Namespaces by their labels.
 	ReadsNamespaceLabels bool
+	// External are the DataSources that the mutators read, sorted.
+	External []string
 	// Apply changes an object, which has the types of encoding/json with UseNumber, in place. It
 	// returns the mutators that were applied: none if the object is unchanged. matched reports
 	// that a mutator selects the object.
@@ -72,6 +76,20 @@ type MutationRequest struct {
 	Operation string
 	// NamespaceLabels are the labels of the object's Namespace: nil if they are not available.
 	NamespaceLabels map[string]string
+	// Generated reports that the object is a Pod that a workload would create.
+	Generated bool
+	// Username is the user of the request.
+	Username string
+	// External returns the data of a DataSource: nil if there is none.
+	External func(name string) Texts
+}
+
+// Texts is the data of a DataSource: texts by key.
+type Texts interface {
+	// Lookup returns the text of a key. The error says why there is none.
+	Lookup(key string) (string, error)
+	// IsResult reports whether a text is that of some key.
+	IsResult(text string) bool
 }
 
 // AppliedMutator is a mutator that was applied to an object.
@@ -100,6 +118,8 @@ type Constraint struct {
 	Parameters *ast.Term
 	// Requires are the kinds at data.inventory.
 	Requires []admission.GroupVersionKind
+	// External are the DataSources that the template reads, sorted.
+	External []string
 	// Expansions are the workloads whose Pod template is evaluated, too.
 	Expansions []Expansion
 }
@@ -125,6 +145,8 @@ type Expansion struct {
 	Name        string
 	Kind        admission.GroupVersionKind
 	Enforcement Enforcement // of the constraint, where empty
+	// Template is where objects of the kind have the template.
+	Template admission.PodTemplate
 }
 
 // TemplateRoot is the path under which the packages of a template are.

@@ -37,6 +37,9 @@ type Match struct {
 	ObjectSelector     *metav1.LabelSelector `json:"objectSelector,omitempty"`
 	// Expand also evaluates the Pod template of workload kinds, as a Pod.
 	Expand Expand `json:"expand,omitempty"`
+	// ExpandedKinds are kinds other than the workload kinds of Kubernetes whose Pod template is
+	// evaluated: only constraints have them.
+	ExpandedKinds []admission.GroupVersionKind `json:"-"`
 }
 
 // Expand is the enforcement of violations in a workload's Pod template.

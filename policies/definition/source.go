@@ -45,6 +45,8 @@ type Source struct {
 	// AdmissionPolicies evaluates ValidatingAdmissionPolicies in the files. Clusters enforce these
 	// themselves: only programs without a cluster set it.
 	AdmissionPolicies bool
+	// Partial leaves out files that do not compile, instead of refusing the revision.
+	Partial bool
 	// Created is when the PolicySource was created; zero for one that is not stored. It is
 	// not part of the identity.
 	Created time.Time
@@ -140,10 +142,11 @@ func IdentityOf(sources ...Pinned) string {
 		Parameters    string
 
 		AdmissionPolicies bool `json:",omitempty"`
+		Partial           bool `json:",omitempty"`
 	}
 	identities := make([]identity, len(sources))
 	for i, s := range sources {
-		identities[i] = identity{s.Name, s.FilesDigest, s.Revision, s.FailurePolicy, s.Scope, string(s.Parameters), s.AdmissionPolicies}
+		identities[i] = identity{s.Name, s.FilesDigest, s.Revision, s.FailurePolicy, s.Scope, string(s.Parameters), s.AdmissionPolicies, s.Partial}
 	}
 	slices.SortFunc(identities, func(a, b identity) int { return cmp.Compare(a.Name, b.Name) })
 	text, err := json.Marshal(identities)

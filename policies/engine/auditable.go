@@ -46,10 +46,9 @@ func (s *Snapshot) Audits(kind admission.GroupVersionKind) []PolicyInfo {
 }
 
 func (s *Snapshot) audits(kind admission.GroupVersionKind) (found []*policy) {
-	_, isWorkload := admission.PodTemplatePath(kind)
 	for _, p := range s.policies {
 		named := p.Matcher.NamesKind(kind)
-		expanded := isWorkload && p.Matcher.Expands() && p.dialect.expands(kind)
+		expanded := p.Matcher.Expands() && len(p.dialect.podTemplates(kind)) > 0
 		if (named || expanded) && p.auditable() {
 			found = append(found, p)
 		}
@@ -63,9 +62,31 @@ func (s *Snapshot) AuditsAlike(before *Snapshot, kind admission.GroupVersionKind
 	if before == nil {
 		return false
 	}
+	if !slices.EqualFunc(s.mutatorsOfTemplates(kind), before.mutatorsOfTemplates(kind), func(a, b *policy) bool {
+		return a.source.Name == b.source.Name && a.source.FilesDigest == b.source.FilesDigest && s.external.Digest(a.Meta.External) == before.external.Digest(b.Meta.External)
+	}) {
+		return false
+	}
 	return slices.EqualFunc(s.audits(kind), before.audits(kind), func(a, b *policy) bool {
 		return a.alike(b) && s.external.Digest(a.Meta.External) == before.external.Digest(b.Meta.External) && slices.EqualFunc(s.exceptionsOf(a, kind), before.exceptionsOf(b, kind), granted.exemptsAlike)
 	})
+}
+
+// mutatorsOfTemplates are the mutators that change the Pod templates of a kind before Gatekeeper's
+// policies are evaluated for them.
+func (s *Snapshot) mutatorsOfTemplates(kind admission.GroupVersionKind) (found []*policy) {
+	expands := func(p *policy) bool {
+		return p.Matcher.Expands() && p.dialect.isForeign() && len(p.dialect.podTemplates(kind)) > 0
+	}
+	if !slices.ContainsFunc(s.policies, expands) {
+		return nil
+	}
+	for _, p := range s.policies {
+		if p.Mutators != nil {
+			found = append(found, p)
+		}
+	}
+	return found
 }
 
 // exceptionsOf are the exceptions from a policy that its objects of a kind may be exempt by.

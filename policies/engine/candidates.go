@@ -17,7 +17,10 @@ type candidateIndex struct {
 	policies  []*policy // by scope, source, package
 	byKind    map[admission.GroupVersionKind][]*policy
 	wildcards []*policy // those that match kinds which byKind does not list
-	cache     candidateCache
+	// expanded are the kinds, other than the workload kinds of Kubernetes, with Pod templates that
+	// policies review.
+	expanded map[admission.GroupVersionKind]bool
+	cache    candidateCache
 }
 
 // candidateCache stores the candidates by the properties that reviews have in common: kind,
@@ -49,7 +52,11 @@ func (x *candidateIndex) build() {
 			}
 		}
 	}
+	x.expanded = map[admission.GroupVersionKind]bool{}
 	for _, p := range x.policies {
+		for _, kind := range p.Matcher.ExpandedKinds {
+			x.expanded[kind.WithoutVersion()] = true
+		}
 		if p.Matcher.HasWildcard() {
 			x.wildcards = append(x.wildcards, p)
 		}

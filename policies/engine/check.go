@@ -48,7 +48,7 @@ func (checkDialect) mayMatch(p *policy, e *evaluation, kind admission.GroupVersi
 	return p.unmetByPlace(e.review, e.review.Kind, verb) == criterionNone
 }
 
-func (checkDialect) expands(admission.GroupVersionKind) bool { return false }
+func (checkDialect) podTemplates(admission.GroupVersionKind) []admission.PodTemplate { return nil }
 
 // checkRequest is the review for policies that are not written in Rego.
 func (e *evaluation) checkRequest() *definition.CheckRequest {

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -11,6 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/external"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
@@ -37,6 +39,9 @@ func (c *constraintDialect) matches(p *policy, resources *admission.Resources, e
 		}
 		if kind, lacks := e.missingKind(p); lacks {
 			return false, fmt.Sprintf("it requires cluster objects (%s)", kind)
+		}
+		if reason := p.missesExternal(e); reason != "" {
+			return false, reason
 		}
 		if p.missesNamespace(e) {
 			return false, fmt.Sprintf("it reads the Namespace object, and namespace %q is not at hand", r.Namespace)
@@ -106,7 +111,7 @@ func (c *constraintDialect) documents(p *policy, e *evaluation) (input *ast.Term
 		ast.Item(ast.InternedTerm("review"), e.constraintReview()),
 		ast.Item(ast.InternedTerm("parameters"), c.Parameters),
 	)
-	return input, clusterdata.Inventory(e.options.Cluster, p.Meta.Requires, p.source.visibility())
+	return input, external.Document(clusterdata.Inventory(e.options.Cluster, p.Meta.Requires, p.source.visibility()), e.external, p.Meta.External)
 }
 
 // findings reads a member of violation. As in Gatekeeper, a member without msg is not a finding.
@@ -119,31 +124,28 @@ func (c *constraintDialect) findings(p *policy, value ast.Value, rule definition
 	return readObject(object, rule, finding)
 }
 
-func (c *constraintDialect) expands(workload admission.GroupVersionKind) bool {
-	return len(c.expansionsOf(workload)) > 0
+func (c *constraintDialect) podTemplates(workload admission.GroupVersionKind) (templates []admission.PodTemplate) {
+	for _, expansion := range c.Expansions {
+		if expansion.Kind == workload && !slices.Contains(templates, expansion.Template) {
+			templates = append(templates, expansion.Template)
+		}
+	}
+	return templates
 }
 
 func (c *constraintDialect) expandSetting() string {
 	return "an ExpansionTemplate for the kind, in the same source,"
 }
 
-// expansionsOf returns the expansions of a kind of workload.
-func (c *constraintDialect) expansionsOf(workload admission.GroupVersionKind) []definition.Expansion {
-	var out []definition.Expansion
-	for _, expansion := range c.Expansions {
-		if expansion.Kind == workload {
-			out = append(out, expansion)
-		}
-	}
-	return out
-}
-
 // attribute names each expansion by which the constraint reviewed a template, and gives its findings
 // the enforcement of that expansion.
-func (c *constraintDialect) attribute(_ *policy, workload admission.GroupVersionKind, decision *Decision) {
+func (c *constraintDialect) attribute(i invocation, decision *Decision) {
 	original := *decision
 	decision.Denials, decision.Warnings, decision.Audits = nil, nil, nil
-	for _, expansion := range c.expansionsOf(workload) {
+	for _, expansion := range c.Expansions {
+		if expansion.Kind != i.workload || expansion.Template != i.template {
+			continue
+		}
 		into := func(enforcement definition.Enforcement, findings []Finding) {
 			list := &decision.Denials
 			switch cmp.Or(expansion.Enforcement, enforcement) {

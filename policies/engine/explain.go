@@ -17,7 +17,7 @@ func (s *Snapshot) Explain(ctx context.Context, review *admission.Review, option
 	e.covered = map[*policyset.Policy]*eval.Coverage{}
 	var invocations []invocation
 	if !review.OnlyRemovesFinalizers() {
-		invocations = s.selectPolicies(e, true)
+		invocations = s.selectPolicies(ctx, e, true)
 	}
 	decisions := validateAll(ctx, invocations)
 	var out []Explanation
@@ -44,12 +44,12 @@ func (s *Snapshot) Explain(ctx context.Context, review *admission.Review, option
 }
 
 // Selected lists the policies whose deny and warn are evaluated for a review.
-func (s *Snapshot) Selected(review *admission.Review, options Options) (selected []PolicyInfo) {
+func (s *Snapshot) Selected(ctx context.Context, review *admission.Review, options Options) (selected []PolicyInfo) {
 	if review.OnlyRemovesFinalizers() {
 		return nil
 	}
 	seen := map[*policy]bool{}
-	for _, one := range s.selectPolicies(newEvaluation(review, options), false) {
+	for _, one := range s.selectPolicies(ctx, newEvaluation(review, options), false) {
 		if one.matches && !seen[one.policy] {
 			seen[one.policy] = true
 			selected = append(selected, one.policy.info())

@@ -10,7 +10,7 @@ import (
 // be evaluated.
 func (s *Snapshot) WithExternal(data external.Set) *Snapshot {
 	return &Snapshot{
-		candidateIndex: candidateIndex{resources: s.resources, policies: s.policies, byKind: s.byKind, wildcards: s.wildcards},
+		candidateIndex: candidateIndex{resources: s.resources, policies: s.policies, byKind: s.byKind, wildcards: s.wildcards, expanded: s.expanded},
 		scoped:         s.scoped, scopes: s.scopes, policyDigest: s.policyDigest, external: data,
 		exceptions: s.exceptions, allExceptions: s.allExceptions,
 	}

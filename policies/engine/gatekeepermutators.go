@@ -16,9 +16,12 @@ type mutatorDialect struct{ nativeDialect }
 
 func (mutatorDialect) isForeign() bool { return true }
 
-func (mutatorDialect) matches(p *policy, _ *admission.Resources, e *evaluation, verb bool) (matches bool, reason string) {
+func (mutatorDialect) matches(p *policy, resources *admission.Resources, e *evaluation, verb bool) (matches bool, reason string) {
 	if p.unmetCriterion(e.review, e.review.Kind, verb) != criterionNone || e.isExempt(p.source) {
 		return false, ""
+	}
+	if err := p.evaluationForbidden(resources); err != nil {
+		return false, "it " + err.Error()
 	}
 	if p.missesNamespace(e) {
 		return false, "it selects Namespaces by their labels, and those of namespace " + e.review.Namespace + " are not available"
@@ -34,13 +37,19 @@ func (mutatorDialect) explainMismatch(unmet criterion) (name, reason string) {
 	return "", ""
 }
 
-func (mutatorDialect) expands(admission.GroupVersionKind) bool { return false }
+func (mutatorDialect) podTemplates(admission.GroupVersionKind) []admission.PodTemplate { return nil }
 
 // applyMutators applies the mutators of a source to the object. All changes are one member: they
 // follow from each other.
 func (p *policy) applyMutators(ctx context.Context, e *evaluation, root func() any, decision *Decision) (members []member, failed bool) {
 	request := definition.MutationRequest{
-		Kind: e.review.Kind, Namespace: e.review.Namespace, Operation: e.review.Operation,
+		Kind: e.review.Kind, Namespace: e.review.Namespace, Operation: e.review.Operation, Generated: e.generated, Username: e.review.Username,
+		External: func(name string) definition.Texts {
+			if data := e.external[name]; data != nil {
+				return data
+			}
+			return nil
+		},
 	}
 	if e.namespace != nil {
 		request.NamespaceLabels = e.namespace.Labels()

@@ -60,7 +60,7 @@ func TestHostilePoliciesEndAlikeUnderLoad(t *testing.T) {
 			e := newEvaluation(review, Options{Clock: func() time.Time { return time.Unix(1, 0) }})
 			defer e.usage.payFor("all")()
 			decision := &Decision{}
-			for _, one := range validateAll(t.Context(), snapshot.selectPolicies(e, false)) {
+			for _, one := range validateAll(t.Context(), snapshot.selectPolicies(t.Context(), e, false)) {
 				decision.add(one)
 			}
 			decision.sort()
@@ -86,7 +86,7 @@ func BenchmarkHostile(b *testing.B) {
 			for b.Loop() {
 				e := newEvaluation(review, Options{})
 				e.usage.payFor("all")
-				validateAll(b.Context(), snapshot.selectPolicies(e, false))
+				validateAll(b.Context(), snapshot.selectPolicies(b.Context(), e, false))
 				steps += e.usage.bySource["all"]
 			}
 			used := cpuTime(b) - start

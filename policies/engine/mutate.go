@@ -23,22 +23,27 @@ func (s *Snapshot) Mutate(ctx context.Context, review *admission.Review, options
 	e := s.start(review, options)
 	m := newMutator(ctx, s, e, mutation)
 	defer mutation.recoverUnknown()
-	for {
-		before := len(m.excluded)
-		m.converge(e)
-		if len(m.excluded) == before || len(mutation.Patch) == 0 || !mutation.Allowed() {
-			break
-		}
-		// A policy that failed after its first round has already changed the object: start again
-		// without it.
-		mutation.Patch, mutation.Review, m.protected = nil, review, nil
-	}
+	m.run(e)
 	mutation.sort()
 	mutation.Steps = e.usage.total
 	if !mutation.Allowed() {
 		mutation.Patch, mutation.Review = nil, review
 	}
 	return mutation
+}
+
+// run applies the policies to the object of an evaluation.
+func (m *mutator) run(e *evaluation) {
+	for {
+		before := len(m.excluded)
+		m.converge(e)
+		if len(m.excluded) == before || len(m.result.Patch) == 0 || !m.result.Allowed() {
+			return
+		}
+		// A policy that failed after its first round has already changed the object: start again
+		// without it.
+		m.result.Patch, m.result.Review, m.protected = nil, e.review, nil
+	}
 }
 
 // converge repeats rounds until one changes nothing.
@@ -55,7 +60,9 @@ func (m *mutator) converge(e *evaluation) {
 		m.protect(toPartialJSON(e.review.New.Value()), members)
 		m.result.Patch = append(m.result.Patch, applied...)
 		m.result.Review = e.review.WithObject(after)
-		e = e.with(m.result.Review)
+		next := e.with(m.result.Review)
+		next.generated = e.generated
+		e = next
 	}
 	members := m.collectMembers(e)
 	after, applied := m.round(e.review, members)

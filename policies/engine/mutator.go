@@ -20,6 +20,8 @@ type mutator struct {
 	evaluation *evaluation
 	result     *Mutation
 	excluded   map[*policy]bool // after an error
+	// onlyMutators leaves out all policies but Gatekeeper's mutators.
+	onlyMutators bool
 	// protected are the paths that broader scopes have set in earlier rounds. overwritten is the
 	// number of existing values that each policy of a narrower scope has changed.
 	protected   []protectedPath
@@ -43,7 +45,7 @@ type mutationResult struct {
 func (m *mutator) policies(e *evaluation) []*policy {
 	var policies []*policy
 	for _, p := range m.snapshot.candidatesOfKind(e.review.Kind) {
-		if p.Changes() && p.isSelected(e.options) && !m.excluded[p] {
+		if p.Changes() && p.isSelected(e.options) && !m.excluded[p] && (p.Mutators != nil || !m.onlyMutators) {
 			policies = append(policies, p)
 		}
 	}

@@ -40,16 +40,25 @@ func (nativeDialect) matches(p *policy, resources *admission.Resources, e *evalu
 	if missing, lacks := e.missingKind(p); lacks {
 		return false, fmt.Sprintf("it requires cluster objects (%s)", missing)
 	}
-	if name, lacks := e.external.Missing(p.Meta.External); lacks {
-		if e.options.Offline {
-			return false, fmt.Sprintf("it reads data.external[%q], which is not at hand: give it with --external %s=FILE", name, name)
-		}
-		return false, external.MissingError(name).Error()
+	if reason := p.missesExternal(e); reason != "" {
+		return false, reason
 	}
 	if p.missesNamespace(e) {
 		return false, fmt.Sprintf("it reads input.namespace, and namespace %q is not at hand", e.review.Namespace)
 	}
 	return true, ""
+}
+
+// missesExternal returns why the policy cannot read external data: "" if it can.
+func (p *policy) missesExternal(e *evaluation) string {
+	name, lacks := e.external.Missing(p.Meta.External)
+	switch {
+	case !lacks:
+		return ""
+	case e.options.Offline:
+		return fmt.Sprintf("it reads data.external[%q], which is not at hand: give it with --external %s=FILE", name, name)
+	}
+	return external.MissingError(name).Error()
 }
 
 func (nativeDialect) mayMatch(p *policy, e *evaluation, kind admission.GroupVersionKind, verb bool) bool {
@@ -121,9 +130,14 @@ func (n nativeDialect) findingsOfList(p *policy, terms []*ast.Term, rule definit
 	return all, nil
 }
 
-func (nativeDialect) expands(admission.GroupVersionKind) bool { return true }
+func (nativeDialect) podTemplates(workload admission.GroupVersionKind) []admission.PodTemplate {
+	if template, known := admission.PodTemplateOf(workload); known {
+		return []admission.PodTemplate{template}
+	}
+	return nil
+}
 
-func (nativeDialect) attribute(p *policy, _ admission.GroupVersionKind, decision *Decision) {
+func (nativeDialect) attribute(i invocation, decision *Decision) {
 	prefix := func(findings []Finding, with string) {
 		for i := range findings {
 			findings[i].Words = with + findings[i].Words
@@ -131,7 +145,7 @@ func (nativeDialect) attribute(p *policy, _ admission.GroupVersionKind, decision
 	}
 	prefix(decision.Warnings, "Pod template: ")
 	prefix(decision.Audits, "Pod template: ")
-	if p.Matcher.Expand == definition.ExpandDeny {
+	if i.policy.Matcher.Expand == definition.ExpandDeny {
 		prefix(decision.Denials, "Pod template: ")
 		return
 	}

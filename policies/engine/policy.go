@@ -39,10 +39,11 @@ type dialect interface {
 	documents(p *policy, e *evaluation) (input *ast.Term, data eval.Document)
 	// findings converts a value of deny or warn. The error is an unreadableError.
 	findings(p *policy, value ast.Value, rule definition.Rule) ([]Finding, error)
-	// expands reports whether a policy that reviews Pod templates reviews those of a kind.
-	expands(workload admission.GroupVersionKind) bool
+	// podTemplates are where objects of a kind have the Pod templates that the policy reviews, if
+	// it reviews Pod templates.
+	podTemplates(workload admission.GroupVersionKind) []admission.PodTemplate
 	// attribute turns the findings about a Pod template into findings about the workload.
-	attribute(p *policy, workload admission.GroupVersionKind, decision *Decision)
+	attribute(i invocation, decision *Decision)
 	// expandSetting describes the setting by which a policy reviews Pod templates.
 	expandSetting() string
 	// explainMismatch names the part of the policy that excludes a review, if that part is not

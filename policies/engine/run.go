@@ -24,6 +24,8 @@ type invocation struct {
 	lacks Lack
 	// workload is the kind of which the review is the Pod template, where it is one.
 	workload admission.GroupVersionKind
+	// template is where the workload has it.
+	template admission.PodTemplate
 	// exceptions are those in force that select the object.
 	exceptions []*exception.Exception
 }

@@ -22,7 +22,7 @@ func (s *Snapshot) Evaluate(ctx context.Context, review *admission.Review, optio
 		return decision
 	}
 	e := s.start(review, options)
-	for _, one := range validateAll(ctx, s.selectPolicies(e, false)) {
+	for _, one := range validateAll(ctx, s.selectPolicies(ctx, e, false)) {
 		decision.add(one)
 	}
 	s.addFixpoint(ctx, e, decision)
@@ -33,13 +33,12 @@ func (s *Snapshot) Evaluate(ctx context.Context, review *admission.Review, optio
 // Concerns reports whether a policy may match a review. If none does, the fields of Options are
 // not read, and a caller need not prepare them.
 func (s *Snapshot) Concerns(review *admission.Review) bool {
-	_, isWorkload := admission.PodTemplatePath(review.Kind)
-	return isWorkload || len(s.candidatesOfKind(review.Kind)) > 0 || len(s.candidatesFor(review)) > 0
+	return s.expandsKind(review.Kind) || len(s.candidatesOfKind(review.Kind)) > 0 || len(s.candidatesFor(review)) > 0
 }
 
 // selectPolicies returns the policies that Validate evaluates for a review, and with unmatched
 // also those that do not match it.
-func (s *Snapshot) selectPolicies(e *evaluation, unmatched bool) []invocation {
+func (s *Snapshot) selectPolicies(ctx context.Context, e *evaluation, unmatched bool) []invocation {
 	var policies []*policy
 	if unmatched {
 		policies = s.candidatesFor(e.review)
@@ -55,7 +54,7 @@ func (s *Snapshot) selectPolicies(e *evaluation, unmatched bool) []invocation {
 			out = append(out, invocation{policy: p, evaluation: e, matches: matches, reason: reason, lacks: p.lackOf(s.resources, e, reason), exceptions: s.exceptionsFor(p, e)})
 		}
 	}
-	return append(out, s.selectForTemplate(e, unmatched)...)
+	return append(out, s.selectForTemplate(ctx, e, unmatched)...)
 }
 
 // validateAll evaluates invocations and returns the decisions in their order.

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -32,6 +33,9 @@ type Data struct {
 	Bytes, Entries int
 
 	value ast.Value
+
+	indexOnce sync.Once
+	results   map[string]bool // the texts among the values, once indexed
 }
 
 // New reads data in JSON: an object or a list.

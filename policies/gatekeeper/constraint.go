@@ -69,6 +69,7 @@ func (f *folder) readConstraint(d document, t *template) (c definition.Constrain
 	if len(errs) > 0 {
 		return c, false, errs
 	}
+	c.External = t.external
 	c.Match, c.Admission.Matches = m.registered(t.operations, t.namesOperations), m.matches
 	c.Audit.Matches = m.without(f.unaudited).matches
 	if t.program != nil {
@@ -79,7 +80,7 @@ func (f *folder) readConstraint(d document, t *template) (c definition.Constrain
 		c.Expansions = f.podExpansions()
 	}
 	if len(c.Expansions) > 0 {
-		c.Match.Expand = definition.ExpandDeny
+		c.Match.Expand, c.Match.ExpandedKinds = definition.ExpandDeny, expandedKinds(c.Expansions)
 	}
 	return c, c.Admission.Enforcement != "" || c.Audit.Enforcement != "" && !f.mode.test, nil
 }

@@ -573,7 +573,7 @@ violation[{"msg": msg}] {
 		"generated":   {"{source: Generated}", "", deployment, []string{"[Implied by workloads] web-pod shares process ids"}, nil},
 		"original":    {"{source: Original}", "", deployment, nil, nil},
 		"warns":       {"{}", ", enforcementAction: warn", deployment, nil, []string{"[Implied by workloads] web-pod shares process ids"}},
-		"by a job":    {"{}", "", cronJob, []string{"[Implied by workloads] tidy-pod shares process ids"}, nil},
+		"by a job":    {"{}", "", cronJob, []string{"[Implied by workloads] tidy-job-pod shares process ids"}, nil},
 		"other kinds": {"{kinds: [{apiGroups: [''], kinds: [Service]}]}", "", deployment, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,17 +14,14 @@ type expansion struct {
 	name        string
 	kind        admission.GroupVersionKind // that is expanded
 	generated   admission.GroupVersionKind
+	source      string // the path of the template
 	enforcement definition.Enforcement
 }
 
-var (
-	pod = admission.GroupVersionKind{Version: "v1", Kind: "Pod"}
-	job = admission.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
-)
+var pod = admission.GroupVersionKind{Version: "v1", Kind: "Pod"}
 
-// addExpansion reads an ExpansionTemplate, of which the Pods of workloads are
-// supported: the Pod template of each kind that the engine knows, and the Jobs of
-// CronJobs on the way there.
+// addExpansion reads an ExpansionTemplate. Supported are those that generate Pods, and those that
+// generate workloads of Kubernetes, such as the Jobs of CronJobs, on the way there.
 func (f *folder) addExpansion(d document) {
 	var object struct {
 		Spec struct {
@@ -50,6 +47,9 @@ func (f *folder) addExpansion(d document) {
 			f.fail(d.errorIn([]any{"spec", "enforcementAction"}, "%q is not one of deny, warn, dryrun", spec.EnforcementAction))
 		}
 	}
+	if len(spec.ApplyTo) == 0 {
+		f.fail(d.errorIn([]any{"spec", "applyTo"}, "must name the groups, versions and kinds of the objects to expand"))
+	}
 	for i, applyTo := range spec.ApplyTo {
 		for _, group := range applyTo.Groups {
 			for _, version := range applyTo.Versions {
@@ -58,9 +58,10 @@ func (f *folder) addExpansion(d document) {
 						name:        d.name,
 						kind:        admission.GroupVersionKind{Group: group, Version: version, Kind: kind},
 						generated:   spec.GeneratedGVK,
+						source:      spec.TemplateSource,
 						enforcement: enforcement,
 					}
-					if err := one.check(spec.TemplateSource); err != nil {
+					if err := one.check(); err != nil {
 						f.fail(d.errorIn([]any{"spec", "applyTo", i}, "%v", err))
 						continue
 					}
@@ -73,34 +74,54 @@ func (f *folder) addExpansion(d document) {
 
 // check returns an error for a source that cannot be expanded, whose Pods would otherwise be
 // admitted without review.
-func (e expansion) check(source string) error {
-	path := strings.Split(source, ".")
+func (e expansion) check() error {
+	path := strings.Split(e.source, ".")
 	template, known := admission.PodTemplatePath(e.kind)
+	_, isWorkload := admission.PodTemplatePath(e.generated)
+	wildcard := func(names ...string) bool { return slices.Contains(names, "*") || slices.Contains(names, "") }
 	switch {
-	case e.generated == pod && known && slices.Equal(path, template):
-		return nil
-	case e.generated == job && e.kind.Kind == "CronJob" && e.kind.Group == "batch" && source == "spec.jobTemplate":
-		return nil
-	case e.generated == pod && known:
-		return fmt.Errorf("expanding %s at %s is not supported: its Pod template is at %s", e.kind, source, strings.Join(template, "."))
-	default:
-		return fmt.Errorf("expanding %s into %s is not supported: only the Pods of Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob and ReplicationController are; take it out of applyTo", e.kind, e.generated)
+	case wildcard(e.kind.Version, e.kind.Kind) || e.kind.Group == "*":
+		return fmt.Errorf("name one group, version and kind: * is not supported, as in Gatekeeper")
+	case slices.Contains(path, ""):
+		return fmt.Errorf("spec.templateSource %q is not a path of fields, such as spec.template", e.source)
+	case e.kind == e.generated:
+		return fmt.Errorf("expanding %s generates the same kind", e.kind)
+	case e.generated == pod && known && !slices.Equal(path, template):
+		return fmt.Errorf("expanding %s at %s is not supported: its Pod template is at %s", e.kind, e.source, strings.Join(template, "."))
+	case e.generated != pod && !isWorkload:
+		return fmt.Errorf("expanding %s into %s is not supported: generatedGVK is Pod, or a workload that creates Pods (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob, ReplicationController)", e.kind, e.generated)
+	case e.generated != pod && known && !(e.kind.Kind == "CronJob" && e.generated.Kind == "Job" && e.source == "spec.jobTemplate"):
+		return fmt.Errorf("expanding %s into %s is not supported: it creates no %s at %s", e.kind, e.generated, e.generated.Kind, e.source)
 	}
+	return nil
 }
 
-// podExpansions are those that end in Pods, in one step or by way of a Job.
+// podExpansions are those that end in Pods, in one step or by way of a workload.
 func (f *folder) podExpansions() []definition.Expansion {
 	var out []definition.Expansion
 	for _, e := range f.expansions {
 		if e.generated == pod {
-			out = append(out, definition.Expansion{Name: e.name, Kind: e.kind, Enforcement: e.enforcement})
+			out = append(out, definition.Expansion{Name: e.name, Kind: e.kind, Enforcement: e.enforcement, Template: admission.PodTemplate{Path: e.source}})
 			continue
 		}
 		for _, next := range f.expansions {
-			if next.kind == e.generated {
-				out = append(out, definition.Expansion{Name: next.name, Kind: e.kind, Enforcement: next.enforcement})
+			if next.kind == e.generated && next.generated == pod {
+				out = append(out, definition.Expansion{
+					Name: next.name, Kind: e.kind, Enforcement: next.enforcement,
+					Template: admission.PodTemplate{Path: e.source + "." + next.source, Via: e.generated},
+				})
 			}
 		}
 	}
 	return out
+}
+
+// expandedKinds are the kinds of expansions that are not workloads of Kubernetes.
+func expandedKinds(expansions []definition.Expansion) (kinds []admission.GroupVersionKind) {
+	for _, e := range expansions {
+		if _, known := admission.PodTemplatePath(e.Kind); !known && !slices.Contains(kinds, e.Kind) {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	return kinds
 }

@@ -44,6 +44,15 @@ func (a applyTo) operations() []string {
 	return a.Operations
 }
 
+// matchesOperation reports whether an entry is for the operation of a request. As in Gatekeeper, a
+// generated Pod has no operation: an entry must be for all.
+func (a applyTo) matchesOperation(r definition.MutationRequest) bool {
+	if r.Generated {
+		return !slices.ContainsFunc(mutationOperations, func(one string) bool { return !slices.Contains(a.operations(), one) })
+	}
+	return r.Operation == "" || slices.Contains(a.operations(), r.Operation)
+}
+
 func (a applyTo) matches(kind admission.GroupVersionKind) bool {
 	return slices.Contains(a.Groups, kind.Group) && slices.Contains(a.Versions, kind.Version) && slices.Contains(a.Kinds, kind.Kind)
 }
@@ -211,7 +220,14 @@ func (f *folder) mutatorPolicy() *definition.Mutators {
 	}
 	var all []*mutation.Mutator
 	byMutator := map[*mutation.Mutator]*mutatorFile{}
+	var external []string
 	for _, m := range f.mutators {
+		if name := m.Provider(); name != "" {
+			external = append(external, name)
+			if _, known := f.providers[name]; !known {
+				f.fail(m.document.errorIn([]any{"spec", "parameters", "assign", "externalData", "provider"}, "the source has no Provider %q; %s", name, missingProvider))
+			}
+		}
 		m.matcher.excluded = f.excludedFromMutation
 		all = append(all, m.Mutator)
 		byMutator[m.Mutator] = m
@@ -226,6 +242,7 @@ func (f *folder) mutatorPolicy() *definition.Mutators {
 	policy := &definition.Mutators{
 		Location: definition.Location{File: first.file, Line: first.line},
 		Match:    f.mutatedKinds(),
+		External: slices.Compact(slices.Sorted(slices.Values(external))),
 	}
 	for _, m := range f.mutators {
 		policy.ReadsNamespaceLabels = policy.ReadsNamespaceLabels || m.matcher.namespaceLabels != nil
@@ -241,6 +258,9 @@ func (f *folder) mutatorPolicy() *definition.Mutators {
 				continue
 			}
 			one := *file.Mutator
+			if name := one.Provider(); name != "" && request.External != nil {
+				one.Bind(request.External(name), request.Username)
+			}
 			one.Matches = func(object map[string]any) (bool, error) {
 				matches, err := file.matches(request, object)
 				matched = matched || matches || err != nil
@@ -264,9 +284,7 @@ func (m *mutatorFile) mayMatch(r definition.MutationRequest) bool {
 	if m.ID.Kind == mutation.KindAssignMetadata {
 		return m.matcher.matchesKind(r.Kind)
 	}
-	return slices.ContainsFunc(m.applyTo, func(a applyTo) bool {
-		return a.matches(r.Kind) && (r.Operation == "" || slices.Contains(a.operations(), r.Operation))
-	})
+	return slices.ContainsFunc(m.applyTo, func(a applyTo) bool { return a.matches(r.Kind) && a.matchesOperation(r) })
 }
 
 // matches reports whether the mutator applies to an object as it is now.
@@ -278,7 +296,7 @@ func (m *mutatorFile) matches(r definition.MutationRequest, object map[string]an
 	}
 	subject := definition.Subject{
 		Kind: r.Kind, Name: text("name"), GenerateName: text("generateName"), Namespace: text("namespace"),
-		NamespaceLabels: r.NamespaceLabels, Labels: map[string]string{},
+		NamespaceLabels: r.NamespaceLabels, Labels: map[string]string{}, Generated: r.Generated,
 	}
 	if r.Namespace != "" {
 		subject.Namespace = r.Namespace

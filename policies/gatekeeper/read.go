@@ -66,6 +66,7 @@ type folder struct {
 	excluded   []glob // namespaces that the Config keeps the webhook out of
 	unaudited  []glob // namespaces that the Config keeps audit out of
 	mutators   []*mutatorFile
+	providers  map[string]document // by name
 	// excludedFromMutation are the namespaces that the Config keeps mutation out of.
 	excludedFromMutation []glob
 	tried                map[string]bool // files of constraints that a Suite tries
@@ -76,7 +77,7 @@ type folder struct {
 type fileReader func(file, text string) ([]document, definition.CompileErrorList)
 
 func read(files map[string]string, m mode, open fileReader) ([]definition.Template, definition.CompileErrorList) {
-	f := &folder{mode: m, templates: map[string]*template{}, tried: map[string]bool{}}
+	f := &folder{mode: m, templates: map[string]*template{}, tried: map[string]bool{}, providers: map[string]document{}}
 	var constraints []document
 	for _, name := range slices.SortedFunc(maps.Keys(files), byFolder) {
 		if !IsPolicyFile(name, files[name]) && !m.test {
@@ -90,6 +91,16 @@ func read(files map[string]string, m mode, open fileReader) ([]definition.Templa
 				continue
 			}
 			f.add(d)
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(f.templates)) {
+		t := f.templates[kind]
+		var errs definition.CompileErrorList
+		if t.external, errs = f.external(t); len(errs) > 0 {
+			f.fail(errs...)
+		}
+		if len(t.external) > 0 {
+			t.text += fmt.Sprintf("%q", t.external)
 		}
 	}
 	f.addConstraints(constraints)
@@ -126,6 +137,8 @@ func (f *folder) add(d document) {
 		f.addSuite(d)
 	case d.group == mutationGroup:
 		f.addMutator(d)
+	case d.group == providerGroup && d.kind == "Provider":
+		f.addProvider(d)
 	default:
 		if why := NotCarriedOut(d.group); why != "" {
 			f.refuse(d, why)
@@ -136,10 +149,7 @@ func (f *folder) add(d document) {
 // NotCarriedOut returns why objects of a Gatekeeper group have no effect here, and what to write
 // instead. It returns "" for supported groups.
 func NotCarriedOut(group string) string {
-	switch group {
-	case providerGroup:
-		return "external data is not supported, because policies have no network: put the data into a data file of the source, or into objects of the cluster that the policy reads"
-	case connectionGroup:
+	if group == connectionGroup {
 		return "violations are not exported: read the reports of audit, or run `lintel audit` on a schedule"
 	}
 	return ""

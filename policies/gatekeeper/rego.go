@@ -18,6 +18,7 @@ type rego struct {
 	modules        []*ast.Module
 	text           strings.Builder // of the modules, with their places
 	readsInventory bool
+	calls          []providerCall
 	errs           definition.CompileErrorList
 }
 
@@ -85,6 +86,7 @@ func (r *rego) parse(line int, text string) *ast.Module {
 	if len(r.errs) > before {
 		return nil
 	}
+	r.callProviders(module)
 	return module
 }
 
@@ -93,8 +95,6 @@ func readsData(ref ast.Ref) bool { return len(ref) > 0 && ref[0].Equal(ast.Defau
 // check returns errors for references that a template must not read.
 func (r *rego) check(ref ast.Ref) {
 	switch {
-	case ref.String() == "external_data":
-		r.fail(ref[0].Location, "external_data is not supported, because policies have no network: put the data into objects of the cluster, and read data.inventory")
 	case !readsData(ref):
 	case len(ref) == 1, !ref[1].Equal(ast.StringTerm("inventory")) && !ref[1].Equal(ast.StringTerm(libraryRoot)):
 		r.fail(ref[0].Location, "a template may read data.inventory and its libraries below data.lib, not %s", ref)

@@ -85,13 +85,15 @@ type template struct {
 	text            string        // the source of modules or of the program, with its location
 	readsInventory  bool
 	readsNamespace  bool
+	calls           []providerCall
+	external        []string                     // DataSources, set once all files are read
 	requires        []admission.GroupVersionKind // of its annotation
 	constraints     []definition.Constraint
 	warnings        definition.CompileErrorList
 }
 
 func (t *template) compiled() definition.Template {
-	return definition.Template{Name: t.kind, Modules: t.modules, Text: t.text, Constraints: t.constraints, ReadsNamespace: t.readsNamespace, Warnings: t.warnings}
+	return definition.Template{Name: t.kind, Modules: t.modules, Text: t.text, Constraints: t.constraints, ReadsNamespace: t.readsNamespace, Warnings: t.warnings, External: t.external}
 }
 
 // readTemplate reads a template. If it returns errors, the kind is still set if the template has
@@ -149,6 +151,8 @@ func (t *template) readTarget(target targetObject, m mode) definition.CompileErr
 	if len(code.errs) > 0 {
 		return append(errs, code.errs...)
 	}
+	code.addExternalFunction()
+	t.calls = code.calls
 	t.modules, t.text, t.readsInventory = code.modules, code.text.String(), code.readsInventory
 	for _, text := range append([]string{source.Rego}, source.Libs...) {
 		t.readsNamespace = t.readsNamespace || strings.Contains(text, "namespaceObject") || strings.Contains(text, "_unstable")
@@ -228,7 +232,7 @@ func regoVersion(version string) (ast.RegoVersion, error) {
 // Modules returns the Rego of the templates in files, one module for each file, at its original
 // lines: for reports that name lines.
 func Modules(files map[string]string) map[string]*ast.Module {
-	f := &folder{mode: mode{test: true}, templates: map[string]*template{}}
+	f := &folder{mode: mode{test: true}, templates: map[string]*template{}, providers: map[string]document{}}
 	modules := map[string]*ast.Module{}
 	for name, text := range files {
 		documents, _ := readDocuments(name, text)
@@ -240,6 +244,9 @@ func Modules(files map[string]string) map[string]*ast.Module {
 	}
 	for _, t := range f.templates {
 		for _, module := range t.modules {
+			if isExternalFunction(module) {
+				continue // not of the author
+			}
 			if whole := modules[t.document.file]; whole != nil {
 				whole.Rules = append(whole.Rules, module.Rules...)
 				continue

@@ -86,6 +86,8 @@ func (s *Set) prepare(drafts []*draft) (errs definition.CompileErrorList) {
 				s.readExternal(d.External)
 			}
 		} else if d.entry, found = readTemplateEntry(d.template); d.entry != nil {
+			d.External = d.template.External
+			s.readExternal(d.External)
 			var policies []*Policy
 			policies, found = d.entry.policies(d.template)
 			for _, p := range policies {

@@ -46,6 +46,7 @@ func (s *Set) requireAll(plan *reusePlan, templates []definition.Template) {
 	for _, template := range templates {
 		for _, constraint := range template.Constraints {
 			s.require(constraint.Requires)
+			s.readExternal(constraint.External)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func newMutatorPolicy(source string, mutators *definition.Mutators) (*Policy, er
 	p := &Policy{
 		Name: definition.MutatorsName(source), Location: mutators.Location, Mutators: mutators,
 		ReadsNamespace: mutators.ReadsNamespaceLabels,
-		Meta:           definition.Metadata{Match: &mutators.Match},
+		Meta:           definition.Metadata{Match: &mutators.Match, External: mutators.External},
 	}
 	return p, p.setDefaults()
 }

@@ -48,7 +48,7 @@ func (t *templateEntry) policies(template *definition.Template) (policies []*Pol
 			RequestReads:   t.requestReads,
 			UserRead:       t.userRead,
 		}
-		p.Meta = definition.Metadata{Title: c.Title, Match: &c.Match, Enforcement: cmp.Or(c.Admission.Enforcement, definition.EnforceAudit), Requires: c.Requires, Clock: t.clock}
+		p.Meta = definition.Metadata{Title: c.Title, Match: &c.Match, Enforcement: cmp.Or(c.Admission.Enforcement, definition.EnforceAudit), Requires: c.Requires, External: c.External, Clock: t.clock}
 		if err := p.setDefaults(); err != nil {
 			errs = append(errs, c.Location.Errorf("%v", err))
 			continue

@@ -37,6 +37,9 @@ type Verdict struct {
 	OutsideScope bool
 	// Warnings are likely mistakes.
 	Warnings definition.CompileErrorList
+	// LeftOut are the files of a partial source that are not in Set, or not as they are in the
+	// revision.
+	LeftOut []LeftOut
 	// wrongReferences says that it is refused by what the schemas of kinds say now.
 	wrongReferences bool
 }
@@ -44,6 +47,9 @@ type Verdict struct {
 // WarningTexts are the warnings as the author of the source reads them.
 func (v Verdict) WarningTexts() []string {
 	var out []string
+	for _, file := range v.LeftOut {
+		out = append(out, "not in force: "+file.String())
+	}
 	for _, warning := range v.Warnings {
 		out = append(out, warning.Error())
 	}
@@ -65,8 +71,32 @@ type Gate struct {
 
 // Evaluate reviews a revision against the other live sources; Lintel's webhook uses it, too. It
 // does not check whether the required kinds may be read, because the permission may be granted
-// after the source is created. An error means that there is no verdict.
+// after the source is created. An error means that there is no verdict. Of a partial source, the
+// live revision is the last good one.
 func (g Gate) Evaluate(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
+	return g.EvaluateSince(ctx, candidate, liveFiles(candidate, live), live)
+}
+
+// EvaluateSince is Evaluate with the files of the last good revision: nil if there is none.
+func (g Gate) EvaluateSince(ctx context.Context, candidate definition.Source, lastGood map[string]string, live *engine.Live) (Verdict, error) {
+	if !candidate.Partial {
+		return g.evaluateAll(ctx, candidate, live)
+	}
+	return evaluatePartially(candidate, lastGood, func(candidate definition.Source) (Verdict, error) {
+		return g.evaluateAll(ctx, candidate, live)
+	})
+}
+
+// liveFiles are the files of a source that are in force in this process.
+func liveFiles(candidate definition.Source, live *engine.Live) map[string]string {
+	if set, ok := live.Get(candidate.Name); ok {
+		return set.Files()
+	}
+	return nil
+}
+
+// evaluateAll reviews a revision without leaving out files.
+func (g Gate) evaluateAll(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
 	before, isLive := live.Get(candidate.Name)
 	if isLive && before.CompiledFrom(candidate) {
 		verdict := g.evaluateLive(before, candidate, live)

@@ -16,6 +16,7 @@ func FromPolicySource(object *v1alpha1.PolicySource, files map[string]string, re
 		Name:          object.Name,
 		Revision:      revision,
 		Files:         files,
+		Partial:       spec.Partial,
 		Created:       object.CreationTimestamp.Time,
 		FailurePolicy: definition.FailurePolicy(spec.FailurePolicy),
 		Scope: hierarchy.Scope{

@@ -38,6 +38,7 @@ type VerdictCache struct {
 // keptVerdict is a verdict and its inputs.
 type keptVerdict struct {
 	identity  string
+	lastGood  string // the digest of the last good revision of a partial source
 	created   time.Time
 	resources *admission.Resources
 	// others is the digest of the other live sets.
@@ -59,9 +60,17 @@ func NewVerdicts(gate Gate) *VerdictCache {
 // Evaluate is Gate.Evaluate, called once for the same source and the same kinds. The error is
 // ErrBusy if the gate has no capacity yet.
 func (v *VerdictCache) Evaluate(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
+	return v.EvaluateSince(ctx, candidate, liveFiles(candidate, live), live)
+}
+
+// EvaluateSince is Gate.EvaluateSince, called once like Evaluate.
+func (v *VerdictCache) EvaluateSince(ctx context.Context, candidate definition.Source, lastGood map[string]string, live *engine.Live) (Verdict, error) {
 	now := keptVerdict{scoped: candidate.Scope.Key().Level != hierarchy.Enterprise, identity: candidate.Identity(), created: candidate.Created, resources: live.Resources(), expires: time.Now().Add(verdictExpiry)}
 	if snapshot := live.Snapshot(); snapshot != nil {
 		now.others = snapshot.Digest()
+	}
+	if candidate.Partial && lastGood != nil {
+		now.lastGood = definition.Source{Files: lastGood}.Digest()
 	}
 	set, ok := live.Get(candidate.Name)
 	now.live = ok && set.CompiledFrom(candidate)
@@ -85,7 +94,7 @@ func (v *VerdictCache) Evaluate(ctx context.Context, candidate definition.Source
 			return Verdict{}, ErrBusy
 		}
 	}
-	verdict, err := v.gate.Evaluate(ctx, candidate, live)
+	verdict, err := v.gate.EvaluateSince(ctx, candidate, lastGood, live)
 	if err != nil {
 		return verdict, err
 	}
@@ -105,7 +114,7 @@ func (k keptVerdict) holds(now keptVerdict) bool {
 	switch {
 	case !k.isAbout(now):
 		return false
-	case k.verdict.Reason == ReasonVersionConflict || k.verdict.OutsideScope || k.scoped || now.live:
+	case k.verdict.Reason == ReasonVersionConflict || k.verdict.OutsideScope || k.scoped || now.live || len(k.verdict.LeftOut) > 0:
 		return k.others == now.others
 	}
 	return true
@@ -113,5 +122,5 @@ func (k keptVerdict) holds(now keptVerdict) bool {
 
 // isAbout says whether a verdict is about the same revision and kinds, and is not too old.
 func (k keptVerdict) isAbout(now keptVerdict) bool {
-	return k.identity == now.identity && k.created.Equal(now.created) && k.resources == now.resources && !time.Now().After(k.expires)
+	return k.identity == now.identity && k.lastGood == now.lastGood && k.created.Equal(now.created) && k.resources == now.resources && !time.Now().After(k.expires)
 }

@@ -187,3 +187,23 @@ func TestSourcesThatClaimAPackageAtOneTime(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, verdict.Set, "a new revision is refused")
 }
+
+// TestAVerdictOnAPartialSourceDependsOnWhatIsInForce: a file may be left out only while it is not in
+// force.
+func TestAVerdictOnAPartialSourceDependsOnWhatIsInForce(t *testing.T) {
+	t.Parallel()
+	verdicts := NewVerdicts(Gate{Compile: compileHere, Registrable: allRegistrable, Test: testHere})
+	live := engine.NewLive(admission.BuiltinResources())
+	candidate := definition.Source{Name: "team", Partial: true, Files: map[string]string{"good.rego": goodPolicy, "bad.rego": badPolicy}}
+	evaluate := func(lastGood map[string]string) Verdict {
+		verdict, err := verdicts.EvaluateSince(t.Context(), candidate, lastGood, live)
+		require.NoError(t, err)
+		return verdict
+	}
+	require.Len(t, evaluate(nil).LeftOut, 1)
+	require.False(t, evaluate(nil).LeftOut[0].LastGood)
+	inForce := map[string]string{"good.rego": goodPolicy, "bad.rego": "package bad\n\ndeny contains \"x\""}
+	require.True(t, evaluate(inForce).LeftOut[0].LastGood)
+	candidate.Partial = false
+	require.Nil(t, evaluate(inForce).Set)
+}

@@ -149,7 +149,7 @@ func (r *runner) runTest(ctx context.Context, suite suiteFile, test suiteTest) {
 		end(Errored, "%v", err)
 		return
 	}
-	snapshot := engine.NewSnapshot(admission.BuiltinResources(), set)
+	snapshot := engine.NewSnapshot(admission.BuiltinResources(), set).WithExternal(r.external)
 	for i, c := range test.Cases {
 		r.runCase(ctx, snapshot, base, c, objects[i])
 	}

@@ -103,7 +103,7 @@ func validatingRules(policies, above []engine.PolicyInfo, resources *admission.R
 		}
 		// The Pods of a workload are evaluated as created, for any operation on the workload.
 		if match.Expands() && slices.Contains(operations, "CREATE") {
-			for _, t := range namedTargets(admission.WorkloadKinds(), resources, versions) {
+			for _, t := range namedTargets(slices.Concat(admission.WorkloadKinds(), match.ExpandedKinds), resources, versions) {
 				wanted.add(t, []string{"CREATE", "UPDATE"})
 			}
 		}

@@ -78,7 +78,30 @@ func kindVersions(policies []engine.PolicyInfo, resources *admission.Resources) 
 		}
 	}
 	table.open(policies)
-	return table, conflicts
+	return table, append(conflicts, table.expansionConflicts(policies)...)
+}
+
+// expansionConflicts finds kinds with Pod templates that arrive in another version than the
+// ExpansionTemplates of a policy name: their Pods would not be reviewed.
+func (v versionTable) expansionConflicts(policies []engine.PolicyInfo) (conflicts []versionConflict) {
+	for _, policy := range policies {
+		for _, kind := range policy.Match.ExpandedKinds {
+			versions := v[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]
+			arrives := func(one admission.GroupVersionKind) bool {
+				return one.Group == kind.Group && one.Kind == kind.Kind && (slices.Contains(versions, one.Version) || slices.Contains(versions, anything))
+			}
+			if len(versions) == 0 || slices.ContainsFunc(policy.Match.ExpandedKinds, arrives) {
+				continue
+			}
+			other := slices.IndexFunc(policies, func(other engine.PolicyInfo) bool { return !other.AnyVersion && other.Match.NamesKind(kind) })
+			conflicts = append(conflicts, versionConflict{
+				Group: kind.Group, Kind: kind.Kind,
+				Policies: [2]string{nameWithSource(policies[max(other, 0)]), nameWithSource(policy) + " by its ExpansionTemplate"},
+				Versions: [2]string{versions[0], kind.Version},
+			})
+		}
+	}
+	return conflicts
 }
 
 // open registers every version of kinds that are only named by policies that evaluate any
@@ -88,7 +111,7 @@ func (v versionTable) open(policies []engine.PolicyInfo) {
 		if !policy.AnyVersion {
 			continue
 		}
-		for _, kind := range policy.Match.Kinds {
+		for _, kind := range slices.Concat(policy.Match.Kinds, policy.Match.ExpandedKinds) {
 			one := func(other engine.PolicyInfo) bool { return !other.AnyVersion && other.Match.NamesKind(kind) }
 			if !slices.ContainsFunc(policies, one) {
 				v[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}] = []string{anything}

@@ -101,6 +101,13 @@ type PolicySourceSpec struct {
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
+	// partial leaves out files that do not compile, and files that depend on them, instead of
+	// refusing the revision. A file that is in force stays in force with its last good text, or
+	// the revision is refused: an error never loosens a policy. The tests of the other files
+	// must pass. The condition Complete and errors name the files that are left out.
+	// +optional
+	Partial bool `json:"partial,omitempty"`
+
 	// rehearse evaluates each new revision for recorded requests before it goes live. A revision
 	// that would deny more of them than permitted does not go live, and the last good revision
 	// stays in force. Without rehearse, recorded requests are not evaluated.
@@ -257,11 +264,17 @@ type PolicySourceStatus struct {
 	// +optional
 	Rules int32 `json:"rules"`
 
-	// errors say why the latest revision is not live: the first 20.
+	// errors say why the latest revision is not live: the first 20. If spec.partial is true and the
+	// revision is live, they say which of its files are not in force.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Errors []PolicyError `json:"errors,omitempty"`
+
+	// leftOut is how many files of the latest revision are not in force as they are in the origin,
+	// if spec.partial is true.
+	// +optional
+	LeftOut int32 `json:"leftOut,omitempty"`
 
 	// lastHandledReconcileAt is the value of the annotation
 	// lintel.dev/reconcile-at at the latest look at the origin.
@@ -284,8 +297,8 @@ type PolicySourceStatus struct {
 	Rehearsal *RehearsalStatus `json:"rehearsal,omitempty"`
 
 	// conditions are Ready, which sums up the others, Compiled,
-	// SourceVerified, WithinScope and WithinLimits, and Audited, which is
-	// about audit alone.
+	// SourceVerified, WithinScope and WithinLimits, Complete, which is about
+	// spec.partial, and Audited, which is about audit alone.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -354,6 +367,9 @@ const (
 	// ConditionWithinScope is True when the source grants nothing that a
 	// wider scope does not.
 	ConditionWithinScope = "WithinScope"
+	// ConditionComplete is True when all files of the live revision of a partial source are in
+	// force as they are in the origin. It is absent if spec.partial is not set.
+	ConditionComplete = "Complete"
 	// ConditionAudited is True when all objects of the kinds that the policies
 	// match were evaluated.
 	ConditionAudited = "Audited"

@@ -29,6 +29,7 @@ type lintOptions struct {
 	policies sources.One
 	scope    string
 	name     string
+	partial  bool
 	format   report.Format
 }
 
@@ -65,6 +66,7 @@ Exit codes:
 	options.policies.AddFlag(cmd)
 	flags.StringVar(&options.scope, "scope", "", "`path` of YAML with the PolicySource that holds the folder, for its scope and parameters, and those of other scopes")
 	flags.StringVar(&options.name, "name", "", "`name` of the PolicySource, where --scope has several; else of the source in messages")
+	sources.AddPartialFlag(flags, &options.partial)
 	options.format.AddFlag(cmd, "text", "json")
 	usage.CompleteFiles(cmd, "scope", "yaml", "yml", "json")
 	usage.CompleteFlagBy(cmd, "name", cluster.Options{}.CompleteSources)
@@ -77,6 +79,8 @@ type LintReport struct {
 	Reason   string                    `json:"reason,omitempty"`
 	Errors   []definition.CompileError `json:"errors"`
 	Warnings []definition.CompileError `json:"warnings"`
+	// LeftOut are the files that a cluster would leave out of a partial source.
+	LeftOut  []definition.CompileError `json:"leftOut"`
 	Policies int                       `json:"policies"`
 	Rules    int                       `json:"rules"`
 	Tests    suite.Totals              `json:"tests"`
@@ -105,6 +109,7 @@ func lintSource(ctx context.Context, candidate sources.Source, options lintOptio
 	if err := putInScope(&candidate, options, live); err != nil {
 		return err
 	}
+	candidate.Partial = candidate.Partial || options.partial
 	found, set, err := runGate(ctx, candidate, live, definitions)
 	if err != nil {
 		return err
@@ -125,7 +130,7 @@ func lintSource(ctx context.Context, candidate sources.Source, options lintOptio
 
 // runGate runs the gate, with files instead of a cluster.
 func runGate(ctx context.Context, candidate sources.Source, live *engine.Live, definitions []*schema.Definition) (LintReport, *engine.PolicySet, error) {
-	out := LintReport{Errors: []definition.CompileError{}, Warnings: []definition.CompileError{}}
+	out := LintReport{Errors: []definition.CompileError{}, Warnings: []definition.CompileError{}, LeftOut: []definition.CompileError{}}
 	compiler, err := sources.NewCompiler(definitions, func(message string) {
 		out.Warnings = append(out.Warnings, definition.CompileError{Message: message})
 	})
@@ -154,6 +159,9 @@ func runGate(ctx context.Context, candidate sources.Source, live *engine.Live, d
 	}
 	out.Accepted, out.Reason = verdict.Set != nil, verdict.Reason
 	out.Warnings = append(out.Warnings, candidate.InFolder(verdict.Warnings)...)
+	for _, file := range verdict.LeftOut {
+		out.LeftOut = append(out.LeftOut, candidate.InFolder(definition.CompileErrorList{file.CompileError})...)
+	}
 	if verdict.Set == nil {
 		out.Errors = candidate.InFolder(verdict.Errors)
 		if len(out.Errors) == 0 || verdict.Reason == source.ReasonNoPolicies {
@@ -233,6 +241,9 @@ func writeProblems(w io.Writer, found LintReport) error {
 	for _, err := range found.Errors {
 		fmt.Fprintf(&b, "error: %s\n", report.Printable(err.Error()))
 	}
+	for _, file := range found.LeftOut {
+		fmt.Fprintf(&b, "left out: %s\n", report.Printable(file.Error()))
+	}
 	for _, warning := range found.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", report.Printable(warning.Error()))
 	}
@@ -244,8 +255,11 @@ func writeLintText(w io.Writer, found LintReport) error {
 		return err
 	}
 	verdict := "accepted"
-	if !found.Accepted {
+	switch {
+	case !found.Accepted:
 		verdict = "refused, " + found.Reason
+	case len(found.LeftOut) > 0:
+		verdict = "accepted without " + report.Counted(len(found.LeftOut), "file")
 	}
 	return report.Write(w, fmt.Sprintf("%s: %s, %s, %s (%d failed), %s, %s\n", verdict, report.CountedAs(found.Policies, "policy", "policies"),
 		report.Counted(found.Rules, "rule"), report.Counted(found.Tests.Cases, "test case"), found.Tests.Failed,

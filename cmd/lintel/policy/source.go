@@ -29,6 +29,7 @@ type sourceOptions struct {
 	policies      sources.One
 	name          string
 	failurePolicy string
+	partial       bool
 }
 
 // NewSourceCommand is `lintel source`.
@@ -61,6 +62,7 @@ Exit codes:
 	options.policies.AddFlag(cmd)
 	cmd.Flags().StringVar(&options.name, "name", "", "`name` of the PolicySource; the folder's or file's if empty")
 	cmd.Flags().StringVar(&options.failurePolicy, "failure-policy", string(definition.Fail), "what an error of a policy does to a request: Fail or Ignore")
+	cmd.Flags().BoolVar(&options.partial, "partial", false, "set spec.partial, with which a cluster leaves out files that do not compile; they are listed on standard error")
 	usage.CompleteFlag(cmd, "failure-policy", string(definition.Fail), string(definition.Ignore))
 	usage.CompleteFlagBy(cmd, "name", cluster.Options{}.CompleteSources)
 	return cmd
@@ -87,10 +89,10 @@ func policySourceYAML(ctx context.Context, options sourceOptions, stderr io.Writ
 		return nil, fmt.Errorf("%s: %w", written.Origin, err)
 	}
 	// As a cluster would that has no other source.
-	if err := lintSource(ctx, written, lintOptions{}, stderr, writeProblems); err != nil {
+	if err := lintSource(ctx, written, lintOptions{partial: options.partial}, stderr, writeProblems); err != nil {
 		return nil, err
 	}
-	return inlineYAML(written.Name, options.failurePolicy, written.Files), nil
+	return inlineYAML(written.Name, options.failurePolicy, options.partial, written.Files), nil
 }
 
 // checkFiles checks what the API server asks of the files of an inline origin.

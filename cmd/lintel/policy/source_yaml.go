@@ -18,10 +18,14 @@ import (
 // the file does. The libraries for YAML put a file with a tab, or with a space at the
 // end of a line, on one line full of escapes; this shape is fixed, so it is written
 // here.
-func inlineYAML(name, failurePolicy string, files map[string]string) []byte {
+func inlineYAML(name, failurePolicy string, partial bool, files map[string]string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "apiVersion: %s\nkind: PolicySource\nmetadata:\n  name: %s\nspec:\n  failurePolicy: %s\n  inline:\n    files:\n",
+	fmt.Fprintf(&b, "apiVersion: %s\nkind: PolicySource\nmetadata:\n  name: %s\nspec:\n  failurePolicy: %s\n",
 		v1alpha1.SchemeGroupVersion, yamlName(name), failurePolicy)
+	if partial {
+		b.WriteString("  partial: true\n")
+	}
+	b.WriteString("  inline:\n    files:\n")
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		fmt.Fprintf(&b, "      %s: %s\n", yamlKey(path), yamlText(files[path], "        "))
 	}

@@ -31,7 +31,7 @@ func TestInlineYAMLIsABlockForEachFile(t *testing.T) {
 		"a/data.yaml":       "limit: 1",
 		"with a space.rego": "package c\n\n\n",
 	}
-	text := inlineYAML("team", "Fail", files)
+	text := inlineYAML("team", "Fail", false, files)
 	require.Equal(t, `apiVersion: policy.lintel.dev/v1alpha1
 kind: PolicySource
 metadata:
@@ -58,7 +58,7 @@ spec:
 func TestNamesThatYAMLWouldMisread(t *testing.T) {
 	for _, name := range []string{"123", "true", "null", "1e3", "0x1f", "on", "team", "a.b"} {
 		var object struct{ Metadata struct{ Name any } }
-		require.NoError(t, yaml.Unmarshal(inlineYAML(name, "Fail", nil), &object))
+		require.NoError(t, yaml.Unmarshal(inlineYAML(name, "Fail", false, nil), &object))
 		require.Equal(t, name, object.Metadata.Name)
 	}
 }
@@ -77,7 +77,7 @@ func TestInlineYAMLReadsBack(t *testing.T) {
 	}
 	for range 5000 {
 		files := map[string]string{some() + ".rego": some(), "z.rego": some()}
-		require.Equal(t, files, filesOf(t, inlineYAML("team", "Fail", files)), "%q", files)
+		require.Equal(t, files, filesOf(t, inlineYAML("team", "Fail", false, files)), "%q", files)
 	}
 }
 
@@ -88,6 +88,6 @@ func FuzzInlineYAML(f *testing.F) {
 		if checkFiles(files) != nil || len(name) > 500 {
 			t.Skip()
 		}
-		require.Equal(t, files, filesOf(t, inlineYAML("team", "Fail", files)), "%q", files)
+		require.Equal(t, files, filesOf(t, inlineYAML("team", "Fail", false, files)), "%q", files)
 	})
 }

@@ -21,7 +21,8 @@ type sourceProof struct {
 // proveSources are those of all sources, each together with all others.
 func proveSources(read []sources.Source) ([]sourceProof, error) {
 	origins := map[string]string{}
-	for _, s := range read {
+	for i, s := range read {
+		read[i].Partial = false // a proof is about all files
 		if other, twice := origins[s.Name]; twice {
 			return nil, fmt.Errorf("%s and %s have one name: give each its own", other, s.Origin)
 		}

@@ -31,6 +31,7 @@ const defaultNamespace = "default"
 type options struct {
 	policies  []string
 	names     []string // of the policies, in their order
+	partial   bool
 	manifests []string
 	request   requestFlags
 	namespace string
@@ -114,6 +115,7 @@ func (o *options) addFlags(cmd *cobra.Command, connection *cluster.Options, form
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
 	flags.StringArrayVar(&o.names, "name", nil, "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if not given. May be repeated, once for each -p, in their order")
+	sources.AddPartialFlag(flags, &o.partial)
 	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "`path` of a file or folder of objects or AdmissionReviews in YAML or JSON, or - for standard input; may be repeated")
 	flags.StringVarP(&o.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
 	flags.StringVar(&o.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")

@@ -61,6 +61,9 @@ func newOfflineChecker(o options, objects []manifests.Object, stdin io.Reader, c
 	if err != nil {
 		return nil, err
 	}
+	for i := range read {
+		read[i].Partial = read[i].Partial || o.partial
+	}
 	sets, err := compile(read)
 	if err != nil {
 		return nil, err
@@ -155,7 +158,7 @@ type writer func(io.Writer, []outcome) error
 func (c *checker) report(cmd *cobra.Command, ask func(context.Context, arrival) (outcome, error), formats map[string]writer) error {
 	// All are read before any is evaluated: a report of half of them would mislead.
 	err := c.arriveAll()
-	c.notes = append(c.notes, c.userNotes()...)
+	c.notes = append(c.notes, c.userNotes(cmd.Context())...)
 	for _, note := range c.notes {
 		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", note)
 	}

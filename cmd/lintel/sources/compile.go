@@ -92,7 +92,8 @@ func (s *Source) compile() (*engine.PolicySet, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := compiler.Compile(context.Background(), s.Source)
+	set, leftOut, err := source.CompilePartially(context.Background(), compiler.Compile, s.Source)
+	s.leftOut = leftOut
 	if _, ok := errors.AsType[definition.CompileErrorList](err); ok {
 		return nil, fmt.Errorf("%w\n%s: a cluster would refuse these policies, so no object is evaluated", s.CompileError(err), s.Origin)
 	}
@@ -115,6 +116,9 @@ func Notes(sources []Source, sets []*engine.PolicySet, snapshot *engine.Snapshot
 		}
 		for _, one := range sources[i].InFolder(sources[i].unread) {
 			out = append(out, one.Error())
+		}
+		for _, file := range sources[i].leftOut {
+			out = append(out, "left out: "+sources[i].InFolder(definition.CompileErrorList{file.CompileError})[0].Error())
 		}
 		if sources[i].unchecked != "" {
 			out = append(out, sources[i].unchecked)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 )
@@ -21,6 +22,11 @@ type One struct {
 func (o *One) AddFlag(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVarP(&o.given, "policies", "p", nil, "`path` of a folder or .rego file of policies; -p may be omitted")
 	usage.CompleteFiles(cmd, "policies", "rego", "yaml", "yml", "json")
+}
+
+// AddPartialFlag adds --partial.
+func AddPartialFlag(flags *pflag.FlagSet, partial *bool) {
+	flags.BoolVar(partial, "partial", false, "leave out files that do not compile, and files that depend on them, as a cluster does for a new PolicySource with spec.partial. PolicySources in YAML set it themselves")
 }
 
 // Args is the cobra.Command.Args of the command. Two paths are an error: otherwise one of them

@@ -34,6 +34,8 @@ type Source struct {
 	unread definition.CompileErrorList
 	// unchecked says why the references were not checked; empty where they were.
 	unchecked string
+	// leftOut are the files of a partial source that are not evaluated.
+	leftOut []source.LeftOut
 }
 
 // Read reads the sources at the paths. Names, where there are any, are those of the paths,

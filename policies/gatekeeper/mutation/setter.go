@@ -54,11 +54,17 @@ func newAssignment(kind string, location Location, a *AssignValue) (setter, *Fie
 	if a == nil {
 		a = &AssignValue{}
 	}
-	if len(a.ExternalData) > 0 {
-		return nil, newFieldError(errors.New("external data is not supported, because policies have no network; assign a value"), append(path, "externalData")...)
+	set := 0
+	for _, isSet := range []bool{a.Value != nil, a.FromMetadata != nil, len(a.ExternalData) > 0} {
+		if isSet {
+			set++
+		}
 	}
-	if (a.Value == nil) == (a.FromMetadata == nil) {
-		return nil, newFieldError(errors.New("set exactly one of value and fromMetadata"), path...)
+	if set != 1 {
+		return nil, newFieldError(errors.New("set exactly one of value, fromMetadata and externalData"), path...)
+	}
+	if len(a.ExternalData) > 0 {
+		return newExternal(kind, location, a.ExternalData, append(path, "externalData"))
 	}
 	last := location[len(location)-1]
 	if a.FromMetadata != nil {
