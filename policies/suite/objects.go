@@ -20,6 +20,10 @@ type caseObjects struct {
 	cluster   *clusterdata.Objects
 	kinds     []admission.GroupVersionKind // of the inventory, without version
 	namespace engine.Namespace             // of the object, where the inventory has it
+	// mutated is the expected object after the mutations, and mutatedFile its file; empty for a
+	// case without one.
+	mutated     any
+	mutatedFile string
 }
 
 // readCases reads the objects of all cases that are to run.
@@ -39,7 +43,7 @@ func (r *runner) readCases(suite suiteFile, test suiteTest) ([]caseObjects, erro
 
 func (r *runner) readCase(suite suiteFile, test suiteTest, c suiteCase) (caseObjects, error) {
 	var objects caseObjects
-	if len(c.Assertions) == 0 {
+	if len(c.Assertions) == 0 && c.Mutated == "" {
 		return objects, fmt.Errorf("it has no assertions; write at least `- violations: no`")
 	}
 	if c.Object == "" {
@@ -63,6 +67,12 @@ func (r *runner) readCase(suite suiteFile, test suiteTest, c suiteCase) (caseObj
 	}
 	if err != nil {
 		return objects, fmt.Errorf("%s: %w", found[0], err)
+	}
+	if c.Mutated != "" {
+		if objects.mutated, err = r.readMutated(suite.path(c.Mutated)); err != nil {
+			return objects, err
+		}
+		objects.mutatedFile = suite.path(c.Mutated)
 	}
 	var inventory []json.RawMessage
 	for _, name := range c.Inventory {
