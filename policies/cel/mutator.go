@@ -22,7 +22,7 @@ import (
 // mutator is a MutatingAdmissionPolicy.
 type mutator struct{ *policy }
 
-// Invocations implements definition.Mutator.
+// Invocations implements definition.ServerMutator.
 func (m mutator) Invocations(request *definition.CheckRequest) (list []definition.Invocation, findings []definition.CheckFinding) {
 	in := inputOf(request, true)
 	if in.attributes.GetOperation() == admission.Delete {

@@ -178,7 +178,7 @@ func TestMutations(t *testing.T) {
 			review := creation(t, `{"a":"x"}`)
 			if c.object != "" {
 				var err error
-				review, err = admission.NewStoredReview([]byte(c.object), admission.Resource{Group: "example.com", Version: "v1", Kind: "Widget", Name: "widgets", Namespaced: true})
+				review, err = admission.NewStoredReview([]byte(c.object), admission.ServedResource{Group: "example.com", Version: "v1", Kind: "Widget", Name: "widgets", Namespaced: true})
 				require.NoError(t, err)
 			}
 			after, mutation := mutateBoth(t, c.policies, review)
@@ -204,7 +204,7 @@ func TestMutationsByACallersSchema(t *testing.T) {
 	require.NoError(t, err)
 	known := kinds.New(definition)
 	snapshot := engine.NewSnapshot(admission.BuiltinResources(), compile(t, makeMutating("p", apply(`Object{spec: Object.spec{size: 2}}`), "")))
-	review, err := admission.NewStoredReview([]byte(widget), admission.Resource{Group: "example.com", Version: "v1", Kind: "Widget", Name: "widgets", Namespaced: true})
+	review, err := admission.NewStoredReview([]byte(widget), admission.ServedResource{Group: "example.com", Version: "v1", Kind: "Widget", Name: "widgets", Namespaced: true})
 	require.NoError(t, err)
 	options := engine.Options{Offline: true, Schemas: known.Schema}
 	mutation := snapshot.MutateByServer(t.Context(), review, options, &engine.ServerPasses{})
@@ -287,7 +287,7 @@ func TestEventsOfBothGroups(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			group := strings.TrimSuffix(strings.TrimSuffix(c.version, "v1"), "/")
-			review, err := admission.NewStoredReview([]byte(`{"apiVersion":"`+c.version+`","kind":"Event","metadata":{"name":"e","namespace":"team"}}`), admission.Resource{Group: group, Version: "v1", Kind: "Event", Name: "events", Namespaced: true})
+			review, err := admission.NewStoredReview([]byte(`{"apiVersion":"`+c.version+`","kind":"Event","metadata":{"name":"e","namespace":"team"}}`), admission.ServedResource{Group: group, Version: "v1", Kind: "Event", Name: "events", Namespaced: true})
 			require.NoError(t, err)
 			snapshot := engine.NewSnapshot(admission.BuiltinResources(), compile(t, c.policies))
 			decision := snapshot.Validate(t.Context(), review, engine.Options{Offline: true})

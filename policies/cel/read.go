@@ -50,8 +50,8 @@ type folder struct {
 	policies map[string]*policy // by fullName
 	bindings []*binding
 	others   []manifest.Object // which may be params
-	errs     definition.CompileErrors
-	warnings definition.CompileErrors
+	errs     definition.CompileErrorList
+	warnings definition.CompileErrorList
 }
 
 // policy is a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy.
@@ -84,7 +84,7 @@ func fullName(kind, name string) string { return kind + "/" + name }
 func (b *binding) policyKind() string { return strings.TrimSuffix(b.Kind, bindingSuffix) }
 
 // Dialect reads the policies of the API server in a source, with their bindings and params.
-func Dialect(files map[string]string) ([]definition.Template, definition.CompileErrors) {
+func Dialect(files map[string]string) ([]definition.Template, definition.CompileErrorList) {
 	f := &folder{policies: map[string]*policy{}}
 	var named []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {

@@ -27,7 +27,7 @@ type Check struct {
 	// Evaluator is nil if Mutator is set.
 	Evaluator Evaluator
 	// Mutator is set if the policy changes objects as the API server does before it calls webhooks.
-	Mutator Mutator
+	Mutator ServerMutator
 	// Selector selects the requests; nil for constraints, whose match does.
 	Selector Selector
 }

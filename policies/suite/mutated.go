@@ -62,7 +62,7 @@ func decodeNumbers(text []byte) (value any, err error) {
 const maxDifferences = 5
 
 // compareMutated compares an object with the expected one.
-func (o caseObjects) compareMutated(after *admission.Review) error {
+func (o caseInput) compareMutated(after *admission.Review) error {
 	if o.mutated == nil {
 		return nil
 	}

@@ -28,7 +28,7 @@ type mutatingCase struct {
 	denied string
 }
 
-const aPod = `{"apiVersion":"v1","kind":"Pod","spec":{"containers":[{"name":"one","image":"a","env":[{"name":"A","value":"1"}]},{"name":"two","image":"b"}],"tolerations":[{"key":"x","operator":"Exists"}]}}`
+const aPod = `{"apiVersion":"v1","kind":"Pod","spec":{"automountServiceAccountToken":false,"containers":[{"name":"one","image":"a","env":[{"name":"A","value":"1"}]},{"name":"two","image":"b"}],"tolerations":[{"key":"x","operator":"Exists"}]}}`
 
 func applies(expression string) string {
 	return "mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: '" + expression + "'}}]"

@@ -21,7 +21,7 @@ import (
 func (c *Cluster) AdmissionPolicies(ctx context.Context) (set *engine.PolicySet, notes []string, err error) {
 	table := admission.NewResources(c.Resources)
 	var objects [][]byte
-	list := func(resource admission.Resource, purpose string) (ok bool) {
+	list := func(resource admission.ServedResource, purpose string) (ok bool) {
 		before := len(objects)
 		err := c.Stream(ctx, resource, func() { objects = objects[:before] }, func(object []byte) error {
 			objects = append(objects, bytes.Clone(object))
@@ -84,7 +84,7 @@ func (c *Cluster) EnforcedSets(ctx context.Context) (sets []*engine.PolicySet, n
 
 // definition is the CustomResourceDefinition of a resource in JSON: nil if there is none, or if it
 // cannot be read.
-func (c *Cluster) definition(ctx context.Context, resource admission.Resource) []byte {
+func (c *Cluster) definition(ctx context.Context, resource admission.ServedResource) []byte {
 	kind := schema.GroupVersionKind{Group: apiextensionsv1.GroupName, Version: "v1", Kind: "CustomResourceDefinition"}
 	text, err := c.get(ctx, kind, client.ObjectKey{Name: resource.Name + "." + resource.Group})
 	if err != nil {

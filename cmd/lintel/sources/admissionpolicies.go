@@ -111,7 +111,7 @@ func compileReadable(files map[string]string) (set *engine.PolicySet, notes []st
 	for {
 		source := definition.Source{Name: ClusterName, Files: files, AdmissionPolicies: true}
 		set, err = policyset.Compile(source, cel.Dialect)
-		wrong, ok := errors.AsType[definition.CompileErrors](err)
+		wrong, ok := errors.AsType[definition.CompileErrorList](err)
 		if err == nil || !ok {
 			break
 		}
