@@ -278,7 +278,6 @@ func TestErrors(t *testing.T) {
 		"no validations":                   {vap("") + bound(denies), `spec.validations: must have at least one entry`},
 		"a reason":                         {vap("  validations: [{expression: 'true', reason: Nope}]") + bound(denies), `p.yaml:8: ValidatingAdmissionPolicy "p": spec.validations[0].reason: "Nope" is not one of Unauthorized, Forbidden, Invalid, RequestEntityTooLarge`},
 		"two variables":                    {vap("  variables: [{name: a, expression: '1'}, {name: a, expression: '1'}]\n"+ok) + bound(denies), `spec.variables[1].name: "a" is used twice`},
-		"a policy that is missing":         {vap(ok) + bound(denies) + "---\n{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: c}, spec: {policyName: q, validationActions: [Deny]}}\n", `ValidatingAdmissionPolicyBinding "c": spec.policyName: the source has no ValidatingAdmissionPolicy "q"`},
 		"no actions":                       {vap(ok) + bound(""), `ValidatingAdmissionPolicyBinding "b": spec.validationActions: must have at least one of`},
 		"deny and warn":                    {vap(ok) + bound("  validationActions: [Deny, Warn]\n"), `must not contain both Deny and Warn`},
 		"params without an action":         {vap(ok) + bound(denies+"  paramRef: {name: x}\n"), `p.yaml:17: ValidatingAdmissionPolicyBinding "b": spec.paramRef.parameterNotFoundAction: must be Allow or Deny`},

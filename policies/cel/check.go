@@ -3,9 +3,12 @@ package cel
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -15,14 +18,40 @@ import (
 // check returns the policy for the engine.
 func (p *policy) check() *definition.Check {
 	c := &definition.Check{
-		Name:        kindPolicy + "/" + p.Object.Name,
+		Name:        fullName(p.Kind, p.Name),
 		Location:    definition.Location{File: p.File, Line: p.Line},
 		Match:       p.registered(),
 		Enforcement: p.strictest(), ReadsNamespace: p.program.ReadsNamespace(),
-		Fingerprint: p.fingerprint(),
-		Evaluator:   p, Selector: p,
+		RequestReads: p.requestReads(), Fingerprint: p.fingerprint(),
+		Selector: p,
+	}
+	if p.mutation != nil {
+		c.Mutator, c.Enforcement = mutator{p}, definition.EnforceDeny
+	} else {
+		c.Evaluator = p
 	}
 	return c
+}
+
+// onlyInRequests matches what a stored object does not have.
+var onlyInRequests = regexp.MustCompile(`\brequest\s*\.\s*\??\s*(?:userInfo|options|dryRun)\b|\bauthorizer\b`)
+
+// requestReads returns the first reference of each expression to what a stored object does not have.
+func (p *policy) requestReads() (found []definition.Reference) {
+	spec := p.program.spec
+	list := slices.Concat(spec.MatchConditions, spec.Variables, spec.AuditAnnotations)
+	for _, v := range spec.Validations {
+		list = append(list, v.Expression)
+	}
+	for _, e := range list {
+		at := onlyInRequests.FindStringIndex(e.Text)
+		if at == nil {
+			continue
+		}
+		location := definition.Location{File: p.File, Line: p.TextLine(e.Path...) + strings.Count(e.Text[:at[0]], "\n")}
+		found = append(found, definition.Reference{Location: location, Path: strings.Join(strings.Fields(e.Text[at[0]:at[1]]), "")})
+	}
+	return found
 }
 
 // strictest returns the strictest action of the bindings.
@@ -43,7 +72,7 @@ func (p *policy) strictest() definition.Enforcement {
 
 // effects are the actions of a binding.
 func (b *binding) effects() (effects []definition.Enforcement) {
-	for _, action := range b.Spec.ValidationActions {
+	for _, action := range b.settings.ValidationActions {
 		switch action {
 		case v1.Deny:
 			effects = append(effects, definition.EnforceDeny)
@@ -82,6 +111,9 @@ func (p *policy) registered() definition.Match {
 			for _, name := range rule.Resources {
 				if one, known := resources.ByName(group, name); known {
 					add(group, one.Kind)
+					if other, ok := equivalentGroup(schema.GroupVersionResource{Group: group, Resource: name}); ok && *p.criteria.MatchPolicy == v1.Equivalent {
+						add(other, one.Kind)
+					}
 					continue
 				}
 				add(group, "*")
@@ -111,7 +143,7 @@ func (p *policy) Select(request *definition.CheckRequest) (selected bool, criter
 		return false, field, reason
 	}
 	if len(p.bindings) == 0 {
-		return false, "binding", fmt.Sprintf("the source has no %s for it", kindBinding)
+		return false, "binding", fmt.Sprintf("the source has no %s for it", p.Kind+bindingSuffix)
 	}
 	bound, field, reason := p.boundTo(in)
 	if len(bound) > 0 || field == "" {
@@ -135,7 +167,7 @@ func (p *policy) boundTo(in *input) (bound []*binding, field, reason string) {
 		case unmet == "":
 			return nil, "", why
 		default:
-			field, reason = unmet, fmt.Sprintf("%s (%s %s)", why, kindBinding, b.Object.Name)
+			field, reason = unmet, fmt.Sprintf("%s (%s %s)", why, b.Kind, b.Name)
 		}
 	}
 	if len(bound) > 0 {
@@ -150,12 +182,12 @@ func (p *policy) Evaluate(ctx context.Context, request *definition.CheckRequest)
 	result := definition.CheckResult{}
 	bound, _, _ := p.boundTo(in)
 	for _, b := range bound {
-		found, err := p.params.collect(b.Spec.ParamRef, in.attributes.GetNamespace())
+		found, err := p.params.collect(b.settings.ParamRef, in.attributes.GetNamespace())
 		if err != nil {
 			if !p.program.spec.IgnoreErrors {
 				result.Findings = append(result.Findings, definition.CheckFinding{
 					Words: fmt.Sprintf("failed to configure binding: %v", err), Location: locationIn(b.Object, []any{"spec", "paramRef"}),
-					Code: codeOf(""), Details: map[string]any{"binding": b.Object.Name}, Effects: []definition.Enforcement{definition.EnforceDeny},
+					Code: codeOf(""), Details: map[string]any{"binding": b.Name}, Effects: []definition.Enforcement{definition.EnforceDeny},
 				})
 			}
 			continue
@@ -182,7 +214,7 @@ func (d decision) finding(o manifest.Object, b *binding) definition.CheckFinding
 	f := definition.CheckFinding{
 		Words: d.message, Location: locationIn(o, d.path), Code: codeOf(d.reason),
 		Error: d.isError, Limit: d.limit,
-		Details: map[string]any{"binding": b.Object.Name}, Effects: b.effects(),
+		Details: map[string]any{"binding": b.Name}, Effects: b.effects(),
 	}
 	if d.always {
 		f.Effects = []definition.Enforcement{definition.EnforceDeny}

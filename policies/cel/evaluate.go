@@ -29,6 +29,8 @@ type decision struct {
 	reason  metav1.StatusReason
 	isError bool
 	limit   string
+	// code is the HTTP status, unless it follows from the reason.
+	code int
 	// always reports that the decision denies regardless of the actions of a binding.
 	always bool
 }

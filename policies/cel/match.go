@@ -7,13 +7,17 @@ import (
 
 	v1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
 	listersv1 "k8s.io/client-go/listers/core/v1"
+
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // criteria are matchConstraints or matchResources, with the defaults of the API server.
@@ -82,10 +86,11 @@ func (c criteria) match(in *input) (matches bool, field, reason string) {
 		field, reason = c.explain(in, is)
 		return false, field, reason
 	}
+	byName, known := c.byNamespaceName(in)
 	switch {
-	case is(c):
+	case known && byName, !known && is(c):
 		return true, "", ""
-	case c.needsNamespace(in):
+	case !known && c.needsNamespace(in):
 		return false, "", fmt.Sprintf("its namespaceSelector needs the labels of namespace %q", in.attributes.GetNamespace())
 	default:
 		return false, "namespaceSelector", "the labels of the Namespace do not meet " + metav1.FormatLabelSelector(c.NamespaceSelector)
@@ -95,6 +100,19 @@ func (c criteria) match(in *input) (matches bool, field, reason string) {
 // needsNamespace reports whether the selector needs the labels of a missing Namespace.
 func (c criteria) needsNamespace(in *input) bool {
 	return in.namespace == nil && in.attributes.GetNamespace() != "" && in.attributes.GetResource().Resource != "namespaces"
+}
+
+// byNamespaceName compares the selector with the name of a missing Namespace. known is false if that
+// does not decide.
+func (c criteria) byNamespaceName(in *input) (matches, known bool) {
+	if !c.needsNamespace(in) {
+		return false, false
+	}
+	selector, err := c.GetParsedNamespaceSelector()
+	if err != nil {
+		return false, false
+	}
+	return definition.MatchesNamespaceName(selector, in.attributes.GetNamespace())
 }
 
 // only returns criteria of rules alone.
@@ -114,6 +132,9 @@ func (c criteria) otherVersion(in *input, is func(criteria) bool) string {
 	for _, list := range [][]v1.NamedRuleWithOperations{c.ResourceRules, c.ExcludeResourceRules} {
 		if len(list) > 0 && !is(c.only(list)) && is(c.only(inAnyVersion(list))) {
 			return fmt.Sprintf("it is written for another version of %s than %s", resourceName(in), in.attributes.GetResource().Version)
+		}
+		if other, ok := equivalentGroup(in.attributes.GetResource()); ok && len(list) > 0 && !is(c.only(list)) && is(c.only(inGroup(list, other, in.attributes.GetResource().Group))) {
+			return fmt.Sprintf("it is written for %s of the API group %q, and the request is about those of %q, which the API server converts", resourceName(in), other, in.attributes.GetResource().Group)
 		}
 	}
 	return ""
@@ -156,6 +177,29 @@ func inAnyVersion(list []v1.NamedRuleWithOperations) []v1.NamedRuleWithOperation
 		list[i].APIVersions = []string{"*"}
 	}
 	return list
+}
+
+// equivalentGroup returns the other group in which the API server serves the objects of a resource.
+func equivalentGroup(resource schema.GroupVersionResource) (other string, ok bool) {
+	switch {
+	case resource.Resource != "events":
+		return "", false
+	case resource.Group == "":
+		return eventsv1.GroupName, true
+	default:
+		return "", resource.Group == eventsv1.GroupName
+	}
+}
+
+// inGroup returns the rules that name a group, for another group and all versions.
+func inGroup(list []v1.NamedRuleWithOperations, named, group string) (out []v1.NamedRuleWithOperations) {
+	for _, rule := range inAnyVersion(list) {
+		if slices.Contains(rule.APIGroups, named) {
+			rule.APIGroups = []string{group}
+			out = append(out, rule)
+		}
+	}
+	return out
 }
 
 // isExempt reports whether no admission policy is evaluated for a request, so that policies can be

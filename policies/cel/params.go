@@ -32,7 +32,7 @@ type parameterObject struct {
 
 // paramsOf reads the objects of the paramKind of a policy.
 func (f *folder) paramsOf(p *policy) *params {
-	kind := p.ValidatingAdmissionPolicy.Spec.ParamKind
+	kind := p.settings.ParamKind
 	if kind == nil {
 		return &params{}
 	}
@@ -93,7 +93,7 @@ func (f *folder) isNamespaced(params *params, p *policy) bool {
 		}
 	}
 	for _, b := range p.bindings {
-		if b.Spec.ParamRef != nil && b.Spec.ParamRef.Namespace != "" {
+		if b.settings.ParamRef != nil && b.settings.ParamRef.Namespace != "" {
 			return true
 		}
 	}
@@ -102,10 +102,10 @@ func (f *folder) isNamespaced(params *params, p *policy) bool {
 
 // warnMissingParams warns about a reference to an object that the source does not have.
 func (f *folder) warnMissingParams(params *params, b *binding) {
-	ref := b.Spec.ParamRef
+	ref := b.settings.ParamRef
 	switch {
 	case ref == nil:
-		f.warnings = append(f.warnings, errorAt(b.Object, "%s %q has no spec.paramRef, so that params is null", kindBinding, b.Object.Name))
+		f.warnings = append(f.warnings, errorAt(b.Object, "%s %q has no spec.paramRef, so that params is null", b.Kind, b.Name))
 	case ref.Name != "" && !params.has(ref.Name, ref.Namespace):
 		f.warnings = append(f.warnings, errorIn(b.Object, []any{"spec", "paramRef", "name"}, "the source has no %s %q", params.kind.Kind, ref.Name))
 	}

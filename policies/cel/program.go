@@ -37,6 +37,8 @@ type Validation struct {
 type Spec struct {
 	Variables, MatchConditions, AuditAnnotations []Expression
 	Validations                                  []Validation
+	// Mutations are those of a MutatingAdmissionPolicy.
+	Mutations []Mutation
 	// Params declares the variable params: for all expressions, or only for variables.
 	Params, ParamsInVariables bool
 	// Authorizer declares the variables authorizer and authorizer.requestResource.
@@ -53,6 +55,8 @@ type Program struct {
 	compiler *plugincel.CompositedCompiler
 
 	matchConditions, validations, messages, auditAnnotations plugincel.ConditionEvaluator
+	// mutations are the compiled spec.Mutations.
+	mutations *mutations
 	// uncertain are the texts of expressions that may call the authorizer.
 	uncertain map[string]bool
 }
@@ -118,8 +122,17 @@ func Compile(spec Spec) (*Program, []ExpressionError) {
 	p.validations = compile(validations, all, celgo.BoolType)
 	p.messages = compile(texts, messages, celgo.StringType)
 	p.auditAnnotations = compile(spec.AuditAnnotations, all, celgo.StringType, celgo.NullType)
+	var changes []Expression
+	if len(spec.Mutations) > 0 {
+		var wrong []ExpressionError
+		p.mutations, wrong = compileMutations(spec)
+		errs = append(errs, wrong...)
+		for _, m := range spec.Mutations {
+			changes = append(changes, m.Expression)
+		}
+	}
 	if len(errs) == 0 && spec.Authorizer {
-		errs = p.findAuthorizer(slices.Concat(spec.MatchConditions, validations, spec.AuditAnnotations))
+		errs = p.findAuthorizer(slices.Concat(spec.MatchConditions, validations, spec.AuditAnnotations, changes))
 	}
 	if len(errs) > 0 {
 		return nil, errs
@@ -193,6 +206,9 @@ func (p *Program) ReadsNamespace() bool {
 	lists := [][]Expression{p.spec.Variables, p.spec.AuditAnnotations}
 	for _, v := range p.spec.Validations {
 		lists = append(lists, []Expression{v.Expression, v.MessageExpression})
+	}
+	for _, m := range p.spec.Mutations {
+		lists = append(lists, []Expression{m.Expression})
 	}
 	return slices.ContainsFunc(slices.Concat(lists...), func(e Expression) bool {
 		return strings.Contains(e.Text, plugincel.NamespaceVarName)

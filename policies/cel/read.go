@@ -19,20 +19,24 @@ import (
 
 // The kinds that are read.
 const (
-	group       = "admissionregistration.k8s.io"
-	kindPolicy  = "ValidatingAdmissionPolicy"
-	kindBinding = "ValidatingAdmissionPolicyBinding"
+	group         = "admissionregistration.k8s.io"
+	kindPolicy    = "ValidatingAdmissionPolicy"
+	kindMutating  = "MutatingAdmissionPolicy"
+	bindingSuffix = "Binding"
 )
 
 // versions are those of the kinds: all have the same fields.
 var versions = []string{"v1", "v1beta1", "v1alpha1"}
 
-// mutatingKinds are not evaluated.
-var mutatingKinds = []string{"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
+// IsPolicyKind reports whether a kind is one of the API server's policies in CEL.
+func IsPolicyKind(ofGroup, kind string) bool {
+	return ofGroup == group && (kind == kindPolicy || kind == kindMutating)
+}
 
-// IsPolicyFile reports whether a file may contain ValidatingAdmissionPolicies.
+// IsPolicyFile reports whether a file may contain policies of the API server.
 func IsPolicyFile(name, text string) bool {
-	return isManifest(name) && strings.Contains(text, group+"/") && strings.Contains(text, kindPolicy)
+	return isManifest(name) && strings.Contains(text, group+"/") &&
+		(strings.Contains(text, kindPolicy) || strings.Contains(text, kindMutating))
 }
 
 // isManifest reports whether a file may contain objects that are not for tests alone.
@@ -43,31 +47,43 @@ func isManifest(name string) bool {
 
 // folder is all that a source has of admission policies.
 type folder struct {
-	policies map[string]*policy
+	policies map[string]*policy // by fullName
 	bindings []*binding
 	others   []manifest.Object // which may be params
 	errs     definition.CompileErrorList
 	warnings definition.CompileErrorList
 }
 
-// policy is a ValidatingAdmissionPolicy.
+// policy is a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy.
 type policy struct {
 	manifest.Object
-	*v1.ValidatingAdmissionPolicy
+	// settings are the spec of a ValidatingAdmissionPolicy, or what a MutatingAdmissionPolicy has in
+	// common with that.
+	settings v1.ValidatingAdmissionPolicySpec
+	// mutation is nil for a ValidatingAdmissionPolicy.
+	mutation *v1.MutatingAdmissionPolicySpec
 	criteria criteria
 	program  *Program
 	bindings []*binding
 	params   *params
+	// schemas are those of the CustomResourceDefinitions in the source.
+	schemas customSchemas
 }
 
-// binding is a ValidatingAdmissionPolicyBinding.
+// binding is a binding of either kind. Those of MutatingAdmissionPolicies have no actions.
 type binding struct {
 	manifest.Object
-	*v1.ValidatingAdmissionPolicyBinding
+	settings v1.ValidatingAdmissionPolicyBindingSpec
 	criteria *criteria // nil without matchResources
 }
 
-// Dialect reads the ValidatingAdmissionPolicies of a source with their bindings and params.
+// fullName is the kind and name of a policy.
+func fullName(kind, name string) string { return kind + "/" + name }
+
+// policyKind is the kind of the policy that a binding binds.
+func (b *binding) policyKind() string { return strings.TrimSuffix(b.Kind, bindingSuffix) }
+
+// Dialect reads the policies of the API server in a source, with their bindings and params.
 func Dialect(files map[string]string) ([]definition.Template, definition.CompileErrorList) {
 	f := &folder{policies: map[string]*policy{}}
 	var named []string
@@ -97,7 +113,7 @@ func Dialect(files map[string]string) ([]definition.Template, definition.Compile
 	var out []definition.Template
 	for _, name := range slices.Sorted(maps.Keys(f.policies)) {
 		if p := f.policies[name]; p.program != nil {
-			out = append(out, definition.Template{Name: kindPolicy + "/" + name, Check: p.check()})
+			out = append(out, definition.Template{Name: name, Check: p.check()})
 		}
 	}
 	if len(f.warnings) > 0 {
@@ -111,12 +127,10 @@ func (f *folder) add(o manifest.Object) {
 	switch {
 	case o.Group != group:
 		f.others = append(f.others, o)
-	case o.Kind == kindPolicy:
+	case IsPolicyKind(o.Group, o.Kind):
 		f.addPolicy(o)
-	case o.Kind == kindBinding:
+	case IsPolicyKind(o.Group, strings.TrimSuffix(o.Kind, bindingSuffix)):
 		f.addBinding(o)
-	case slices.Contains(mutatingKinds, o.Kind):
-		f.warnings = append(f.warnings, errorAt(o, "%s %q is not evaluated here", o.Kind, o.Name))
 	}
 }
 
@@ -176,27 +190,46 @@ func pathIn(message string) (path []any) {
 	return path
 }
 
-// addPolicy reads a ValidatingAdmissionPolicy.
+// addPolicy reads a policy.
 func (f *folder) addPolicy(o manifest.Object) {
-	p := &policy{Object: o, ValidatingAdmissionPolicy: &v1.ValidatingAdmissionPolicy{}}
-	if other, taken := f.policies[o.Name]; taken {
+	p, name := &policy{Object: o}, fullName(o.Kind, o.Name)
+	if other, taken := f.policies[name]; taken {
 		f.fail(errorAt(o, "%s %q: already defined at %s:%d; rename one", o.Kind, o.Name, other.File, other.Line))
 		return
 	}
-	f.policies[o.Name] = p
-	if !f.read(o, p.ValidatingAdmissionPolicy) {
+	f.policies[name] = p
+	if !f.readPolicy(p) {
 		return
 	}
 	if errs := validatePolicy(p); len(errs) > 0 {
 		f.fail(errs...)
 		return
 	}
-	p.criteria = newCriteria(*p.ValidatingAdmissionPolicy.Spec.MatchConstraints)
+	p.criteria = newCriteria(*p.settings.MatchConstraints)
 	program, errs := Compile(p.spec())
 	for _, err := range errs {
 		f.fail(LocateError(o, err))
 	}
 	p.program = program
+}
+
+// readPolicy decodes a policy of either kind.
+func (f *folder) readPolicy(p *policy) bool {
+	if p.Kind == kindPolicy {
+		validating := &v1.ValidatingAdmissionPolicy{}
+		ok := f.read(p.Object, validating)
+		p.settings = validating.Spec
+		return ok
+	}
+	mutating := &v1.MutatingAdmissionPolicy{}
+	ok := f.read(p.Object, mutating)
+	in := mutating.Spec
+	p.mutation = &in
+	p.settings = v1.ValidatingAdmissionPolicySpec{
+		ParamKind: in.ParamKind, MatchConstraints: in.MatchConstraints, FailurePolicy: in.FailurePolicy,
+		MatchConditions: in.MatchConditions, Variables: in.Variables,
+	}
+	return ok
 }
 
 // LocateError returns an error in an expression with its location in the file.
@@ -208,7 +241,7 @@ func LocateError(o manifest.Object, err ExpressionError) definition.CompileError
 
 // spec returns the code of a policy.
 func (p *policy) spec() Spec {
-	in := p.ValidatingAdmissionPolicy.Spec
+	in := p.settings
 	ignore, _ := failurePolicyOf(in.FailurePolicy)
 	spec := Spec{Params: in.ParamKind != nil, Authorizer: true, IgnoreErrors: ignore}
 	for i, v := range in.Variables {
@@ -227,58 +260,77 @@ func (p *policy) spec() Spec {
 		}
 		spec.Validations = append(spec.Validations, one)
 	}
+	if p.mutation != nil {
+		spec.Mutations = mutationsOf(p.mutation.Mutations)
+	}
 	for i, a := range in.AuditAnnotations {
 		spec.AuditAnnotations = append(spec.AuditAnnotations, Expression{a.Key, a.ValueExpression, []any{"spec", "auditAnnotations", i, "valueExpression"}})
 	}
 	return spec
 }
 
-// addBinding reads a ValidatingAdmissionPolicyBinding.
+// addBinding reads a binding.
 func (f *folder) addBinding(o manifest.Object) {
-	b := &binding{Object: o, ValidatingAdmissionPolicyBinding: &v1.ValidatingAdmissionPolicyBinding{}}
+	b := &binding{Object: o}
 	for _, other := range f.bindings {
-		if other.Object.Name == o.Name {
+		if other.Kind == o.Kind && other.Name == o.Name {
 			f.fail(errorAt(o, "%s %q: already defined at %s:%d; rename one", o.Kind, o.Name, other.File, other.Line))
 			return
 		}
 	}
 	f.bindings = append(f.bindings, b)
-	if !f.read(o, b.ValidatingAdmissionPolicyBinding) {
+	if !f.readBinding(b) {
 		return
 	}
 	if errs := validateBinding(b); len(errs) > 0 {
 		f.fail(errs...)
 		return
 	}
-	if m := b.Spec.MatchResources; m != nil {
+	if m := b.settings.MatchResources; m != nil {
 		b.criteria = new(newCriteria(*m))
 	}
 }
 
-// bind gives each policy its bindings, and each binding its params.
+// readBinding decodes a binding of either kind.
+func (f *folder) readBinding(b *binding) bool {
+	if b.policyKind() == kindPolicy {
+		validating := &v1.ValidatingAdmissionPolicyBinding{}
+		ok := f.read(b.Object, validating)
+		b.settings = validating.Spec
+		return ok
+	}
+	mutating := &v1.MutatingAdmissionPolicyBinding{}
+	ok := f.read(b.Object, mutating)
+	b.settings = v1.ValidatingAdmissionPolicyBindingSpec{PolicyName: mutating.Spec.PolicyName, ParamRef: mutating.Spec.ParamRef, MatchResources: mutating.Spec.MatchResources}
+	return ok
+}
+
+// bind gives each policy its bindings, and each binding its params. The API server ignores a
+// binding without a policy.
 func (f *folder) bind() {
 	for _, b := range f.bindings {
-		name := b.Spec.PolicyName
-		p := f.policies[name]
+		name := b.settings.PolicyName
+		p := f.policies[fullName(b.policyKind(), name)]
 		switch {
 		case name == "": // reported already
 		case p == nil:
-			f.fail(errorIn(b.Object, []any{"spec", "policyName"}, "the source has no %s %q; put it into the same source", kindPolicy, name))
+			f.warnings = append(f.warnings, errorIn(b.Object, []any{"spec", "policyName"}, "the source has no %s %q, so that the binding has no effect; put the policy into the same source", b.policyKind(), name))
 		default:
 			p.bindings = append(p.bindings, b)
 		}
 	}
-	slices.SortFunc(f.bindings, func(a, b *binding) int { return strings.Compare(a.Object.Name, b.Object.Name) })
+	schemas := f.readSchemas()
+	slices.SortFunc(f.bindings, func(a, b *binding) int { return strings.Compare(a.Name, b.Name) })
 	for _, name := range slices.Sorted(maps.Keys(f.policies)) {
 		p := f.policies[name]
 		if p.program == nil {
 			continue
 		}
 		if len(p.bindings) == 0 {
-			f.warnings = append(f.warnings, errorAt(p.Object, "%s %q has no %s in the source, and is not evaluated", kindPolicy, name, kindBinding))
+			f.warnings = append(f.warnings, errorAt(p.Object, "%s %q has no %s in the source, and is not evaluated", p.Kind, p.Name, p.Kind+bindingSuffix))
 		}
-		slices.SortFunc(p.bindings, func(a, b *binding) int { return strings.Compare(a.Object.Name, b.Object.Name) })
-		p.params = f.paramsOf(p)
+		slices.SortFunc(p.bindings, func(a, b *binding) int { return strings.Compare(a.Name, b.Name) })
+		p.params, p.schemas = f.paramsOf(p), schemas
 	}
 }
 

@@ -50,7 +50,7 @@ var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // validatePolicy checks the fields of a policy.
 func validatePolicy(policy *policy) definition.CompileErrorList {
-	p, spec := &problems{Object: policy.Object}, policy.ValidatingAdmissionPolicy.Spec
+	p, spec := &problems{Object: policy.Object}, policy.settings
 	p.checkName()
 	oneOf(p, []any{"spec", "failurePolicy"}, valueOf(spec.FailurePolicy), v1.Fail, v1.Ignore)
 	if kind := spec.ParamKind; kind != nil {
@@ -63,7 +63,10 @@ func validatePolicy(policy *policy) definition.CompileErrorList {
 	} else {
 		p.checkMatch([]any{"spec", "matchConstraints"}, *spec.MatchConstraints)
 	}
-	if len(spec.Validations)+len(spec.AuditAnnotations) == 0 {
+	switch {
+	case policy.mutation != nil:
+		p.checkMutations(*policy.mutation)
+	case len(spec.Validations)+len(spec.AuditAnnotations) == 0:
 		p.add([]any{"spec", "validations"}, "must have at least one entry, or spec.auditAnnotations must")
 	}
 	for i, v := range spec.Validations {
@@ -98,6 +101,46 @@ func validatePolicy(policy *policy) definition.CompileErrorList {
 		p.checkNamed([]any{"spec", "auditAnnotations", i}, "key", a.Key, a.ValueExpression, names)
 	}
 	return p.errs
+}
+
+// checkMutations checks the fields that only a MutatingAdmissionPolicy has.
+func (p *problems) checkMutations(spec v1.MutatingAdmissionPolicySpec) {
+	if len(spec.Mutations) == 0 {
+		p.add([]any{"spec", "mutations"}, "must have at least one entry")
+	}
+	for i, m := range spec.Mutations {
+		at := func(steps ...any) []any { return append([]any{"spec", "mutations", i}, steps...) }
+		oneOf(p, at("patchType"), m.PatchType, v1.PatchTypeApplyConfiguration, v1.PatchTypeJSONPatch)
+		if m.PatchType == "" {
+			p.add(at("patchType"), "must be %s or %s", v1.PatchTypeApplyConfiguration, v1.PatchTypeJSONPatch)
+		}
+		p.checkMutation(at("applyConfiguration"), m.PatchType == v1.PatchTypeApplyConfiguration, m.ApplyConfiguration != nil, expressionOf(m.ApplyConfiguration))
+		p.checkMutation(at("jsonPatch"), m.PatchType == v1.PatchTypeJSONPatch, m.JSONPatch != nil, expressionOf((*v1.ApplyConfiguration)(m.JSONPatch)))
+	}
+	oneOf(p, []any{"spec", "reinvocationPolicy"}, spec.ReinvocationPolicy, v1.NeverReinvocationPolicy, v1.IfNeededReinvocationPolicy)
+	if spec.ReinvocationPolicy == "" {
+		p.add([]any{"spec", "reinvocationPolicy"}, "must be %s or %s", v1.NeverReinvocationPolicy, v1.IfNeededReinvocationPolicy)
+	}
+}
+
+// expressionOf returns the expression of a mutation: empty for nil.
+func expressionOf(mutation *v1.ApplyConfiguration) string {
+	if mutation == nil {
+		return ""
+	}
+	return mutation.Expression
+}
+
+// checkMutation checks the field of one type of mutation.
+func (p *problems) checkMutation(path []any, wanted, set bool, expression string) {
+	switch {
+	case wanted && !set:
+		p.add(path, "must be set for this patchType")
+	case !wanted && set:
+		p.add(path, "must not be set for this patchType")
+	case wanted && strings.TrimSpace(expression) == "":
+		p.add(append(path, "expression"), "is empty")
+	}
 }
 
 // checkNamed checks a named expression.
@@ -146,7 +189,11 @@ func (p *problems) checkMatch(path []any, m v1.MatchResources) {
 			operations := make([]string, len(rule.Operations))
 			for j, operation := range rule.Operations {
 				operations[j] = string(operation)
-				oneOf(p, in(field, i, "operations", j), operation, v1.OperationAll, v1.Create, v1.Update, v1.Delete, v1.Connect)
+				valid := []v1.OperationType{v1.OperationAll, v1.Create, v1.Update, v1.Connect}
+				if strings.HasPrefix(p.Kind, kindPolicy) {
+					valid = append(valid, v1.Delete)
+				}
+				oneOf(p, in(field, i, "operations", j), operation, valid...)
 			}
 			for _, part := range []struct {
 				name   string
@@ -187,7 +234,7 @@ func overlapOf(resources []string) string {
 
 // validateBinding checks the fields of a binding.
 func validateBinding(b *binding) definition.CompileErrorList {
-	p, spec := &problems{Object: b.Object}, b.Spec
+	p, spec := &problems{Object: b.Object}, b.settings
 	p.checkName()
 	if spec.PolicyName == "" {
 		p.add([]any{"spec", "policyName"}, "is empty")
@@ -195,7 +242,7 @@ func validateBinding(b *binding) definition.CompileErrorList {
 	if spec.MatchResources != nil {
 		p.checkMatch([]any{"spec", "matchResources"}, *spec.MatchResources)
 	}
-	if len(spec.ValidationActions) == 0 {
+	if b.policyKind() == kindPolicy && len(spec.ValidationActions) == 0 {
 		p.add([]any{"spec", "validationActions"}, "must have at least one of Deny, Warn, Audit")
 	}
 	for i, action := range spec.ValidationActions {

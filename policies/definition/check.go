@@ -19,11 +19,23 @@ type Check struct {
 	Enforcement Enforcement
 	// ReadsNamespace reports that the result depends on the Namespace object.
 	ReadsNamespace bool
+	// RequestReads are the references to parts of a request that a stored object does not have:
+	// with any, the check is not evaluated for stored objects.
+	RequestReads []Reference
 	// Fingerprint is equal for checks that give the same findings.
 	Fingerprint string
-	Evaluator   Evaluator
+	// Evaluator is nil if Mutator is set.
+	Evaluator Evaluator
+	// Mutator is set if the policy changes objects as the API server does before it calls webhooks.
+	Mutator ServerMutator
 	// Selector selects the requests; nil for constraints, whose match does.
 	Selector Selector
+}
+
+// Reference is a reference of a check to a part of a request.
+type Reference struct {
+	Location Location
+	Path     string
 }
 
 // Selector decides which requests a check reviews.
@@ -49,6 +61,8 @@ type CheckRequest struct {
 	Explain bool
 	// MaxSteps bounds the steps, in addition to the limits of the check itself, unless it is 0.
 	MaxSteps int64
+	// Schemas are those of custom resources; nil if none are available.
+	Schemas CustomSchemas
 
 	prepared any
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -200,10 +201,29 @@ func (m *Matcher) MatchesNamespaceLabels(r *admission.Review, namespace *admissi
 	case r.Namespace == "" && !r.IsNamespace():
 		return true, true
 	case namespace == nil:
-		return false, false
+		return MatchesNamespaceName(m.namespaceSelector, r.Namespace)
 	default:
 		return m.namespaceSelector.Matches(namespace.Labels()), true
 	}
+}
+
+// MatchesNamespaceName compares a selector with a Namespace of which only the name is known: it is
+// the value of the label kubernetes.io/metadata.name. known is false if other labels decide.
+func MatchesNamespaceName(selector labels.Selector, name string) (matches, known bool) {
+	requirements, selectable := selector.Requirements()
+	if !selectable {
+		return false, true
+	}
+	known = true
+	for _, one := range requirements {
+		switch {
+		case one.Key() != corev1.LabelMetadataName:
+			known = false
+		case !one.Matches(labels.Set{corev1.LabelMetadataName: name}):
+			return false, true
+		}
+	}
+	return known, known
 }
 
 // ownSubresources are those whose requests carry the object itself.

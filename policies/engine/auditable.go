@@ -25,9 +25,12 @@ func (p *policy) notAuditable() []NotAuditable {
 	}
 	place := p.Location
 	path := "custom.match.operations"
-	if p.dialect.isForeign() {
+	switch {
+	case p.Check != nil:
+		path = "spec.matchConstraints.resourceRules"
+	case p.dialect.isForeign():
 		path = "spec.targets[0].operations"
-	} else {
+	default:
 		place = definition.LineInMetadata(p.source.Files, p.Location, "operations")
 	}
 	return append([]NotAuditable{{Location: place, Path: path}}, p.RequestReads...)

@@ -53,7 +53,7 @@ func (checkDialect) podTemplates(admission.GroupVersionKind) []admission.PodTemp
 // checkRequest is the review for policies that are not written in Rego.
 func (e *evaluation) checkRequest() *definition.CheckRequest {
 	if e.check == nil {
-		e.check = &definition.CheckRequest{Review: e.review, Offline: e.options.Offline, Explain: e.covered != nil}
+		e.check = &definition.CheckRequest{Review: e.review, Offline: e.options.Offline, Explain: e.covered != nil, Schemas: e.options.Schemas}
 		if e.namespace != nil {
 			e.check.Namespace = e.namespace.Value()
 		}

@@ -40,6 +40,8 @@ type Options struct {
 	// Cluster holds the objects that policies read by `requires`. A policy that
 	// requires a missing kind, or any kind if it is nil, cannot be evaluated.
 	Cluster *clusterdata.Objects
+	// Schemas are those of custom resources, for MutatingAdmissionPolicies; nil is for none.
+	Schemas definition.CustomSchemas
 	// Pacer lets policies of sources below the enterprise wait for others; nil is for none.
 	Pacer Pacer
 	// Stored reports that the review is about a stored object. Constraints can have another

@@ -26,10 +26,12 @@ type constraintObject struct {
 }
 
 type scopedAction struct {
-	Action            string `json:"action"`
-	EnforcementPoints []struct {
-		Name string `json:"name"`
-	} `json:"enforcementPoints"`
+	Action            string             `json:"action"`
+	EnforcementPoints []enforcementPoint `json:"enforcementPoints"`
+}
+
+type enforcementPoint struct {
+	Name string `json:"name"`
 }
 
 // readConstraint reads a constraint of a template. asked is false if it is only enforced at
@@ -82,7 +84,18 @@ func (f *folder) readConstraint(d document, t *template) (c definition.Constrain
 	if len(c.Expansions) > 0 {
 		c.Match.Expand, c.Match.ExpandedKinds = definition.ExpandDeny, expandedKinds(c.Expansions)
 	}
-	return c, c.Admission.Enforcement != "" || c.Audit.Enforcement != "" && !f.mode.test, nil
+	asked = c.Admission.Enforcement != "" || c.Audit.Enforcement != "" && !f.mode.test
+	if !asked && object.names(vapPoint) {
+		t.warnings = append(t.warnings, d.errorIn([]any{"spec", "scopedEnforcementActions"}, "constraint %s names the enforcement point %s alone, and is not evaluated: Lintel generates no ValidatingAdmissionPolicy from a constraint; name %s, too", c.Name, vapPoint, webhookPoint))
+	}
+	return c, asked, nil
+}
+
+// names reports whether a constraint has an action for an enforcement point.
+func (o constraintObject) names(point string) bool {
+	return slices.ContainsFunc(o.Spec.ScopedEnforcementActions, func(action scopedAction) bool {
+		return slices.ContainsFunc(action.EnforcementPoints, func(one enforcementPoint) bool { return one.Name == point })
+	})
 }
 
 func (f *folder) readMatch(d document, match matchObject) (*matcher, definition.CompileErrorList) {

@@ -168,6 +168,9 @@ func (m *matcher) matchesNamespaceLabels(s definition.Subject) (matches bool, mi
 	case s.Namespace == "":
 		return true, ""
 	case s.NamespaceLabels == nil:
+		if matches, known := definition.MatchesNamespaceName(m.namespaceLabels, s.Namespace); known {
+			return matches, ""
+		}
 		return false, fmt.Sprintf("its namespaceSelector needs the labels of namespace %q", s.Namespace)
 	default:
 		return m.namespaceLabels.Matches(labels.Set(s.NamespaceLabels)), ""

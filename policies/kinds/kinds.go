@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/yaml"
@@ -127,6 +128,21 @@ func served(definition *apiextensionsv1.CustomResourceDefinition) []string {
 		}
 	}
 	return names
+}
+
+// Structural returns the schema of a version of a custom resource: nil if its definition is not
+// available, or has no schema.
+func (k *Kinds) Structural(kind schema.GroupVersionKind) (*structuralschema.Structural, error) {
+	version, err := k.version(kind)
+	if version == nil || err != nil {
+		return nil, err
+	}
+	return version.structural, nil
+}
+
+// Schema is Structural as a definition.CustomSchemas.
+func (k *Kinds) Schema(kind admission.GroupVersionKind) (*structuralschema.Structural, error) {
+	return k.Structural(schema.GroupVersionKind(kind))
 }
 
 // version is nil for kinds that no definition is at hand of.

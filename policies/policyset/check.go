@@ -9,7 +9,9 @@ import (
 // addUnplanned adds the policies that are not written in Rego.
 func (s *Set) addUnplanned() (errs definition.CompileErrorList) {
 	add := func(p *Policy) {
-		p.Validate = &Query{} // the entry points are those of the evaluator
+		if p.Evaluator != nil {
+			p.Validate = &Query{} // the entry points are those of the evaluator
+		}
 		if err := p.setDefaults(); err != nil {
 			errs = append(errs, p.Location.Errorf("%v", err))
 			return
@@ -19,8 +21,12 @@ func (s *Set) addUnplanned() (errs definition.CompileErrorList) {
 	for _, template := range s.unplanned {
 		s.warnings = append(s.warnings, template.Warnings...)
 		if check := template.Check; check != nil {
+			var reads []NotAuditable
+			for _, one := range check.RequestReads {
+				reads = append(reads, NotAuditable{Location: one.Location, Path: one.Path})
+			}
 			add(&Policy{
-				Name: check.Name, Location: check.Location, Check: check, Evaluator: check.Evaluator, ReadsNamespace: check.ReadsNamespace,
+				Name: check.Name, Location: check.Location, Check: check, RequestReads: reads, Evaluator: check.Evaluator, ReadsNamespace: check.ReadsNamespace,
 				Meta: definition.Metadata{Title: check.Title, Match: &check.Match, Enforcement: check.Enforcement},
 			})
 		}

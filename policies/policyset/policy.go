@@ -31,7 +31,7 @@ type Policy struct {
 	// Mutators is set if the policy is the mutators of the source, which are not Rego.
 	Mutators *definition.Mutators
 	// Evaluator is set if the policy is not written in Rego, and Check if it is not a constraint,
-	// either. Validate is then an empty query.
+	// either. Validate is then an empty query. A check that changes objects has neither.
 	Evaluator definition.Evaluator
 	Check     *definition.Check
 	// LastOverrun is the last limit that an evaluation has reached. It is here because it
@@ -153,6 +153,15 @@ func newMutatorPolicy(source string, mutators *definition.Mutators) (*Policy, er
 
 // Changes reports whether the policy can change objects.
 func (p *Policy) Changes() bool { return p.Mutate != nil || p.Mutators != nil }
+
+// ServerMutator returns the part of the policy that the API server itself applies to objects: nil for
+// all other policies.
+func (p *Policy) ServerMutator() definition.ServerMutator {
+	if p.Check == nil {
+		return nil
+	}
+	return p.Check.Mutator
+}
 
 // RuleAt returns the name of the rule at a location, or "".
 func (p *Policy) RuleAt(loc definition.Location) string {

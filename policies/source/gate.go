@@ -109,8 +109,8 @@ func (g Gate) evaluateAll(ctx context.Context, candidate definition.Source, live
 	}
 	if set.Policies() == 0 {
 		return Verdict{
-			Reason: ReasonNoPolicies, Errors: set.NeverEvaluated(),
-			Message: "no package has a rule deny, warn, patch or defaults, and there is no constraint: nothing would ever be asked",
+			Reason: ReasonNoPolicies, Errors: slices.Concat(set.NeverEvaluated(), set.Warnings()),
+			Message: "no package has a rule deny, warn, patch or defaults, and no constraint is evaluated: nothing would ever be asked",
 		}, nil
 	}
 	if violations := scope.Check(set, before, others(live, candidate.Name), live.Resources()); len(violations) > 0 {

@@ -44,7 +44,7 @@ var foreignGroups = []struct{ group, kind, instead string }{
 	{"kyverno.io", "", "is Kyverno's"},
 	{"policies.kyverno.io", "", "is Kyverno's"},
 	{"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", enforcedByAPIServer},
-	{"admissionregistration.k8s.io", "MutatingAdmissionPolicy", "is the API server's own"},
+	{"admissionregistration.k8s.io", "MutatingAdmissionPolicy", enforcedByAPIServer},
 	{"templates.kubewarden.io", "", "is Kubewarden's"},
 	{"policies.kubewarden.io", "", "is Kubewarden's"},
 	{"policy.sigstore.dev", "", "is the Sigstore policy controller's"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -50,6 +51,8 @@ type suiteCase struct {
 	Skip       bool        `json:"skip"`
 	// Request is nil in the Suites of Gatekeeper.
 	Request *caseRequest `json:"request"`
+	// Mutated is the path of the expected object after the mutations: an addition of Lintel, too.
+	Mutated string `json:"mutated"`
 }
 
 // runSuites runs the Suites in the YAML files of the source.
@@ -193,7 +196,7 @@ func (r *runner) compile(suite suiteFile, test suiteTest, objects []caseInput) (
 		maps.Copy(r.coverage.modules, gatekeeper.Modules(files))
 	}
 	if set.Policies() != 1 {
-		return nil, fmt.Errorf("%s holds %d constraints that gator enforces, or ValidatingAdmissionPolicies; a test has one", suite.path(test.Constraint), set.Policies())
+		return nil, fmt.Errorf("%s holds %d constraints that gator enforces, or admission policies of Kubernetes; a test has one", suite.path(test.Constraint), set.Policies())
 	}
 	return set, nil
 }
@@ -219,11 +222,18 @@ func (r *runner) runCase(ctx context.Context, snapshot *engine.Snapshot, base Ca
 	if r.coverage != nil {
 		options.Coverage = &r.coverage.reached
 	}
-	decision := snapshot.Evaluate(ctx, objects.review, options)
+	options.Schemas = r.schemas()
+	decision, after := evaluate(ctx, snapshot, objects.review, options)
 	violations, err := violations(decision)
+	if err == nil {
+		err = objects.compareMutated(after)
+	}
 	base.Steps, base.Output = decision.Steps, printed.String()
 	if err != nil {
 		base.Outcome, base.Message = Errored, err.Error()
+		if errors.Is(err, errMutated) {
+			base.Outcome = Failed
+		}
 		return
 	}
 	for _, a := range c.Assertions {

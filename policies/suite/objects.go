@@ -21,6 +21,10 @@ type caseInput struct {
 	kinds     []admission.GroupVersionKind // of the inventory, without version
 	namespace engine.Namespace             // of the object, where the inventory has it
 	err       error                        // the reason why the case cannot run
+	// mutated is the expected object after the mutations, and mutatedFile its file; empty for a
+	// case without one.
+	mutated     any
+	mutatedFile string
 }
 
 // readCases reads the objects of all cases that are to run.
@@ -40,7 +44,7 @@ func (r *runner) readCases(suite suiteFile, test suiteTest) []caseInput {
 
 func (r *runner) readCase(suite suiteFile, test suiteTest, c suiteCase) (caseInput, error) {
 	var objects caseInput
-	if len(c.Assertions) == 0 {
+	if len(c.Assertions) == 0 && c.Mutated == "" {
 		return objects, fmt.Errorf("it has no assertions; write at least `- violations: no`")
 	}
 	if c.Request != nil && c.Request.deletes() && c.Request.OldObject != "" {
@@ -74,6 +78,12 @@ func (r *runner) readCase(suite suiteFile, test suiteTest, c suiteCase) (caseInp
 	}
 	if !isReview(found[0].JSON) {
 		objects.review = objects.review.WithGeneratedName()
+	}
+	if c.Mutated != "" {
+		if objects.mutated, err = r.readMutated(suite.path(c.Mutated)); err != nil {
+			return objects, err
+		}
+		objects.mutatedFile = suite.path(c.Mutated)
 	}
 	var inventory []json.RawMessage
 	for _, name := range c.Inventory {

@@ -237,7 +237,7 @@ func (o *options) audit(cmd *cobra.Command, rules policies, p *report.Progress) 
 		return nil, nil, err
 	}
 	if len(o.policies) == 0 {
-		if rules.sets, notes, err = live.Sets(cmd.Context()); err != nil {
+		if rules.sets, notes, err = live.EnforcedSets(cmd.Context()); err != nil {
 			return nil, nil, fmt.Errorf("%w; to audit a cluster without Lintel, give policies with -p", err)
 		}
 		if len(rules.sets) == 0 {

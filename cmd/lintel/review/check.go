@@ -118,7 +118,7 @@ func (o *options) addFlags(cmd *cobra.Command, connection *cluster.Options, form
 	sources.AddPartialFlag(flags, &o.partial)
 	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "`path` of a file or folder of objects or AdmissionReviews in YAML or JSON, or - for standard input; may be repeated")
 	flags.StringVarP(&o.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
-	flags.StringVar(&o.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")
+	flags.StringVar(&o.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster; the ValidatingAdmissionPolicies and MutatingAdmissionPolicies among them are evaluated, too")
 	o.external.AddFlag(cmd)
 	o.request.add(cmd)
 	o.format.AddFlag(cmd, formats...)
@@ -151,6 +151,9 @@ func (o *options) complete(cmd *cobra.Command) error {
 	return o.format.Check(cmd)
 }
 
+// errNoPolicies is the error of a command without policies.
+var errNoPolicies = errors.New("no policies: give a folder, a .rego file or a PolicySource with -p")
+
 // check is an error that says why there is no verdict, or a report.Exit with the verdict.
 func check(cmd *cobra.Command, o options) error {
 	objects, err := readObjects(cmd, &o)
@@ -160,12 +163,16 @@ func check(cmd *cobra.Command, o options) error {
 	ruled := func(object manifests.Object) bool {
 		return o.request.subresource == "" && (hasRules(object) || isSigningRequest(object))
 	}
-	if len(o.policies) == 0 && !slices.ContainsFunc(objects, ruled) {
-		return errors.New("no policies: give a folder, a .rego file or a PolicySource with -p")
+	isRuled := slices.ContainsFunc(objects, ruled)
+	if len(o.policies) == 0 && o.cluster == "" && !isRuled {
+		return errNoPolicies
 	}
 	c, err := newOfflineChecker(o, objects, cmd.InOrStdin(), sources.CompileAll)
 	if err != nil {
 		return err
+	}
+	if !c.hasPolicies() && !isRuled {
+		return errNoPolicies
 	}
 	return c.report(cmd, c.decide, map[string]writer{"text": writeText, "json": writeJSON, "sarif": c.writeSARIF, "junit": writeJUnit})
 }

@@ -85,13 +85,14 @@ func newOfflineChecker(o options, objects []manifests.Object, stdin io.Reader, c
 	for _, s := range read {
 		c.sources[s.Name] = s
 	}
-	if err := c.readCluster(sets); err != nil {
+	own := len(sets)
+	if sets, err = c.readCluster(sets); err != nil {
 		return nil, err
 	}
 	if err := c.readOld(stdin); err != nil {
 		return nil, err
 	}
-	c.notes = slices.Concat(sources.Notes(read, sets, c.snapshot), sources.ExceptionNotes(exceptions, sets, c.snapshot, time.Now()), o.notes)
+	c.notes = slices.Concat(c.notes, sources.Notes(read, sets[:own], c.snapshot), sources.ExceptionNotes(exceptions, sets, c.snapshot, time.Now()), o.notes)
 	if o.request.operation == "DELETE" || o.request.operation == request.DeleteCollection { // which look at no field
 		return c, nil
 	}
@@ -102,28 +103,53 @@ func newOfflineChecker(o options, objects []manifests.Object, stdin io.Reader, c
 	return c, err
 }
 
-// readCluster reads --cluster, and takes it and the objects for the cluster.
-func (c *checker) readCluster(sets []*engine.PolicySet) error {
+// readCluster reads --cluster, and takes it and the objects for the cluster. It returns the sets
+// with the policies that the API server of the cluster enforces itself.
+func (c *checker) readCluster(sets []*engine.PolicySet) ([]*engine.PolicySet, error) {
 	var existing []manifests.Object
 	var err error
 	if c.options.cluster != "" {
 		if existing, err = manifests.ReadPath(c.options.cluster); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	c.existing = existing
 	if c.resources, err = manifests.NewTable(slices.Concat(existing, withoutReviews(c.objects))); err != nil {
-		return err
+		return nil, err
 	}
+	ofServer, err := c.admissionPolicies()
+	if err != nil {
+		return nil, err
+	}
+	sets = append(sets, ofServer...)
 	c.setPolicies(sets)
 	if c.options.cluster != "" {
 		if c.cluster, err = clusterData(existing, c.resources); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	c.setNamespaces()
 	c.namespaces, err = namespaces(existing, withoutReviews(c.objects))
-	return err
+	return sets, err
+}
+
+// admissionPolicies are the policies among the objects of --cluster that the API server enforces
+// itself, to be explained if the command explains.
+func (c *checker) admissionPolicies() ([]*engine.PolicySet, error) {
+	var texts [][]byte
+	for _, o := range c.existing {
+		text, err := o.JSON()
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	set, notes, err := sources.AdmissionPolicies(texts)
+	if set == nil || err != nil {
+		return nil, err
+	}
+	c.notes = append(c.notes, notes...)
+	return explainable([]*engine.PolicySet{set})
 }
 
 // setPolicies makes the sets those that are asked, about the kinds of the table.
@@ -193,5 +219,8 @@ func (c *checker) report(cmd *cobra.Command, ask func(context.Context, arrival) 
 
 // optionsFor are what an evaluation about the object may read.
 func (c *checker) optionsFor(a arrival) engine.Options {
-	return engine.Options{Namespace: c.namespaces[a.object.Namespace], Cluster: c.cluster, Offline: true}
+	return engine.Options{Namespace: c.namespaces[a.object.Namespace], Cluster: c.cluster, Offline: true, Schemas: c.resources.Kinds.Schema}
 }
+
+// hasPolicies reports whether any policy is evaluated, apart from built-in rules.
+func (c *checker) hasPolicies() bool { return len(c.snapshot.Policies()) > 0 }

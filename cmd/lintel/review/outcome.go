@@ -90,34 +90,49 @@ func (out *outcome) cannotSay(reason string) {
 	out.undecided = []engine.Undecided{{Reason: reason}}
 }
 
-// mutate asks the sources with Ignore, then those with Fail. When the latter change
-// the object, both are asked once more, as reinvocationPolicy IfNeeded has it.
+// mutate applies the policies of the API server itself, and then asks the sources with Ignore and
+// those with Fail. After a change by the API server's policies, or by sources with Fail, all are
+// asked once more, as reinvocationPolicy IfNeeded has it.
 func (out *outcome) mutate(ctx context.Context, snapshot *engine.Snapshot, review *admission.Review, options engine.Options, decode func(*admission.Review) error) (*admission.Review, error) {
+	passes := &engine.ServerPasses{}
 	for range 2 {
-		changed := false
+		options.FailurePolicy = ""
+		mutation := snapshot.MutateByServer(ctx, review, options, passes)
+		if ends, err := out.accept(mutation, decode); ends || err != nil {
+			return review, err
+		}
+		review = mutation.Review
 		for _, policy := range []definition.FailurePolicy{definition.Ignore, definition.Fail} {
 			options.FailurePolicy = policy
-			mutation := snapshot.Mutate(ctx, review, options)
-			out.add(&mutation.Decision)
-			if !mutation.Allowed() {
-				out.patch = nil
-				return review, nil
+			mutation = snapshot.Mutate(ctx, review, options)
+			if ends, err := out.accept(mutation, decode); ends || err != nil {
+				return review, err
 			}
-			if len(mutation.Patch) > 0 {
-				if err := out.take(decode(mutation.Review)); err != nil || len(out.denials) > 0 {
-					out.patch, out.refused = nil, err == nil
-					return review, err
-				}
-			}
-			out.patch = append(out.patch, mutation.Patch...)
 			review = mutation.Review
-			changed = len(mutation.Patch) > 0
 		}
-		if !changed { // by Fail, which comes last
+		if len(mutation.Patch) == 0 && !passes.NeedsAnother() { // by Fail, which comes last
 			break
 		}
 	}
 	return review, nil
+}
+
+// accept adds a mutation, and does what the API server does with the patched object. ends reports
+// that the request is denied.
+func (out *outcome) accept(mutation *engine.Mutation, decode func(*admission.Review) error) (ends bool, err error) {
+	out.add(&mutation.Decision)
+	if !mutation.Allowed() {
+		out.patch = nil
+		return true, nil
+	}
+	if len(mutation.Patch) > 0 {
+		if err := out.take(decode(mutation.Review)); err != nil || len(out.denials) > 0 {
+			out.patch, out.refused = nil, err == nil
+			return true, err
+		}
+	}
+	out.patch = append(out.patch, mutation.Patch...)
+	return false, nil
 }
 
 // add adds the new findings of a decision.

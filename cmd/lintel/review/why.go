@@ -113,7 +113,7 @@ func why(cmd *cobra.Command, o whyOptions) error {
 	if err != nil {
 		return err
 	}
-	if !o.live && len(o.policies) == 0 && !slices.ContainsFunc(objects, isSigningRequest) {
+	if !o.live && len(o.policies) == 0 && o.cluster == "" && !slices.ContainsFunc(objects, isSigningRequest) {
 		if note := unexplained(objects); note != "" {
 			return usage.Errorf(cmd, "no policies: give a folder, a .rego file or a PolicySource with -p; %s", note)
 		}
@@ -127,6 +127,9 @@ func why(cmd *cobra.Command, o whyOptions) error {
 	}
 	if err != nil {
 		return err
+	}
+	if !c.hasPolicies() && !slices.ContainsFunc(objects, isSigningRequest) && !o.live {
+		return errNoPolicies
 	}
 	if note := unexplained(c.objects); note != "" {
 		c.notes = append(c.notes, note)
@@ -188,7 +191,7 @@ func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Objec
 		}
 		objects = append(objects, object)
 	}
-	sets, notes, err := live.Sets(ctx)
+	sets, notes, err := live.EnforcedSets(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +236,7 @@ func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Objec
 // explain decides as check does, and collects an explanation from every policy.
 func (c *checker) explain(ctx context.Context, a arrival) (outcome, error) {
 	options := c.optionsFor(a)
-	mutating := c.snapshot.ExplainMutation(ctx, a.review, options)
+	mutating := append(c.snapshot.ExplainMutationByServer(ctx, a.review, options), c.snapshot.ExplainMutation(ctx, a.review, options)...)
 	out, err := decide(ctx, c.snapshot, a.object, a.review, options, c.decoder(), c.validator(ctx, a))
 	out.as, out.request, out.policies = a.as, a.request, mutating
 	if isSigningRequest(a.object) && a.question.Subresource == "" {

@@ -101,7 +101,7 @@ func (s *Source) compile() (*engine.PolicySet, error) {
 		return nil, s.CompileError(err)
 	}
 	if set.Policies() == 0 {
-		return nil, s.Without("policies", "no package has a rule deny, warn, patch or defaults, and there is no constraint", source.Mistakes(set, admission.BuiltinResources()))
+		return nil, s.Without("policies", "no package has a rule deny, warn, patch or defaults, and no constraint is evaluated", slices.Concat(source.Mistakes(set, admission.BuiltinResources()), set.Warnings()))
 	}
 	return set, nil
 }
