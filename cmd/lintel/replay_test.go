@@ -152,7 +152,7 @@ func TestReplayOfUndecidedAndBrokenRecords(t *testing.T) {
 	for name, test := range map[string]struct{ line, want string }{
 		"later schema":  {`{"schema":2,"time":"2026-11-20T12:00:00Z"}`, "schema version 2"},
 		"garbage":       {"\x00\x1b[2J", "the record is damaged"},
-		"not a request": {`{"schema":1,"time":"2026-11-20T12:00:00Z","entry":"validate/x","request":[],"decision":{"allowed":true}}`, `field "request": json: cannot unmarshal array`},
+		"not a request": {`{"schema":1,"time":"2026-11-20T12:00:00Z","entry":"validate/x","request":[],"decision":{"allowed":true}}`, `field "request": not a JSON object`},
 		"no decision":   {`{"schema":1,"time":"2026-11-20T12:00:00Z","entry":"validate/x","request":{}}`, `standard input:1: the record is damaged: field "decision" is missing`},
 		"no uid":        {strings.Replace(lines, `"uid":"1"`, `"uid":""`, 1), `standard input:1: the record is damaged: field "request.uid" is missing`},
 		"no time":       {strings.Replace(lines, `"time":"2026-11-20T12:00:00Z",`, "", 1), `standard input:1: the record is damaged: field "time" is missing`},
