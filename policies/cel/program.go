@@ -55,6 +55,7 @@ type Program struct {
 	matchConditions, validations, messages, auditAnnotations plugincel.ConditionEvaluator
 	// uncertain are the texts of expressions that may call the authorizer.
 	uncertain map[string]bool
+	reads     reads
 }
 
 // ExpressionError is an error in an expression.
@@ -124,6 +125,7 @@ func Compile(spec Spec) (*Program, []ExpressionError) {
 	if len(errs) > 0 {
 		return nil, errs
 	}
+	p.reads = p.readsOf()
 	return p, nil
 }
 
