@@ -18,6 +18,9 @@ func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Conte
 		if err != nil {
 			return nil, err
 		}
+		if recording := recordingOf(ctx); recording != nil {
+			recording.reader, _ = decider.(inputReader)
+		}
 		decision := decider.Validate(ctx, review, options)
 		if err := withoutUnfinished(ctx, decision); err != nil {
 			return nil, err

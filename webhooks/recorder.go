@@ -34,7 +34,10 @@ type RecorderOptions struct {
 	// Mask lists locations that are masked in addition to those of the decision log.
 	Mask Mask
 	// MaxRate is a number of bytes per second; DefaultRecordRate if 0.
-	MaxRate    int64
+	MaxRate int64
+	// Merge is the time for which requests that differ only in what no policy reads are counted in
+	// one record; 0 stores each.
+	Merge      time.Duration
 	Registerer prometheus.Registerer
 	Logger     *slog.Logger
 }
@@ -47,6 +50,10 @@ type Recorder struct {
 	queue   *recordQueue
 	now     func() time.Time
 
+	repeats *repeats // nil if each request is stored
+	reads   readFields
+
+	merged       prometheus.Counter
 	recorded     *prometheus.CounterVec
 	dropped      *prometheus.CounterVec
 	storedAt     prometheus.Gauge
@@ -70,6 +77,10 @@ func NewRecorder(options RecorderOptions) *Recorder {
 		masks:   newRecordMasks(options.Mask),
 		queue:   newRecordQueue(recordQueueBytes, options.MaxRate, now),
 		now:     now,
+		merged: auto.NewCounter(prometheus.CounterOpts{
+			Name: "lintel_records_merged_total",
+			Help: "Requests that are counted in the record of another one, because they differ only in what no policy reads.",
+		}),
 		recorded: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "lintel_records_total",
 			Help: "Admission requests accepted for recording, by the outcome that selected them (denied, error, warned, audited, exempted, mutated, allowed).",
@@ -86,6 +97,9 @@ func NewRecorder(options RecorderOptions) *Recorder {
 			Name: "lintel_records_store_failing",
 			Help: "1 while the store of records does not accept records, or lintel record upload does not move those of a spool.",
 		}),
+	}
+	if options.Merge > 0 {
+		r.repeats = newRepeats(options.Merge)
 	}
 	auto.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "lintel_records_queue_bytes",
@@ -109,6 +123,7 @@ func (r *Recorder) Start(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
+			r.releaseHeld(true)
 			r.queue.close()
 			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordClosing)
 			defer cancel()
@@ -118,8 +133,16 @@ func (r *Recorder) Start(ctx context.Context) error {
 		case <-r.queue.added:
 			r.drain(ctx, writer)
 		case <-tick.C:
+			r.releaseHeld(false)
 			r.check(writer, writer.Tick(ctx))
 		}
+	}
+}
+
+// releaseHeld stores the records whose interval has ended, or all.
+func (r *Recorder) releaseHeld(all bool) {
+	if r.repeats != nil {
+		r.storeHeld(r.repeats.due(r.now(), all))
 	}
 }
 

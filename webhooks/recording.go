@@ -28,6 +28,8 @@ type recording struct {
 	start     time.Time
 	namespace []byte
 	reads     clusterdata.Reads
+	// reader knows what the policies can read; nil if they may read all.
+	reader inputReader
 }
 
 func newRecording(entry string, start time.Time) *recording {
@@ -60,32 +62,82 @@ func (r *Recorder) record(from *recording, body []byte, review *admission.Review
 	if tenant == "" {
 		tenant = "namespace " + review.Namespace
 	}
+	key, isRepeat := repeatKey{}, false
+	if r.repeats != nil {
+		var comparable bool
+		if key, comparable = r.keyOf(from, review, a); comparable {
+			found, evicted := r.repeats.look(key)
+			r.storeHeld(evicted)
+			if isRepeat = found == repeatedRequest; found == countedRequest {
+				r.merged.Inc()
+				return
+			}
+		}
+	}
+	queued, dropped := r.reserveAndBuild(from, body, review, a, tenant)
+	switch {
+	case dropped != "":
+		r.drop(dropped, 1)
+		if r.repeats != nil {
+			r.repeats.forget(key)
+		}
+	case isRepeat:
+		queued.record.Count = 1
+		isHeld, evicted := r.repeats.hold(key, &heldRecord{queued, outcome, r.now()})
+		if r.queue.cancel(tenant, queued.bytes); !isHeld {
+			r.merged.Inc()
+		}
+		r.storeHeld(evicted)
+	default:
+		r.store(queued, outcome)
+	}
+}
+
+// reserveAndBuild returns a masked record for which there is room in the queue, or the reason why
+// there is none.
+func (r *Recorder) reserveAndBuild(from *recording, body []byte, review *admission.Review, a *answer, tenant string) (queued queuedRecord, dropped string) {
 	// The reservation bounds the work for records that would be dropped.
 	reserved := int64(len(body) + len(from.namespace) + len(a.patch))
 	if dropped := r.queue.reserve(tenant, reserved); dropped != "" {
-		r.drop(dropped, 1)
-		return
+		return queued, dropped
 	}
 	built, err := r.build(from, body, review, a)
 	if err != nil {
 		r.queue.cancel(tenant, reserved)
-		r.drop(droppedMask, 1)
-		return
+		return queued, droppedMask
 	}
 	if more := recordBytes(built) - reserved; more > 0 {
 		if dropped := r.queue.reserve(tenant, more); dropped != "" {
 			r.queue.cancel(tenant, reserved)
-			r.drop(dropped, 1)
-			return
+			return queued, dropped
 		}
 		reserved += more
 	}
-	if !r.queue.add(queuedRecord{built, tenant, reserved}) {
-		r.queue.cancel(tenant, reserved)
-		r.drop(droppedStore, 1)
+	return queuedRecord{built, tenant, reserved}, ""
+}
+
+// store queues a record for which there is room.
+func (r *Recorder) store(queued queuedRecord, outcome string) {
+	if !r.queue.add(queued) {
+		r.queue.cancel(queued.tenant, queued.bytes)
+		r.drop(droppedStore, int64(requestsOf(queued.record)))
 		return
 	}
-	r.recorded.WithLabelValues(outcome).Inc()
+	r.recorded.WithLabelValues(outcome).Add(1)
+}
+
+// storeHeld queues records that are no longer held.
+func (r *Recorder) storeHeld(held []*heldRecord) {
+	for _, one := range held {
+		if one.record.Count == 1 {
+			one.record.Count = 0
+		}
+		if dropped := r.queue.reserve(one.tenant, one.bytes); dropped != "" {
+			r.drop(dropped, int64(requestsOf(one.record)))
+			continue
+		}
+		r.store(one.queuedRecord, one.outcome)
+	}
 }
 
 // recordBytes is about the memory of a record.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -117,24 +118,80 @@ shop/Pod/web  2             1
 	require.NotContains(t, named.stdout, "newly admitted", "another source denies the request")
 }
 
-// TestReplayOfAdmissionPolicies: a masked value makes a ValidatingAdmissionPolicy undecided.
-func TestReplayOfAdmissionPolicies(t *testing.T) {
-	t.Parallel()
-	policies := filepath.Join(folder(t, map[string]string{"policies/p.yaml": `apiVersion: admissionregistration.k8s.io/v1
+// admissionPolicy is a ValidatingAdmissionPolicy with its binding.
+const admissionPolicy = `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: t}
 spec:
-  matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: [pods]}]}
-  validations: [{expression: "false"}]
+  matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: [RESOURCE]}]}
+  variables: [{name: containers, expression: object.spec.containers}]
+  validations: [{expression: 'EXPRESSION'}]
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata: {name: t}
 spec: {policyName: t, validationActions: [Deny]}
-`}), "policies")
-	got := lintel(t, replayLines(t, replayRecord("1", "web:1")), replayArgs("--against", policies, "-")...)
-	require.Equal(t, exitError, got.code, got.stderr)
-	require.Contains(t, got.stdout, "undecided  policy ValidatingAdmissionPolicy/t: it reads input.request.object.spec.containers[0].env[0].value, which is masked or not recorded; 1 request")
+`
+
+// TestReplayOfAdmissionPolicies: a masked value makes a ValidatingAdmissionPolicy undecided only if it
+// matches the request, and its expressions can read the value.
+func TestReplayOfAdmissionPolicies(t *testing.T) {
+	t.Parallel()
+	const unread = `"web" == "api"`
+	for name, c := range map[string]struct {
+		resource, expression string
+		undecided            bool
+	}{
+		"no match":             {"configmaps", `object.spec.containers[0].env[0].value == "x"`, false},
+		"nothing":              {"pods", unread, false},
+		"another field":        {"pods", `object.spec.containers.all(c, c.image == "x")`, false},
+		"another name":         {"pods", `object.spec.containers.exists(c, c.env.exists(e, e.name == "x"))`, false},
+		"a variable":           {"pods", `variables.containers.exists(c, c.image == "x")`, false},
+		"presence":             {"pods", `!has(object.spec.containers[0].env)`, false},
+		"optional":             {"pods", `object.spec.?containers[0].?image.orValue("x") == "x"`, false},
+		"null":                 {"pods", `object == null`, false},
+		"the value":            {"pods", `object.spec.containers[0].env[0].value == "x"`, true},
+		"each value":           {"pods", `object.spec.containers.all(c, c.env.all(e, e.value != "x"))`, true},
+		"a computed field":     {"pods", `object.spec.containers[0].env[0][["value"][0]] == "x"`, true},
+		"the whole list":       {"pods", `variables.containers == []`, true},
+		"through a new list":   {"pods", `[object.spec][0].containers[0].env[0].value == "x"`, true},
+		"through a condition":  {"pods", `(true ? object.spec : object.spec).containers[0].env[0].value == "x"`, true},
+		"in a message of list": {"pods", `object.spec.containers.map(c, c.env).size() == 7`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := strings.NewReplacer("RESOURCE", c.resource, "EXPRESSION", c.expression).Replace(admissionPolicy)
+			policies := filepath.Join(folder(t, map[string]string{"policies/p.yaml": text}), "policies")
+			got := lintel(t, replayLines(t, replayRecord("1", "web:1")), replayArgs("--against", policies, "-")...)
+			if c.undecided {
+				require.Equal(t, exitError, got.code, got.stderr)
+				require.Contains(t, got.stdout, "undecided  policy ValidatingAdmissionPolicy/t: it reads input.request.object.spec.containers[0].env[0].value, which is masked or not recorded; 1 request")
+				return
+			}
+			require.NotContains(t, got.stdout, "undecided", got.stderr)
+			require.Equal(t, c.resource == "pods", strings.Contains(got.stdout, "1 newly denied"), got.stdout+got.stderr)
+		})
+	}
+}
+
+// TestReplayWritesASuiteOfAdmissionPolicies that passes for the candidate, and fails for another one.
+func TestReplayWritesASuiteOfAdmissionPolicies(t *testing.T) {
+	t.Parallel()
+	text := strings.NewReplacer("RESOURCE", "pods", "EXPRESSION", `object.spec.containers.all(c, c.image != params.data.image)`).Replace(admissionPolicy)
+	text = strings.Replace(text, "spec:\n  match", "spec:\n  paramKind: {apiVersion: v1, kind: ConfigMap}\n  match", 1)
+	text = strings.Replace(text, "validationActions: [Deny]", "validationActions: [Deny], paramRef: {name: p, namespace: default, parameterNotFoundAction: Deny}", 1)
+	text += "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: p, namespace: default}, data: {image: 'web:1'}}\n"
+	policies, suite := filepath.Join(folder(t, map[string]string{"policies/p.yaml": text}), "policies"), t.TempDir()
+	got := lintel(t, replayLines(t, replayRecord("1", "web:1")), replayArgs("--against", policies, "--write-suite", suite, "-")...)
+	require.Equal(t, exitDenied, got.code, got.stderr)
+	tested := lintel(t, "", "policy", "test", "-p", suite)
+	require.Equal(t, exitAllowed, tested.code, tested.stdout+tested.stderr)
+	require.Contains(t, tested.stdout, "1 suite, 1 test, 1 case: 1 passed")
+	file := filepath.Join(suite, "policies.ValidatingAdmissionPolicy_t", "constraint.yaml")
+	written, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, bytes.ReplaceAll(written, []byte("web:1"), []byte("web:2")), 0o600))
+	require.NotEqual(t, exitAllowed, lintel(t, "", "policy", "test", "-p", suite).code)
 }
 
 // TestReplayOfUndecidedAndBrokenRecords: neither is reported as unchanged.
@@ -152,7 +209,7 @@ func TestReplayOfUndecidedAndBrokenRecords(t *testing.T) {
 	for name, test := range map[string]struct{ line, want string }{
 		"later schema":  {`{"schema":2,"time":"2026-11-20T12:00:00Z"}`, "schema version 2"},
 		"garbage":       {"\x00\x1b[2J", "the record is damaged"},
-		"not a request": {`{"schema":1,"time":"2026-11-20T12:00:00Z","entry":"validate/x","request":[],"decision":{"allowed":true}}`, `field "request": json: cannot unmarshal array`},
+		"not a request": {`{"schema":1,"time":"2026-11-20T12:00:00Z","entry":"validate/x","request":[],"decision":{"allowed":true}}`, `field "request": not a JSON object`},
 		"no decision":   {`{"schema":1,"time":"2026-11-20T12:00:00Z","entry":"validate/x","request":{}}`, `standard input:1: the record is damaged: field "decision" is missing`},
 		"no uid":        {strings.Replace(lines, `"uid":"1"`, `"uid":""`, 1), `standard input:1: the record is damaged: field "request.uid" is missing`},
 		"no time":       {strings.Replace(lines, `"time":"2026-11-20T12:00:00Z",`, "", 1), `standard input:1: the record is damaged: field "time" is missing`},

@@ -25,6 +25,7 @@ type recordOptions struct {
 	maxAge   time.Duration
 	maxBytes int64
 	maxRate  int64
+	merge    time.Duration
 }
 
 func (o *recordOptions) flags(flags *pflag.FlagSet) {
@@ -35,6 +36,7 @@ func (o *recordOptions) flags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.maxAge, "record-max-age", 7*24*time.Hour, "`duration` after which records are deleted; 0 keeps them")
 	flags.Int64Var(&o.maxBytes, "record-max-bytes", 1<<30, "`bytes` of compressed records in the store above which the oldest are deleted; 0 means unlimited")
 	flags.Int64Var(&o.maxRate, "record-max-rate", webhooks.DefaultRecordRate, "`bytes` of requests per second that are recorded; others are dropped")
+	flags.DurationVar(&o.merge, "record-merge-within", webhooks.DefaultRecordMerge, "`duration` for which requests that differ only in what no policy reads are counted in one record; 0 records each")
 }
 
 func (o *recordOptions) check() error {
@@ -45,6 +47,8 @@ func (o *recordOptions) check() error {
 		return fmt.Errorf("--record-max-age: Invalid value %s: must not be negative", o.maxAge)
 	case o.maxBytes < 0:
 		return fmt.Errorf("--record-max-bytes: Invalid value %d: must not be negative", o.maxBytes)
+	case o.merge < 0:
+		return fmt.Errorf("--record-merge-within: Invalid value %s: must not be negative", o.merge)
 	case o.maxRate < 1:
 		return fmt.Errorf("--record-max-rate: Invalid value %d: must be at least 1", o.maxRate)
 	}
@@ -74,6 +78,7 @@ func addRecorder(mgr manager.Manager, o *recordOptions, decisionLogMask webhooks
 		Sampling:   sampling,
 		Mask:       append(mask, decisionLogMask...),
 		MaxRate:    o.maxRate,
+		Merge:      o.merge,
 		Registerer: metrics.Registry,
 		Logger:     logger,
 	})

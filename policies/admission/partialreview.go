@@ -8,7 +8,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/eval"
-	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // NewPartialReview is NewReview for a request in which values are masked. masked lists these as
@@ -19,7 +18,7 @@ func NewPartialReview(request []byte, masked []string) (*Review, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := ast.NewTerm(object)
+	unknown := &unknownTree{}
 	for _, pointer := range masked {
 		path, err := parsePointer(pointer)
 		if err != nil {
@@ -29,9 +28,11 @@ func NewPartialReview(request []byte, masked []string) (*Review, error) {
 		if decidesMatch(path) {
 			return nil, &eval.UnknownError{Reference: reference}
 		}
-		if whole, err = replaceAt(whole, path, eval.NewUnknown(reference)); err != nil {
-			return nil, fmt.Errorf("reading the masked values: %q: %w", pointer, err)
-		}
+		unknown.add(path, eval.NewUnknown(reference))
+	}
+	whole, err := unknown.replace(ast.NewTerm(object))
+	if err != nil {
+		return nil, fmt.Errorf("reading the masked values: %w", err)
 	}
 	review, err := reviewOf(whole.Value.(ast.Object), requestObjects{})
 	if err != nil {
@@ -87,13 +88,16 @@ func decidesObjectMatch(path []string) bool {
 	return len(path) < 3
 }
 
+// unescape decodes a step of a JSON pointer.
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+
 func parsePointer(pointer string) ([]string, error) {
 	if !strings.HasPrefix(pointer, "/") {
 		return nil, fmt.Errorf("%q is not a JSON pointer", pointer)
 	}
 	path := strings.Split(pointer[1:], "/")
 	for i := range path {
-		path[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(path[i])
+		path[i] = unescape.Replace(path[i])
 	}
 	return path, nil
 }
@@ -118,42 +122,4 @@ func referenceTo(path []string) string {
 func isIndex(key string) bool {
 	_, err := strconv.ParseUint(key, 10, 31)
 	return err == nil
-}
-
-// replaceAt returns a value with another one at a path that must exist.
-func replaceAt(t *ast.Term, path []string, with *ast.Term) (*ast.Term, error) {
-	if len(path) == 0 {
-		return with, nil
-	}
-	switch value := t.Value.(type) {
-	case ast.Object:
-		inner := value.Get(ast.StringTerm(path[0]))
-		switch {
-		case inner == nil && len(path) > 1:
-			return nil, fmt.Errorf("there is no field %q", path[0])
-		case inner == nil: // left out, as managedFields
-			return ast.NewTerm(terms.With(value, path[0], with)), nil
-		}
-		inner, err := replaceAt(inner, path[1:], with)
-		if err != nil {
-			return nil, err
-		}
-		return ast.NewTerm(terms.With(value, path[0], inner)), nil
-	case *ast.Array:
-		i, err := strconv.ParseUint(path[0], 10, 31)
-		if err != nil || int(i) >= value.Len() {
-			return nil, fmt.Errorf("there is no element %q", path[0])
-		}
-		elements := make([]*ast.Term, value.Len())
-		for at := range elements {
-			elements[at] = value.Elem(at)
-		}
-		if elements[i], err = replaceAt(elements[i], path[1:], with); err != nil {
-			return nil, err
-		}
-		return ast.ArrayTerm(elements...), nil
-	case ast.Var:
-		return t, nil // masked as a whole
-	}
-	return nil, fmt.Errorf("%q is below a value without parts", path[0])
 }

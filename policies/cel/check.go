@@ -146,6 +146,9 @@ func (p *policy) Select(request *definition.CheckRequest) (selected bool, criter
 		return false, "binding", fmt.Sprintf("the source has no %s for it", p.Kind+bindingSuffix)
 	}
 	bound, field, reason := p.boundTo(in)
+	if len(bound) > 0 {
+		p.program.requireKnown(in)
+	}
 	if len(bound) > 0 || field == "" {
 		return len(bound) > 0, "", reason
 	}

@@ -28,6 +28,7 @@ func (c *constraint) Evaluate(ctx context.Context, request *definition.CheckRequ
 		result.Findings = []definition.CheckFinding{{Words: in.err.Error(), Location: locationIn(c.template, nil), Error: true}}
 		return result
 	}
+	c.program.requireKnown(in)
 	out := c.program.evaluate(ctx, in, c.params, request.MaxSteps)
 	result.Steps = out.cost
 	for _, d := range out.decisions {

@@ -23,7 +23,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/policies/definition"
-	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
@@ -35,7 +34,9 @@ type input struct {
 	namespace *corev1.Namespace
 	// anonymous reports that no user is known.
 	anonymous bool
-	err       error
+	// unknown are the values of the request that are not known: see Program.requireKnown.
+	unknown []unknownValue
+	err     error
 }
 
 // inputConversions are the conversions of a request, by whether the objects are completed.
@@ -85,6 +86,7 @@ func newInput(r *definition.CheckRequest, complete bool) (*input, error) {
 	record := admission.NewAttributesRecord(object, old, kind, review.Namespace, review.Name, resource, review.SubResource,
 		admission.Operation(review.Operation), options, review.DryRun, info)
 	in := &input{attributes: &admission.VersionedAttributes{Attributes: record, VersionedKind: kind, VersionedObject: object, VersionedOldObject: old}}
+	in.unknown = unknownsIn(review.Request(), nil)
 	in.anonymous = review.Username == "" && r.Offline
 	in.request = plugincel.CreateAdmissionRequest(record, metav1.GroupVersionResource(review.Resource), metav1.GroupVersionKind(kind))
 	if r.Namespace != nil && !review.IsNamespace() && review.Namespace != "" {
@@ -107,13 +109,10 @@ func partOf(object ast.Object, fields ...string) ast.Object {
 	return part
 }
 
-// decode converts a value to Go types, with integers as the API server has them. It panics for
-// unknown values, as evaluations of Rego do.
+// decode converts a value to Go types, with integers as the API server has them. Unknown values are
+// empty texts.
 func decode(value ast.Object, into any) error {
-	if unknown := eval.UnknownIn(value); unknown != nil {
-		panic(unknown)
-	}
-	text, err := terms.Encode(ast.NewTerm(value))
+	text, err := terms.Encode(ast.NewTerm(withoutUnknowns(value)))
 	if err != nil {
 		return fmt.Errorf("writing the request: %w", err)
 	}

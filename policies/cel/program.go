@@ -59,6 +59,7 @@ type Program struct {
 	mutations *mutations
 	// uncertain are the texts of expressions that may call the authorizer.
 	uncertain map[string]bool
+	reads     reads
 }
 
 // ExpressionError is an error in an expression.
@@ -137,6 +138,7 @@ func Compile(spec Spec) (*Program, []ExpressionError) {
 	if len(errs) > 0 {
 		return nil, errs
 	}
+	p.reads = p.readsOf()
 	return p, nil
 }
 

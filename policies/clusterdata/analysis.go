@@ -1,6 +1,8 @@
 package clusterdata
 
 import (
+	"strings"
+
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -11,23 +13,45 @@ import (
 // value to a variable that only appears at the beginning of other references: then those
 // determine the fields. Any other use of a value reads all of it.
 func FieldsRead(modules []*ast.Module) map[string]*Fields {
-	found := finder{}
+	kinds := fieldsByKind{}
+	found := finder{ast.DefaultRootDocument, kinds.add}
 	for _, module := range modules {
 		for _, rule := range module.Rules {
 			found.rule(rule)
 		}
 	}
-	return found
+	return kinds
 }
 
-type finder map[string]*Fields
+// InputRead finds the parts of the input that compiled rules can read, as FieldsRead does.
+func InputRead(rules map[*ast.Rule]bool) *Fields {
+	input := &Fields{}
+	found := finder{ast.InputRootDocument, func(path ast.Ref, whole bool) {
+		fields, all := steps(path[1:])
+		input = input.add(fields, whole || all)
+	}}
+	for rule := range rules {
+		found.rule(rule)
+	}
+	return input
+}
+
+// finder calls read with the references of rules to a root document, and whether they read the
+// value at their end.
+type finder struct {
+	root *ast.Term
+	read func(path ast.Ref, whole bool)
+}
+
+// fieldsByKind are the fields of cluster objects by their key in data.cluster.
+type fieldsByKind map[string]*Fields
 
 // rule analyses one rule, whose variables are its own.
 func (f finder) rule(rule *ast.Rule) {
-	if !mentionsData(rule) {
+	if !mentions(rule, f.root) {
 		return
 	}
-	v := variables{defined: map[ast.Var][]ast.Ref{}, escaped: map[ast.Var]bool{}}
+	v := variables{root: f.root, defined: map[ast.Var][]ast.Ref{}, escaped: map[ast.Var]bool{}}
 	ast.WalkExprs(rule, func(expr *ast.Expr) bool {
 		if variable, ref := assignment(expr); ref != nil {
 			v.defined[variable] = append(v.defined[variable], ref)
@@ -42,17 +66,17 @@ func (f finder) rule(rule *ast.Rule) {
 	}, func(ast.Var) {})
 }
 
-func mentionsData(rule *ast.Rule) bool {
+func mentions(rule *ast.Rule, root *ast.Term) bool {
 	found := false
 	ast.WalkRefs(rule, func(ref ast.Ref) bool {
-		found = found || ref[0].Equal(ast.DefaultRootDocument)
+		found = found || ref[0].Equal(root)
 		return found
 	})
 	return found
 }
 
-// read notes a path below data: cluster, kind, namespace, name, and then fields.
-func (f finder) read(path ast.Ref, whole bool) {
+// add notes a path below data: cluster, kind, namespace, name, and then fields.
+func (f fieldsByKind) add(path ast.Ref, whole bool) {
 	const kindAt, fieldsAt = 2, 5
 	if len(path) > 1 {
 		if first, ok := path[1].Value.(ast.String); ok && first != definition.ClusterKey {
@@ -65,15 +89,8 @@ func (f finder) read(path ast.Ref, whole bool) {
 			kind = string(key)
 		}
 	}
-	var fields []string
-	for _, step := range path[min(len(path), fieldsAt):] {
-		name, isText := step.Value.(ast.String)
-		if isText && name == "" { // which stands for any element here
-			whole = true
-			break
-		}
-		fields = append(fields, string(name))
-	}
+	fields, all := steps(path[min(len(path), fieldsAt):])
+	whole = whole || all
 	before := f[kind]
 	if before == nil {
 		before = &Fields{}
@@ -81,8 +98,22 @@ func (f finder) read(path ast.Ref, whole bool) {
 	f[kind] = before.add(fields, whole)
 }
 
-// variables are the variables of a rule that refer to data.
+// steps are the names of fields, "" for any element. all reports that the path ends before its last
+// step: a field is named "".
+func steps(path ast.Ref) (fields []string, all bool) {
+	for _, step := range path {
+		name, isText := step.Value.(ast.String)
+		if isText && name == "" {
+			return fields, true
+		}
+		fields = append(fields, strings.Clone(string(name)))
+	}
+	return fields, false
+}
+
+// variables are the variables of a rule that refer to a root document.
 type variables struct {
+	root    *ast.Term
 	defined map[ast.Var][]ast.Ref // the references assigned to it
 	escaped map[ast.Var]bool      // appears where its value as a whole matters
 }
@@ -152,10 +183,10 @@ func (v *variables) follows(variable ast.Var) bool {
 	return len(v.defined[variable]) == 1 && !v.escaped[variable]
 }
 
-// path returns the reference from data on: nil if it is not below data. The length is bounded by
+// path returns the reference from the root on: nil if it is not below it. The length is bounded by
 // the maximum length of a rule.
 func (v *variables) path(ref ast.Ref, depth int) ast.Ref {
-	if ref[0].Equal(ast.DefaultRootDocument) {
+	if ref[0].Equal(v.root) {
 		return ref
 	}
 	variable, ok := ref[0].Value.(ast.Var)

@@ -105,3 +105,30 @@ func TestUnionAndCover(t *testing.T) {
 	require.True(t, c.Covers(a), "each field covers one")
 	require.False(t, a.Covers(c))
 }
+
+// TestWhatPoliciesReadOfTheInput includes what helpers of the rules read.
+func TestWhatPoliciesReadOfTheInput(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ body, want string }{
+		"nothing":     {`true`, "{}"},
+		"a field":     {`input.request.object.spec.hostPID`, "{request:{object:{spec:{hostPID:all}}}}"},
+		"an element":  {`some c in input.request.object.spec.containers; c.image == "x"`, "{request:{object:{spec:{containers:{*:{image:all}}}}}}"},
+		"an argument": {`some c in input.request.object.spec.containers; f(c)`, "{request:{object:{spec:{containers:{*:all}}}}}"},
+		"a function":  {`g`, "{request:{name:all}}"},
+		"all":         {`walk(input, [_, "x"])`, "all"},
+		"a variable":  {`some key in ["a"]; input.request[key]`, "{request:{*:all}}"},
+	} {
+		module, err := ast.ParseModuleWithOpts("p.rego", "package p\nf(x) if x.type == \"x\"\ng if input.request.name == \"x\"\ndeny contains \"x\" if { "+c.body+" }", ast.ParserOptions{RegoVersion: ast.RegoV1})
+		require.NoError(t, err, name)
+		compiler := ast.NewCompiler()
+		compiler.Compile(map[string]*ast.Module{"p.rego": module})
+		require.NoError(t, compilerError(compiler), name)
+		rules := map[*ast.Rule]bool{}
+		for _, rule := range compiler.Modules["p.rego"].Rules {
+			if name == "a function" || rule.Head.Name != "g" {
+				rules[rule] = true
+			}
+		}
+		require.Equal(t, c.want, textOfFields(InputRead(rules)), name)
+	}
+}

@@ -148,6 +148,7 @@ func (s *Set) newUnit(d *draft, group *batch) *unit {
 		p.Validate, p.Mutate = query(p.path, false, definition.EntryDeny, definition.EntryWarn), query(p.path, false, definition.EntryPatch, definition.EntryDefaults)
 		reachable := ReachableRules(rules, s.compiler.Graph)
 		p.ReadsNamespace, u.readsCSR = readInput("namespace", reachable), readInput("csr", reachable)
+		p.InputRead = clusterdata.InputRead(reachable)
 		p.path, p.Meta.MatchLocation = detachedRef(p.path), nil
 		if s.prints {
 			p.Bodies = readBodies(d.modules, s.compiler.Modules, definition.EntryOf)
@@ -157,6 +158,7 @@ func (s *Set) newUnit(d *draft, group *batch) *unit {
 		_, u.unused = s.violationsWithoutMsg(d)
 		t.validate = query(t.path, true, definition.EntryViolation, "")
 		t.path = detachedRef(t.path)
+		t.inputRead = clusterdata.InputRead(ReachableRules(rules, s.compiler.Graph))
 		if s.prints {
 			t.bodies = readBodies(d.modules[:1], s.compiler.Modules, definition.ViolationOf)
 		}

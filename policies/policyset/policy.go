@@ -7,6 +7,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/inert"
 )
@@ -26,6 +27,8 @@ type Policy struct {
 	Validate, Mutate *Query
 	// ReadsNamespace reports that the policy can read input.namespace.
 	ReadsNamespace bool
+	// InputRead are the parts of the input that the policy can read; nil means all.
+	InputRead *clusterdata.Fields
 	// Constraint is nil for a package.
 	Constraint *definition.Constraint
 	// Mutators is set if the policy is the mutators of the source, which are not Rego.

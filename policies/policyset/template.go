@@ -5,6 +5,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
@@ -19,6 +20,7 @@ type templateEntry struct {
 	// requestReads are the rules that read fields that only a request has.
 	requestReads []NotAuditable
 	userRead     *NotAuditable
+	inputRead    *clusterdata.Fields
 }
 
 // readTemplateEntry reads the entry point of a template.
@@ -47,6 +49,7 @@ func (t *templateEntry) policies(template *definition.Template) (policies []*Pol
 			ReadsNamespace: template.ReadsNamespace,
 			RequestReads:   t.requestReads,
 			UserRead:       t.userRead,
+			InputRead:      t.inputRead,
 		}
 		p.Meta = definition.Metadata{Title: c.Title, Match: &c.Match, Enforcement: cmp.Or(c.Admission.Enforcement, definition.EnforceAudit), Requires: c.Requires, External: c.External, Clock: t.clock}
 		if err := p.setDefaults(); err != nil {

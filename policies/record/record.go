@@ -26,6 +26,9 @@ type Record struct {
 	// record of a mutate entry is the one before Lintel's patches, and that of a validate entry
 	// the one after the patches of all mutating webhooks.
 	Entry string `json:"entry"`
+	// Count is the number of requests that the record stands for: requests that differ only in what
+	// no policy read at the time. 0 is 1.
+	Count int64 `json:"count,omitempty"`
 	// Request is the request of the AdmissionReview.
 	Request json.RawMessage `json:"request"`
 	// Masked lists the masked values as JSON pointers into Request.

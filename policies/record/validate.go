@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,21 +35,52 @@ func (r *readRecord) into() error {
 
 // request are the fields of a request that decide whether an API server sends it.
 type request struct {
-	UID         string `json:"uid"`
-	Operation   string `json:"operation"`
-	SubResource string `json:"subResource"`
-	Name        string `json:"name"`
-	Kind        struct {
-		Group   string `json:"group"`
-		Version string `json:"version"`
-		Kind    string `json:"kind"`
-	} `json:"kind"`
-	Resource struct {
+	UID, Operation, SubResource, Name string
+	Kind                              struct{ Group, Version, Kind string }
+	Resource                          struct {
 		Resource string `json:"resource"`
-	} `json:"resource"`
-	Object    json.RawMessage `json:"object"`
-	OldObject json.RawMessage `json:"oldObject"`
+	}
+	Object, OldObject json.RawMessage
 }
+
+// readRequest reads these fields. Objects are parts of the text.
+func readRequest(text []byte) (one request, err error) {
+	var failed error
+	err = Members(text, func(name string, value []byte) bool {
+		var into any
+		switch name {
+		case "uid":
+			into = &one.UID
+		case "operation":
+			into = &one.Operation
+		case "subResource":
+			into = &one.SubResource
+		case "name":
+			into = &one.Name
+		case "kind":
+			into = &one.Kind
+		case "resource":
+			into = &one.Resource
+		case "object":
+			one.Object = value
+			return true
+		case "oldObject":
+			one.OldObject = value
+			return true
+		default:
+			return true
+		}
+		if failed = json.Unmarshal(value, into); failed != nil {
+			failed = fmt.Errorf("field %q: %w", name, failed)
+		}
+		return failed == nil
+	})
+	return one, cmp.Or(failed, err)
+}
+
+// maxCount is above the number of requests that one record of a manager stands for, and the sum of
+// many such numbers can be represented.
+const maxCount = 1 << 32
 
 // Validate returns an error for a record that no manager writes: its evaluation would be that of
 // another request, or count as one that was denied.
@@ -58,11 +90,13 @@ func (r *Record) Validate() error {
 		return errors.New(`field "time" is missing`)
 	case !strings.HasPrefix(r.Entry, "validate/") && !strings.HasPrefix(r.Entry, "mutate/"):
 		return fmt.Errorf(`field "entry": Invalid value %q: must begin with validate/ or mutate/`, r.Entry)
+	case r.Count < 0 || r.Count > maxCount:
+		return fmt.Errorf(`field "count": Invalid value %d: must be from 0 to %d`, r.Count, int64(maxCount))
 	case len(r.Request) == 0 || string(r.Request) == "null":
 		return errors.New(`field "request" is missing`)
 	}
-	var one request
-	if err := json.Unmarshal(r.Request, &one); err != nil {
+	one, err := readRequest(r.Request)
+	if err != nil {
 		return fmt.Errorf(`field "request": %w`, err)
 	}
 	for _, field := range []struct{ name, value string }{
@@ -113,19 +147,32 @@ func (r *request) validateKind(field string, text json.RawMessage) error {
 	if r.SubResource != "" || r.Operation == "CONNECT" {
 		return nil
 	}
-	var object struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-	}
-	if err := json.Unmarshal(text, &object); err != nil {
+	var object struct{ APIVersion, Kind *string }
+	var failed error
+	err := Members(text, func(name string, value []byte) bool {
+		switch name {
+		case "apiVersion":
+			failed = json.Unmarshal(value, &object.APIVersion)
+		case "kind":
+			failed = json.Unmarshal(value, &object.Kind)
+		}
+		return failed == nil && (object.APIVersion == nil || object.Kind == nil)
+	})
+	if err := cmp.Or(failed, err); err != nil {
 		return fmt.Errorf(`field "request.%s": %w`, field, err)
+	}
+	given := func(value *string) string {
+		if value == nil {
+			return ""
+		}
+		return *value
 	}
 	apiVersion := r.Kind.Version
 	if r.Kind.Group != "" {
 		apiVersion = r.Kind.Group + "/" + apiVersion
 	}
-	if object.Kind != r.Kind.Kind || object.APIVersion != apiVersion {
-		return fmt.Errorf(`field "request.%s" is of kind %q in apiVersion %q, and request.kind is %s in %s`, field, object.Kind, object.APIVersion, r.Kind.Kind, apiVersion)
+	if given(object.Kind) != r.Kind.Kind || given(object.APIVersion) != apiVersion {
+		return fmt.Errorf(`field "request.%s" is of kind %q in apiVersion %q, and request.kind is %s in %s`, field, given(object.Kind), given(object.APIVersion), r.Kind.Kind, apiVersion)
 	}
 	return nil
 }

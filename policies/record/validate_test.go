@@ -45,7 +45,7 @@ func TestIncompleteRecordsAreSkipped(t *testing.T) {
 		"another old kind":   {object, object + `,"oldObject":{"apiVersion":"v1","kind":"pod"}`, `field "request.oldObject" is of kind "pod"`},
 		"a subresource":      {object, `"subResource":"scale","object":{"apiVersion":"autoscaling/v1","kind":"Scale"}`, ""},
 		"a whole collection": {`"CREATE",`, `"DELETE",`, ""},
-		"a request's type":   {`"uid":"1"`, `"uid":1`, `field "request": json: cannot unmarshal number`},
+		"a request's type":   {`"uid":"1"`, `"uid":1`, `field "request": field "uid": json: cannot unmarshal number`},
 	} {
 		line := change(t, c.replaced, c.with)
 		var got []*Record

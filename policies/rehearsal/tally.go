@@ -43,25 +43,26 @@ type Tally struct {
 	Complete bool `json:"complete,omitempty"`
 }
 
-// add counts a result.
+// add counts a result, as often as its records state.
 func (t *Tally) add(r *replay.Result) {
-	t.Requests++
+	requests := r.Request.Count()
+	t.Requests += requests
 	if r.Warns {
-		t.NewWarnings++
+		t.NewWarnings += requests
 	}
 	switch r.Outcome {
 	case replay.NewlyDenied:
-		t.NewDenials++
+		t.NewDenials += requests
 		denied := map[string]bool{}
 		for _, finding := range r.After.Denials {
 			denied[finding.Policy] = true
 		}
 		for _, policy := range slices.Sorted(maps.Keys(denied)) {
-			increment(&t.Policies, policy)
+			increment(&t.Policies, policy, requests)
 		}
-		increment(&t.Namespaces, r.Namespace)
+		increment(&t.Namespaces, r.Namespace, requests)
 	case replay.Undecided:
-		t.Undecided++
+		t.Undecided += requests
 		if t.FirstUndecided == "" && len(r.Undecided) > 0 {
 			t.FirstUndecided = shorten(r.Title() + ": " + cmp.Or(r.Undecided[0].Policy, "the request") + ": " + r.Undecided[0].Reason)
 		}
@@ -82,14 +83,14 @@ func shorten(text string) string {
 	return text[:maxExample] + "…"
 }
 
-func increment(groups *map[string]int64, name string) {
+func increment(groups *map[string]int64, name string, requests int64) {
 	if *groups == nil {
 		*groups = map[string]int64{}
 	}
 	if _, known := (*groups)[name]; !known && len(*groups) >= maxGroups {
 		name = otherGroups
 	}
-	(*groups)[name]++
+	(*groups)[name] += requests
 }
 
 // clone returns a copy that further counting does not change.

@@ -45,7 +45,7 @@ func (r *Replayer) Minimize(ctx context.Context, result *Result) *record.Record 
 		changed.Request, changed.Masked = text, masked
 		others[0] = &changed
 		got, err := r.Evaluate(ctx, &Request{result.UID, others})
-		if err != nil || got.Outcome != result.Outcome || !slices.Equal(got.Policies(), result.Policies()) {
+		if err != nil || got.Outcome != result.Outcome || !slices.Equal(got.Policies(), result.Policies()) || !slices.Equal(got.failed(), result.failed()) {
 			return false
 		}
 		least = changed
@@ -58,6 +58,18 @@ func (r *Replayer) Minimize(ctx context.Context, result *Result) *record.Record 
 	m := minimizer{request: request, masked: least.Masked, same: same}
 	m.fields(request, nil)
 	return &least
+}
+
+// failed are the policies that fail for a request. Without a field that it reads, a policy may fail,
+// which denies as well.
+func (r *Result) failed() (names []string) {
+	for _, f := range slices.Concat(r.Before.Denials, r.Before.Warnings, r.After.Denials, r.After.Warnings) {
+		if f.Error {
+			names = append(names, f.Source+"/"+f.Policy)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // minimizer removes fields while the result is the same.

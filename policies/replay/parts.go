@@ -42,6 +42,7 @@ func (p Part) has(request *Request) bool {
 func (t *Tally) Merge(other *Tally) {
 	t.Records += other.Records
 	t.Requests += other.Requests
+	t.Evaluated += other.Evaluated
 	t.Same += other.Same
 	t.Counts.add(other.Counts)
 	t.NewWarnings += other.NewWarnings
@@ -83,5 +84,5 @@ func (t *Tally) SelectExamples(examples int) {
 	for _, one := range t.Examples {
 		selection.Add(one, examples)
 	}
-	t.Examples = selection.Examples
+	t.Examples, t.Shown = selection.Examples, nil
 }

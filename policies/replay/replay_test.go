@@ -367,7 +367,7 @@ func TestGroupsAreBounded(t *testing.T) {
 	t.Parallel()
 	tally := NewTally()
 	for i := range 2 * maxGroups {
-		r := &Result{Outcome: NewlyDenied, Subject: Subject{User: fmt.Sprint(i), Namespace: "n"}, Request: &Request{Records: make([]*record.Record, 1)}}
+		r := &Result{Outcome: NewlyDenied, Subject: Subject{User: fmt.Sprint(i), Namespace: "n"}, Request: &Request{Records: []*record.Record{{}}}}
 		r.After.Denials = []record.Finding{{Source: "s", Policy: "p"}}
 		tally.Add(r, 3)
 		tally.Skip("x", fmt.Sprint(i), 1)

@@ -1,12 +1,12 @@
 package replay
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +20,16 @@ type Request struct {
 	Records []*record.Record
 }
 
+// Count is the number of requests that the records stand for. The records of several entries about one
+// request may have different numbers, because each entry counts on its own.
+func (r *Request) Count() int64 {
+	count := int64(1)
+	for _, one := range r.Records {
+		count = max(count, one.Count)
+	}
+	return count
+}
+
 // Time is that of the first record.
 func (r *Request) Time() time.Time { return r.Records[0].Time }
 
@@ -29,7 +39,7 @@ const (
 	joinWithin = 35 * time.Second
 	// maxWaiting and maxWaitingBytes bound the requests that wait for further records.
 	maxWaiting      = 4096
-	maxWaitingBytes = 32 << 20
+	maxWaitingBytes = 16 << 20
 )
 
 // waiting is a request that may have further records.
@@ -112,15 +122,27 @@ func (r *Request) add(one *record.Record) {
 // keysOf returns the uid of the request and the keys by which the record is joined with others: none
 // for a request that cannot be read, which the evaluation reports.
 func keysOf(r *record.Record) (uid string, keys []string) {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(r.Request, &fields) != nil || json.Unmarshal(fields["uid"], &uid) != nil || uid == "" {
+	type member struct {
+		name  string
+		value []byte
+	}
+	var members []member
+	err := record.Members(r.Request, func(name string, value []byte) bool {
+		if name != "uid" {
+			members = append(members, member{name, value})
+			return true
+		}
+		return json.Unmarshal(value, &uid) == nil
+	})
+	if err != nil || uid == "" {
 		return "", nil
 	}
-	delete(fields, "uid")
 	configuration, _, _ := strings.Cut(r.Entry, "/")
+	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(a.name, b.name) })
 	hash := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		fmt.Fprintf(hash, "%q %d %s", name, len(fields[name]), fields[name]) // never fails
+	for _, one := range members {
+		fmt.Fprintf(hash, "%q %d ", one.name, len(one.value)) // never fails
+		hash.Write(one.value)
 	}
 	return uid, []string{"uid " + uid, fmt.Sprintf("%s %x", configuration, hash.Sum(nil))}
 }

@@ -58,11 +58,14 @@ type Reason struct {
 	First    string `json:"first"`
 }
 
-// Tally counts results. It is as large for ten million requests as for ten thousand.
+// Tally counts results. It is as large for ten million requests as for ten thousand. A result counts
+// as often as its records state.
 type Tally struct {
 	Records  int64 `json:"records"`
 	Requests int64 `json:"requests"`
-	Same     int64 `json:"same"`
+	// Evaluated is the number of different requests.
+	Evaluated int64 `json:"evaluated"`
+	Same      int64 `json:"same"`
 	Counts
 	// NewWarnings counts the admitted requests with a warning that the other decision lacks.
 	NewWarnings int64 `json:"newWarnings"`
@@ -79,6 +82,8 @@ type Tally struct {
 	Skipped          []Reason `json:"skipped"`
 	// Examples are the first results of each outcome and policy.
 	Examples []*Result `json:"examples"`
+	// Shown are the different requests by outcome and policy, as far as they may be examples.
+	Shown map[string]int `json:"shown,omitempty"`
 	// Replaced and OtherSources count requests with recorded findings of sources that the candidate
 	// replaces, and of others.
 	Replaced     int64 `json:"replaced"`
@@ -96,38 +101,52 @@ func NewTally() *Tally {
 // Add counts a result. An example is added if there are fewer than examples of its outcome and
 // policies.
 func (t *Tally) Add(r *Result, examples int) {
+	count := r.Request.Count()
 	t.Records += int64(len(r.Request.Records))
-	t.Requests++
-	t.StepsBefore += r.StepsBefore
-	t.StepsAfter += r.StepsAfter
+	t.Requests += count
+	t.Evaluated++
+	t.StepsBefore += count * r.StepsBefore
+	t.StepsAfter += count * r.StepsAfter
 	if r.Warns {
-		t.NewWarnings++
+		t.NewWarnings += count
 	}
 	if r.Outcome == Same {
-		t.Same++
+		t.Same += count
 		return
 	}
-	*t.Counts.of(r.Outcome)++
+	*t.Counts.of(r.Outcome) += count
 	isExample := false
 	for _, policy := range r.Policies() {
-		counts := groupCounts(t.Policies, policy)
-		isExample = isExample || *counts.of(r.Outcome) < int64(examples)
-		*counts.of(r.Outcome)++
+		isExample = t.shows(r.Outcome, policy, examples) || isExample
+		*groupCounts(t.Policies, policy).of(r.Outcome) += count
 	}
 	if len(r.Policies()) == 0 {
-		isExample = *t.Counts.of(r.Outcome) <= int64(examples)
+		isExample = t.shows(r.Outcome, "", examples)
 	}
 	for of, name := range map[*map[string]*Counts]string{&t.Namespaces: r.Namespace, &t.Users: r.User, &t.Workloads: r.workload()} {
-		*groupCounts(*of, name).of(r.Outcome)++
+		*groupCounts(*of, name).of(r.Outcome) += count
 	}
 	if r.Outcome == Undecided {
 		for _, one := range r.Undecided {
-			t.UndecidedReasons = addReason(t.UndecidedReasons, Reason{one.Policy, one.Reason, 1, r.Title()})
+			t.UndecidedReasons = addReason(t.UndecidedReasons, Reason{one.Policy, one.Reason, count, r.Title()})
 		}
 	}
 	if isExample && len(t.Examples) < maxReasons {
 		t.Examples = append(t.Examples, r)
 	}
+}
+
+// shows reports whether a result is one of the first of its outcome and policy.
+func (t *Tally) shows(outcome Outcome, policy string, examples int) bool {
+	if t.Shown == nil {
+		t.Shown = map[string]int{}
+	}
+	key := string(outcome) + " " + policy
+	if t.Shown[key] >= examples || t.Shown[key] == 0 && len(t.Shown) >= maxGroups {
+		return false
+	}
+	t.Shown[key]++
+	return true
 }
 
 // Skip counts records that could not be read.

@@ -114,7 +114,7 @@ func TestChoose(t *testing.T) {
 	require.Len(t, chosen, 2)
 	require.Equal(t, "samples", chosen[0].name)
 	_, err = choose("sample", "")
-	require.EqualError(t, err, `--only names "sample", which is not one of memory, unmatched, samples, swaps, pushes, hostile, neighbors, busy, peers, library, audit, orloj, openvox`)
+	require.EqualError(t, err, `--only names "sample", which is not one of memory, unmatched, samples, swaps, pushes, hostile, neighbors, busy, peers, library, audit, replay, orloj, openvox`)
 	_, err = choose("library", "")
 	require.EqualError(t, err, needsLibrary)
 	_, err = choose("samples", "/library")

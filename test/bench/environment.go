@@ -48,6 +48,7 @@ type bench struct {
 	dynamic   dynamic.Interface
 
 	managerProgram string
+	lintelProgram  string
 	managerPID     int
 	authority      []byte // of the manager's certificate
 	echo           *endpoint
@@ -55,6 +56,7 @@ type bench struct {
 	public         *publicLibrary // nil without --library
 	libraryFolder  string         // of --library
 	auditObjects   int            // of --audit-objects
+	replayRecords  int            // of --replay-records
 
 	result result
 }
@@ -90,6 +92,7 @@ func start(ctx context.Context) (_ *bench, err error) {
 			return nil, err
 		}
 	}
+	b.lintelProgram = filepath.Join(programs, "lintel")
 	if err := b.startServers(ctx, filepath.Join(programs, "manager")); err != nil {
 		return nil, err
 	}

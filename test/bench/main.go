@@ -32,6 +32,7 @@ func main() {
 	only := flag.String("only", "", "measure only these `parts`: "+strings.Join(partNames(), ", "))
 	folder := flag.String("library", "", "measure the parts library and audit on the templates of this `folder`, a checkout of gatekeeper-library")
 	objects := flag.Int("audit-objects", 2000, "`number` of Pods of the part audit; the targets are for 50000")
+	records := flag.Int("replay-records", replayRecords, "`number` of records of the part replay; the targets are for the default")
 	flag.Parse()
 	chosen, err := choose(*only, *folder)
 	if err != nil {
@@ -47,7 +48,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	exit(run(ctx, chosen, options{public: public, library: *folder, auditObjects: *objects}, *name))
+	exit(run(ctx, chosen, options{public: public, library: *folder, auditObjects: *objects, replayRecords: *records}, *name))
 }
 
 func exit(err error) {
@@ -76,6 +77,7 @@ var allParts = []part{
 	{"peers", (*bench).measurePeers},
 	{partLibrary, (*bench).measureLibrary},
 	{partAudit, (*bench).measureAudit},
+	{"replay", (*bench).measureReplay},
 	// These take the place of the manager that the others measure.
 	{"orloj", (*bench).measureOrloj},
 	{"openvox", (*bench).measureOpenVox},
@@ -114,9 +116,10 @@ func choose(only, folder string) ([]part, error) {
 
 // options are the flags that parts read.
 type options struct {
-	public       *publicLibrary // nil without --library
-	library      string         // the folder of --library
-	auditObjects int
+	public        *publicLibrary // nil without --library
+	library       string         // the folder of --library
+	auditObjects  int
+	replayRecords int
 }
 
 func run(ctx context.Context, chosen []part, o options, name string) (err error) {
@@ -124,7 +127,7 @@ func run(ctx context.Context, chosen []part, o options, name string) (err error)
 	if err != nil {
 		return err
 	}
-	b.public, b.libraryFolder, b.auditObjects = o.public, o.library, o.auditObjects
+	b.public, b.libraryFolder, b.auditObjects, b.replayRecords = o.public, o.library, o.auditObjects, o.replayRecords
 	defer func() {
 		if stopErr := b.stop(); err == nil {
 			err = stopErr

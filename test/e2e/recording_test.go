@@ -31,7 +31,7 @@ func TestTheManagerRecords(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	recording, err := startManager(ctx, "--record=file://"+filepath.ToSlash(folder), "--record-sample=other=1")
+	recording, err := startManager(ctx, "--record=file://"+filepath.ToSlash(folder), "--record-sample=other=1", "--record-merge-within=0")
 	require.NoError(t, err)
 	manager = recording
 	applyForTest(t, `{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"recording-policy-data","labels":{"lintel.dev/aggregate-to-policy-data":"true"}},

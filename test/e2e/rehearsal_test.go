@@ -30,7 +30,7 @@ func TestARevisionIsRehearsed(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	recording, err := startManager(ctx, "--record=file://"+filepath.ToSlash(records), "--record-sample=other=1")
+	recording, err := startManager(ctx, "--record=file://"+filepath.ToSlash(records), "--record-sample=other=1", "--record-merge-within=0")
 	require.NoError(t, err)
 	manager = recording
 

@@ -53,7 +53,9 @@ type Policies struct {
 type Summary struct {
 	Records  int64 `json:"records"`
 	Requests int64 `json:"requests"`
-	Same     int64 `json:"same"`
+	// Evaluated is the number of different requests: a record can stand for several.
+	Evaluated int64 `json:"evaluated"`
+	Same      int64 `json:"same"`
 	core.Counts
 	NewWarnings int64 `json:"newWarnings"`
 	// Skipped is the number of records that could not be read.
@@ -69,7 +71,7 @@ func newReport(o options, candidate, baseline *side, state *checkpoint) *Report 
 	r := &Report{
 		APIVersion: reportVersion, Since: state.Since.UTC(), Until: state.Until.UTC(), Candidate: candidate.describe(),
 		Summary: Summary{
-			Records: t.Records, Requests: t.Requests, Same: t.Same, Counts: t.Counts, NewWarnings: t.NewWarnings,
+			Records: t.Records, Requests: t.Requests, Evaluated: t.Evaluated, Same: t.Same, Counts: t.Counts, NewWarnings: t.NewWarnings,
 			StepsBefore: t.StepsBefore, StepsAfter: t.StepsAfter,
 		},
 		Policies: core.Sorted(t.Policies), Namespaces: core.Sorted(t.Namespaces), Users: core.Sorted(t.Users), Workloads: core.Sorted(t.Workloads),

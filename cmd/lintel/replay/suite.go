@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
+	"github.com/lintel-policy/lintel/policies/cel"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/record"
@@ -96,7 +97,7 @@ func (w *suiteWriter) write() error {
 
 func (w *suiteWriter) add(info engine.PolicyInfo, cases []suiteCase) error {
 	i := slices.IndexFunc(w.side.sources, func(s sources.Source) bool { return s.Name == info.Source })
-	if info.AnyVersion { // of a template
+	if info.AnyVersion { // of a template, or an admission policy
 		return w.addSuite(w.side.sources[i], info, cases)
 	}
 	return w.addRego(w.side.sources[i], info, cases)
@@ -218,9 +219,14 @@ func clusterDocument(r *record.Record) map[string]map[string]map[string]json.Raw
 	return all
 }
 
-// addSuite writes a Suite of Gatekeeper, with the template, the constraint and the requests.
+// addSuite writes a Suite of Gatekeeper, with the template, the constraint and the requests. Those of an
+// admission policy are the policy and its bindings.
 func (w *suiteWriter) addSuite(s sources.Source, info engine.PolicyInfo, cases []suiteCase) error {
-	template, constraint, err := gatekeeper.ObjectsOf(s.Files, info.Package)
+	objectsOf := gatekeeper.ObjectsOf
+	if cel.IsPolicyName(info.Package) {
+		objectsOf = cel.ObjectsOf
+	}
+	template, constraint, err := objectsOf(s.Files, info.Package)
 	if err != nil {
 		return fmt.Errorf("writing the test cases: %w", err)
 	}

@@ -149,7 +149,11 @@ func countRequests(n int64) string { return report.CountedAs(int(n), "request", 
 
 func (r *Report) summaryLine() string {
 	s := r.Summary
-	line := fmt.Sprintf("%s from %s to %s: ", countRequests(s.Requests), r.Since.Format(time.RFC3339), r.Until.Format(time.RFC3339))
+	requests := countRequests(s.Requests)
+	if s.Evaluated < s.Requests {
+		requests += " in " + report.CountedAs(int(s.Records), "record", "records")
+	}
+	line := fmt.Sprintf("%s from %s to %s: ", requests, r.Since.Format(time.RFC3339), r.Until.Format(time.RFC3339))
 	var parts []string
 	for _, outcome := range changes {
 		if n := s.Get(outcome); n > 0 || outcome == core.NewlyDenied {

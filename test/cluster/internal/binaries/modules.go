@@ -51,6 +51,7 @@ const (
 	Gatekeeper = "gatekeeper"
 	Gator      = "gator"
 	Kyverno    = "kyverno"
+	KyvernoCLI = "kyverno-cli"
 )
 
 // Names of Lintel's own programs.
@@ -170,6 +171,10 @@ var allModules = []module{
 		copies: []folder{{KyvernoInstall, "github.com/kyverno/kyverno", []string{
 			"config/install-latest-testing.yaml",
 		}}},
+	},
+	{
+		name: "kyverno-cli", dir: "../kyverno",
+		programs: []program{{KyvernoCLI, "github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno", plainLinking}},
 	},
 }
 
