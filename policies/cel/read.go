@@ -30,8 +30,13 @@ var versions = []string{"v1", "v1beta1", "v1alpha1"}
 // mutatingKinds are not evaluated.
 var mutatingKinds = []string{"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
 
-// IsPolicyFile reports whether a file may contain ValidatingAdmissionPolicies.
+// IsPolicyFile reports whether a file may contain policies in CEL.
 func IsPolicyFile(name, text string) bool {
+	return isAdmissionPolicyFile(name, text) || isKyvernoFile(name, text)
+}
+
+// isAdmissionPolicyFile reports whether a file may contain ValidatingAdmissionPolicies.
+func isAdmissionPolicyFile(name, text string) bool {
 	return isManifest(name) && strings.Contains(text, group+"/") && strings.Contains(text, kindPolicy)
 }
 
@@ -72,7 +77,7 @@ func Dialect(files map[string]string) ([]definition.Template, definition.Compile
 	f := &folder{policies: map[string]*policy{}}
 	var named []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if IsPolicyFile(name, files[name]) {
+		if isAdmissionPolicyFile(name, files[name]) {
 			named = append(named, name)
 		}
 	}

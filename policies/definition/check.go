@@ -22,8 +22,18 @@ type Check struct {
 	// Fingerprint is equal for checks that give the same findings.
 	Fingerprint string
 	Evaluator   Evaluator
+	// OnlyStored reports that requests are not evaluated, but stored objects.
+	OnlyStored bool
+	// NotStored is the reason why stored objects are not evaluated; nil if they are.
+	NotStored *Reference
 	// Selector selects the requests; nil for constraints, whose match does.
 	Selector Selector
+}
+
+// Reference is a field that a policy sets or reads.
+type Reference struct {
+	Location Location
+	Path     string
 }
 
 // Selector decides which requests a check reviews.

@@ -19,15 +19,21 @@ func (p *policy) notAuditable() []NotAuditable {
 	if c := p.Constraint; c != nil && c.Audit.Enforcement == "" {
 		return append([]NotAuditable{{Location: c.Scoped.Location, Path: "spec.scopedEnforcementActions"}}, p.RequestReads...)
 	}
+	if c := p.Check; c != nil && c.NotStored != nil {
+		return []NotAuditable{{Location: c.NotStored.Location, Path: c.NotStored.Path}}
+	}
 	operations := p.Matcher.Match.Operations
 	if len(operations) == 0 || slices.Contains(operations, "CREATE") {
 		return p.RequestReads
 	}
 	place := p.Location
 	path := "custom.match.operations"
-	if p.dialect.isForeign() {
+	switch {
+	case p.Check != nil:
+		path = "spec.matchConstraints.resourceRules"
+	case p.dialect.isForeign():
 		path = "spec.targets[0].operations"
-	} else {
+	default:
 		place = definition.LineInMetadata(p.source.Files, p.Location, "operations")
 	}
 	return append([]NotAuditable{{Location: place, Path: path}}, p.RequestReads...)

@@ -43,7 +43,6 @@ func PassedOver(files map[string]string) (found definition.CompileErrors) {
 var foreignGroups = []struct{ group, kind, instead string }{
 	{"kyverno.io", "Policy", "is Kyverno's"},
 	{"kyverno.io", "ClusterPolicy", "is Kyverno's"},
-	{"policies.kyverno.io", "", "is Kyverno's"},
 	{"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", enforcedByAPIServer},
 	{"admissionregistration.k8s.io", "MutatingAdmissionPolicy", "is the API server's own"},
 	{"templates.kubewarden.io", "", "is Kubewarden's"},

@@ -120,7 +120,7 @@ func readPath(path string) ([]Source, error) {
 	case manifests.IsManifest(path):
 		return readPolicySources(path)
 	default:
-		return nil, fmt.Errorf("%s is not policy: -p takes a folder, a .rego file, or YAML with PolicySources, ConstraintTemplates or ValidatingAdmissionPolicies", path)
+		return nil, fmt.Errorf("%s is not policy: -p takes a folder, a .rego file, or YAML with PolicySources, ConstraintTemplates, ValidatingAdmissionPolicies or ValidatingPolicies of Kyverno", path)
 	}
 }
 
@@ -130,7 +130,7 @@ func holdsTemplates(file string) bool {
 	objects, err := manifests.ReadPath(file)
 	return err == nil && manifests.IsManifest(file) &&
 		slices.ContainsFunc(objects, func(o manifests.Object) bool {
-			return o.Kind.Group == "templates.gatekeeper.sh" || o.Kind.Group == "admissionregistration.k8s.io" && o.Kind.Kind == "ValidatingAdmissionPolicy"
+			return o.Kind.Group == "templates.gatekeeper.sh" || o.Kind.Group == "policies.kyverno.io" || o.Kind.Group == "admissionregistration.k8s.io" && o.Kind.Kind == "ValidatingAdmissionPolicy"
 		}) &&
 		!slices.ContainsFunc(objects, isPolicySource)
 }
@@ -147,7 +147,7 @@ func readFolder(folder string) ([]Source, error) {
 	}
 	read := Source{Source: definition.Source{Name: filepath.Base(absolute), Files: files, AdmissionPolicies: true}, Origin: folder, Folder: folder}
 	if !hasPolicies(files) {
-		return nil, read.Without("policies", "there is no .rego file, no ConstraintTemplate and no ValidatingAdmissionPolicy in it; name a file of PolicySources itself", source.PassedOver(files))
+		return nil, read.Without("policies", "there is no .rego file, no ConstraintTemplate, no ValidatingAdmissionPolicy and no ValidatingPolicy in it; name a file of PolicySources itself", source.PassedOver(files))
 	}
 	return []Source{read}, nil
 }
