@@ -76,12 +76,19 @@ func (c *comparer) evaluate(ctx context.Context, policy kyverno.Policy, out *Com
 	if err := yaml.Unmarshal([]byte(policy.Document), &document); err != nil {
 		return err
 	}
+	texts := textsOf(document["spec"])
+	if policy.Unchanged && namesWorkloads(policy.Document) {
+		document["spec"] = map[string]any{"kinds": []any{"Pod"}}
+	}
 	objects = append(objects, samples(document)...)
-	all := variations(objects, textsOf(document["spec"]), maxVariations)
+	all := variations(objects, texts, maxVariations)
 	unique := map[string]map[string]any{}
 	for _, object := range all {
 		compact(object)
 		unique[keyOf(object)] = object
+	}
+	if policy.Unchanged {
+		return c.evaluateUnchanged(ctx, policy, unique, out)
 	}
 	if policy.Mutates {
 		return c.evaluateMutation(ctx, policy, unique, out)
