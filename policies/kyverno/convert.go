@@ -85,11 +85,9 @@ func Convert(inputs []Input, settings ExceptionSettings, read func(string) ([]by
 		if err != nil {
 			return out, err
 		}
-		var unchanged []field
 		for _, root := range roots {
 			switch {
 			case isUnchanged(root):
-				unchanged = append(unchanged, root)
 			case isPolicy(root):
 				policy, err := convertPolicy(input.File, root)
 				if err != nil {
@@ -104,7 +102,7 @@ func Convert(inputs []Input, settings ExceptionSettings, read func(string) ([]by
 				out.Policies = append(out.Policies, otherKind(input.File, root))
 			}
 		}
-		kept, err := keep(input, unchanged)
+		kept, err := keep(input, roots)
 		if err != nil {
 			return out, err
 		}

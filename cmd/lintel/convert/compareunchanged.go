@@ -29,9 +29,14 @@ const (
 	resultError = "error"
 )
 
-// defaultMessage begins the message of Kyverno for a validation without one. Lintel's names the
-// expression.
-const defaultMessage = "CEL expression validation failed at index"
+// replacedMessages begin messages of Kyverno in place of which Lintel names the expression: of a
+// validation without a message, and with a messageExpression that fails.
+var replacedMessages = []string{"CEL expression validation failed at index", "failed to evaluate message expression", "failed to convert message expression"}
+
+// isReplaced reports whether Lintel has another message.
+func isReplaced(message string) bool {
+	return slices.ContainsFunc(replacedMessages, func(start string) bool { return strings.HasPrefix(message, start) })
+}
 
 // evaluateUnchanged compares verdicts and messages of a policy that both evaluate as it is. The
 // messages of errors are not compared.
@@ -63,7 +68,7 @@ func (c *comparer) evaluateUnchanged(ctx context.Context, policy kyverno.Policy,
 			out.Denied++
 		}
 		equal := ours.result == expected.result
-		if equal && ours.result == resultFail && !strings.HasPrefix(expected.message, defaultMessage) {
+		if equal && ours.result == resultFail && !isReplaced(expected.message) {
 			equal = strings.TrimSpace(ours.message) == strings.TrimSpace(expected.message)
 		}
 		if !equal {

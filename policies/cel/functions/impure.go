@@ -10,8 +10,8 @@ import (
 // impure are Kyverno's variables with functions that read more than their arguments, with the
 // reason and a hint.
 var impure = map[string]string{
-	"resource":      "it reads or writes objects of the cluster during the review; write the policy in Rego and read data.kubernetes",
-	"globalContext": "it reads data that Kyverno fetches; provide the data with a DataSource, or read data.kubernetes, in a policy in Rego",
+	"resource":      "it reads or writes objects of the cluster during the review; write the policy in Rego with requires in its METADATA, and read data.cluster",
+	"globalContext": "it reads data that Kyverno fetches; provide the data with a DataSource, or read data.cluster, in a policy in Rego",
 	"http":          "it calls a server during the review; provide the data with a DataSource, in a policy in Rego",
 	"image":         "it reads from a registry during the review; provide the data of the images with a DataSource, in a policy in Rego",
 	"images":        "ValidatingPolicies have no list of images",
