@@ -19,8 +19,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// program is a compiled expression.
-type program struct {
+// compiledExpression is an expression with its program.
+type compiledExpression struct {
 	Expression
 	celgo.Program
 }
@@ -30,14 +30,14 @@ type kyvernoVariant struct {
 	criteria criteria
 	texts    []Expression // of the variables
 
-	conditions, variables, annotations []program
+	conditions, variables, annotations []compiledExpression
 	validations                        []kyvernoValidation
 }
 
 type kyvernoValidation struct {
-	program
+	compiledExpression
 	text    Validation
-	message *program // nil without a messageExpression
+	message *compiledExpression // nil without a messageExpression
 }
 
 // kyvernoEnvironment is shared by all policies. Its lock guards the types of variables, which are
@@ -175,7 +175,7 @@ func (f *kyvernoFolder) compileKyverno(p *kyvernoPolicy) bool {
 type kyvernoCompiler struct{ errs []ExpressionError }
 
 // compile compiles an expression, whose type must be one of some unless there are none.
-func (c *kyvernoCompiler) compile(e Expression, types ...*celgo.Type) (out program, output *celgo.Type) {
+func (c *kyvernoCompiler) compile(e Expression, types ...*celgo.Type) (out compiledExpression, output *celgo.Type) {
 	out.Expression = e
 	fail := func(line int, format string, args ...any) {
 		c.errs = append(c.errs, ExpressionError{Path: e.Path, Line: line, Message: fmt.Sprintf(format, args...)})
@@ -228,7 +228,7 @@ func isOneOf(output *celgo.Type, types []*celgo.Type) bool {
 }
 
 // conditions compiles match conditions, which read no variables.
-func (c *kyvernoCompiler) conditions(conditions []matchCondition) (out []program) {
+func (c *kyvernoCompiler) conditions(conditions []matchCondition) (out []compiledExpression) {
 	for i, condition := range conditions {
 		one, _ := c.compile(Expression{condition.Name, condition.Expression, []any{"spec", "matchConditions", i, "expression"}}, celgo.BoolType)
 		out = append(out, one)
@@ -250,7 +250,7 @@ func (v *kyvernoVariant) compile(spec kyvernoSpec) []ExpressionError {
 	for i, validation := range spec.Validations {
 		one := kyvernoValidation{text: Validation{Message: validation.Message}}
 		one.text.Expression = Expression{Text: validation.Expression, Path: []any{"spec", "validations", i, "expression"}}
-		one.program, _ = c.compile(one.text.Expression, celgo.BoolType)
+		one.compiledExpression, _ = c.compile(one.text.Expression, celgo.BoolType)
 		if validation.Reason != nil {
 			one.text.Reason = *validation.Reason
 		}
@@ -274,7 +274,7 @@ func (p *kyvernoPolicy) readsNamespace() bool {
 
 // textsWith are the expressions of the policy and its exceptions that contain a text.
 func (p *kyvernoPolicy) textsWith(text string) (found []Expression) {
-	add := func(all []program) {
+	add := func(all []compiledExpression) {
 		for _, one := range all {
 			if strings.Contains(one.Text, text) {
 				found = append(found, one.Expression)
@@ -285,9 +285,9 @@ func (p *kyvernoPolicy) textsWith(text string) (found []Expression) {
 	add(v.conditions)
 	add(v.variables)
 	for _, one := range v.validations {
-		add([]program{one.program})
+		add([]compiledExpression{one.compiledExpression})
 		if one.message != nil {
-			add([]program{*one.message})
+			add([]compiledExpression{*one.message})
 		}
 	}
 	add(v.annotations)

@@ -142,7 +142,7 @@ func (p *kyvernoPolicy) start(ctx context.Context, in *input, variant *kyvernoVa
 }
 
 // evaluate evaluates an expression within the budget of the policy.
-func (e *kyvernoEvaluation) evaluate(one program) (ref.Val, error) {
+func (e *kyvernoEvaluation) evaluate(one compiledExpression) (ref.Val, error) {
 	if e.cost >= e.budget {
 		return nil, fmt.Errorf("%w: the expressions of the policy exceed its cost limit", apiservercel.ErrOutOfBudget)
 	}
@@ -175,7 +175,7 @@ func (e *kyvernoEvaluation) run() (out outcome) {
 		})
 	}
 	for _, v := range e.variant.validations {
-		value, err := e.evaluate(v.program)
+		value, err := e.evaluate(v.compiledExpression)
 		if err != nil {
 			e.fail(v.Path, err, &out)
 			return out
@@ -231,7 +231,7 @@ func (e *kyvernoEvaluation) isExempted(out *outcome) bool {
 
 // matches reports whether all conditions are true. A false one decides, even if others fail. With
 // failurePolicy Ignore, conditions that fail are false.
-func (e *kyvernoEvaluation) matches(conditions []program, out *outcome) bool {
+func (e *kyvernoEvaluation) matches(conditions []compiledExpression, out *outcome) bool {
 	var errs []error
 	var path []any
 	for i, one := range conditions {

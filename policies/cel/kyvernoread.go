@@ -87,7 +87,7 @@ func (s *kyvernoSwitch) is(value bool) bool {
 type kyvernoException struct {
 	manifest.Object
 	spec       kyvernoExceptionSpec
-	conditions []program
+	conditions []compiledExpression
 }
 
 // kyvernoExceptionSpec has the fields that are read.
@@ -128,7 +128,7 @@ type kyvernoFolder struct {
 }
 
 // KyvernoDialect reads Kyverno's policies in CEL, with their exceptions.
-func KyvernoDialect(files map[string]string) ([]definition.Template, definition.CompileErrors) {
+func KyvernoDialect(files map[string]string) ([]definition.Template, definition.CompileErrorList) {
 	f := &kyvernoFolder{kyverno: map[string]*kyvernoPolicy{}}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !isKyvernoFile(name, files[name]) {
@@ -201,7 +201,7 @@ func (f *kyvernoFolder) addKyvernoPolicy(o manifest.Object) {
 }
 
 // notes are warnings about fields without an effect.
-func (p *kyvernoPolicy) notes() (notes definition.CompileErrors) {
+func (p *kyvernoPolicy) notes() (notes definition.CompileErrorList) {
 	note := func(path []any, format string, args ...any) {
 		notes = append(notes, errorIn(p.Object, path, format, args...))
 	}

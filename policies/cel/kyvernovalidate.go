@@ -15,7 +15,7 @@ import (
 const modeKubernetes = "Kubernetes"
 
 // validateKyverno checks the fields of a policy.
-func validateKyverno(policy *kyvernoPolicy) definition.CompileErrors {
+func validateKyverno(policy *kyvernoPolicy) definition.CompileErrorList {
 	p, spec := &problems{Object: policy.Object}, policy.spec
 	p.checkName()
 	if policy.Object.Kind == kindKyvernoNamespaced {

@@ -57,9 +57,9 @@ func (t *Tally) add(r *replay.Result) {
 			denied[finding.Policy] = true
 		}
 		for _, policy := range slices.Sorted(maps.Keys(denied)) {
-			count(&t.Policies, policy)
+			increment(&t.Policies, policy)
 		}
-		count(&t.Namespaces, r.Namespace)
+		increment(&t.Namespaces, r.Namespace)
 	case replay.Undecided:
 		t.Undecided++
 		if t.FirstUndecided == "" && len(r.Undecided) > 0 {
@@ -82,7 +82,7 @@ func shorten(text string) string {
 	return text[:maxExample] + "…"
 }
 
-func count(groups *map[string]int64, name string) {
+func increment(groups *map[string]int64, name string) {
 	if *groups == nil {
 		*groups = map[string]int64{}
 	}

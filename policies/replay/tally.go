@@ -110,7 +110,7 @@ func (t *Tally) Add(r *Result, examples int) {
 	*t.Counts.of(r.Outcome)++
 	isExample := false
 	for _, policy := range r.Policies() {
-		counts := group(t.Policies, policy)
+		counts := groupCounts(t.Policies, policy)
 		isExample = isExample || *counts.of(r.Outcome) < int64(examples)
 		*counts.of(r.Outcome)++
 	}
@@ -118,7 +118,7 @@ func (t *Tally) Add(r *Result, examples int) {
 		isExample = *t.Counts.of(r.Outcome) <= int64(examples)
 	}
 	for of, name := range map[*map[string]*Counts]string{&t.Namespaces: r.Namespace, &t.Users: r.User, &t.Workloads: r.workload()} {
-		*group(*of, name).of(r.Outcome)++
+		*groupCounts(*of, name).of(r.Outcome)++
 	}
 	if r.Outcome == Undecided {
 		for _, one := range r.Undecided {
@@ -148,7 +148,7 @@ func addReason(all []Reason, one Reason) []Reason {
 	return all
 }
 
-func group(groups map[string]*Counts, name string) *Counts {
+func groupCounts(groups map[string]*Counts, name string) *Counts {
 	if groups[name] == nil {
 		if len(groups) >= maxGroups {
 			name = otherGroups

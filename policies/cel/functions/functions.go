@@ -22,7 +22,7 @@ func Options() []celgo.EnvOption {
 		celgo.Variable(ExceptionsVariable, types.NewObjectType("functions.Exceptions")),
 	}
 	// users is the last one: it extends the environment, which is complete then.
-	for _, declare := range []func() []celgo.EnvOption{hashes, documents, images, times, archives, lists, certificates, orValue, users} {
+	for _, declare := range []func() []celgo.EnvOption{hashes, documents, imageParts, times, archives, lists, certificates, orValue, users} {
 		options = append(options, declare()...)
 	}
 	return options

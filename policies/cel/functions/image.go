@@ -84,8 +84,8 @@ func (i image) separated() string {
 	return ":" + i.Identifier()
 }
 
-// images declares the functions about references to images.
-func images() []celgo.EnvOption {
+// imageParts declares the functions about references to images.
+func imageParts() []celgo.EnvOption {
 	parse := func(arg ref.Val) ref.Val {
 		text, wrong := stringOf(arg)
 		if wrong != nil {
