@@ -7,8 +7,8 @@ import (
 	v1 "k8s.io/api/admissionregistration/v1"
 )
 
-// podTemplate is where a workload has the spec and the metadata of its Pods.
-type podTemplate struct {
+// templatePath is where a workload has the spec and the metadata of its Pods.
+type templatePath struct {
 	path        string
 	controllers []podController
 }
@@ -18,7 +18,7 @@ type podController struct {
 }
 
 // podTemplates are the workloads for which a policy about Pods is evaluated, too.
-var podTemplates = []podTemplate{
+var podTemplates = []templatePath{
 	{"spec.template.", []podController{{"apps", "daemonsets"}, {"apps", "deployments"}, {"apps", "replicasets"}, {"apps", "statefulsets"}, {"batch", "jobs"}}},
 	{"spec.jobTemplate.spec.template.", []podController{{"batch", "cronjobs"}}},
 }
