@@ -27,7 +27,7 @@ func TestBadPolicies(t *testing.T) {
 		want  []string
 	}{
 		"missing":         {nil, []string{"nothing"}, []string{"reading policies: stat nothing: no such file"}},
-		"empty folder":    {nil, nil, []string{". has no policies: there is no .rego file, no ConstraintTemplate and no admission policy of Kubernetes in it"}},
+		"empty folder":    {nil, nil, []string{". has no policies: there is no .rego file, no ConstraintTemplate, no admission policy of Kubernetes and no ValidatingPolicy of Kyverno in it"}},
 		"only libraries":  {map[string]string{"lib.rego": "package lib\n\nimport rego.v1\n\nx := 1\n"}, nil, []string{". has no policies: no package has a rule deny, warn, patch or defaults"}},
 		"only tests":      {map[string]string{"p_test.rego": "package p_test\n"}, nil, []string{"has no policies"}},
 		"another file":    {map[string]string{"p.txt": denyAll}, []string{"p.txt"}, []string{"p.txt is not policy: -p takes a folder, a .rego file, or YAML with PolicySources"}},

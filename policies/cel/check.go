@@ -56,23 +56,27 @@ func (p *policy) requestReads() (found []definition.Reference) {
 
 // strictest returns the strictest action of the bindings.
 func (p *policy) strictest() definition.Enforcement {
-	found := definition.EnforceAudit
+	var all []definition.Enforcement
 	for _, b := range p.bindings {
-		for _, effect := range b.effects() {
-			switch {
-			case effect == definition.EnforceDeny:
-				return definition.EnforceDeny
-			case effect == definition.EnforceWarn:
-				found = definition.EnforceWarn
-			}
+		all = append(all, b.effects()...)
+	}
+	return strictestOf(all)
+}
+
+func strictestOf(effects []definition.Enforcement) definition.Enforcement {
+	for _, one := range []definition.Enforcement{definition.EnforceDeny, definition.EnforceWarn} {
+		if slices.Contains(effects, one) {
+			return one
 		}
 	}
-	return found
+	return definition.EnforceAudit
 }
 
 // effects are the actions of a binding.
-func (b *binding) effects() (effects []definition.Enforcement) {
-	for _, action := range b.settings.ValidationActions {
+func (b *binding) effects() []definition.Enforcement { return effectsOf(b.settings.ValidationActions) }
+
+func effectsOf(actions []v1.ValidationAction) (effects []definition.Enforcement) {
+	for _, action := range actions {
 		switch action {
 		case v1.Deny:
 			effects = append(effects, definition.EnforceDeny)
@@ -87,7 +91,9 @@ func (b *binding) effects() (effects []definition.Enforcement) {
 
 // registered is a match of the engine that is as wide as matchConstraints, or wider: rules name
 // resources, and the engine selects by kind.
-func (p *policy) registered() definition.Match {
+func (p *policy) registered() definition.Match { return registeredFor(p.criteria.ResourceRules) }
+
+func registeredFor(rules []v1.NamedRuleWithOperations) definition.Match {
 	match := definition.Match{}
 	resources := admission.BuiltinResources()
 	add := func(group, kind string) {
@@ -95,7 +101,7 @@ func (p *policy) registered() definition.Match {
 			match.Kinds = append(match.Kinds, one)
 		}
 	}
-	for _, rule := range p.criteria.ResourceRules {
+	for _, rule := range rules {
 		for _, operation := range rule.Operations {
 			all := []string{string(operation)}
 			if operation == v1.OperationAll {

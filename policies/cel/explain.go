@@ -50,7 +50,6 @@ func (p *Program) explain(o manifest.Object, in *input, params runtime.Object, o
 // checked: the compiler has done that.
 type tracer struct {
 	environment *celgo.Env
-	variables   map[string]any
 	activation  map[string]any
 }
 
@@ -62,27 +61,34 @@ func (p *Program) newTracer(in *input, params runtime.Object) (*tracer, error) {
 	if environment, err = environment.Extend(celgo.EnableMacroCallTracking()); err != nil {
 		return nil, err // the text of all() and others
 	}
-	t := &tracer{environment: environment, variables: map[string]any{}}
-	t.activation = map[string]any{
+	activation := map[string]any{
 		plugincel.ObjectVarName: fieldsOf(in.attributes.VersionedObject), plugincel.OldObjectVarName: fieldsOf(in.attributes.VersionedOldObject),
-		plugincel.ParamsVarName: fieldsOf(params), plugincel.VariableVarName: t.variables,
+		plugincel.ParamsVarName: fieldsOf(params),
 	}
 	request, err := runtime.DefaultUnstructuredConverter.ToUnstructured(in.request)
 	if err != nil {
 		return nil, fmt.Errorf("reading the request: %w", err)
 	}
-	t.activation[plugincel.RequestVarName], t.activation[plugincel.NamespaceVarName] = request, nil
+	activation[plugincel.RequestVarName], activation[plugincel.NamespaceVarName] = request, nil
 	if in.namespace != nil {
-		if t.activation[plugincel.NamespaceVarName], err = runtime.DefaultUnstructuredConverter.ToUnstructured(plugincel.CreateNamespaceObject(in.namespace)); err != nil {
+		if activation[plugincel.NamespaceVarName], err = runtime.DefaultUnstructuredConverter.ToUnstructured(plugincel.CreateNamespaceObject(in.namespace)); err != nil {
 			return nil, fmt.Errorf("reading the Namespace: %w", err)
 		}
 	}
-	for _, v := range p.spec.Variables {
+	return traceWith(environment, activation, p.spec.Variables), nil
+}
+
+// traceWith returns a tracer with the values of variables.
+func traceWith(environment *celgo.Env, activation map[string]any, variables []Expression) *tracer {
+	t := &tracer{environment: environment, activation: activation}
+	known := map[string]any{}
+	activation[plugincel.VariableVarName] = known
+	for _, v := range variables {
 		if _, value, _ := t.evaluate(v.Text); value != nil {
-			t.variables[v.Name] = value
+			known[v.Name] = value
 		}
 	}
-	return t, nil
+	return t
 }
 
 // fieldsOf returns the fields of an object: nil for none.

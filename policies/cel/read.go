@@ -33,8 +33,13 @@ func IsPolicyKind(ofGroup, kind string) bool {
 	return ofGroup == group && (kind == kindPolicy || kind == kindMutating)
 }
 
-// IsPolicyFile reports whether a file may contain policies of the API server.
+// IsPolicyFile reports whether a file may contain policies in CEL.
 func IsPolicyFile(name, text string) bool {
+	return isAdmissionPolicyFile(name, text) || isKyvernoFile(name, text)
+}
+
+// isAdmissionPolicyFile reports whether a file may contain policies of the API server.
+func isAdmissionPolicyFile(name, text string) bool {
 	return isManifest(name) && strings.Contains(text, group+"/") &&
 		(strings.Contains(text, kindPolicy) || strings.Contains(text, kindMutating))
 }
@@ -88,7 +93,7 @@ func Dialect(files map[string]string) ([]definition.Template, definition.Compile
 	f := &folder{policies: map[string]*policy{}}
 	var named []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if IsPolicyFile(name, files[name]) {
+		if isAdmissionPolicyFile(name, files[name]) {
 			named = append(named, name)
 		}
 	}

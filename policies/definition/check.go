@@ -28,11 +28,15 @@ type Check struct {
 	Evaluator Evaluator
 	// Mutator is set if the policy changes objects as the API server does before it calls webhooks.
 	Mutator ServerMutator
+	// OnlyStored reports that requests are not evaluated, but stored objects.
+	OnlyStored bool
+	// NotStored is the reason why stored objects are not evaluated; nil if they are.
+	NotStored *Reference
 	// Selector selects the requests; nil for constraints, whose match does.
 	Selector Selector
 }
 
-// Reference is a reference of a check to a part of a request.
+// Reference is a field that a policy sets, or a part of a request that it reads.
 type Reference struct {
 	Location Location
 	Path     string

@@ -19,6 +19,9 @@ func (p *policy) notAuditable() []NotAuditable {
 	if c := p.Constraint; c != nil && c.Audit.Enforcement == "" {
 		return append([]NotAuditable{{Location: c.Scoped.Location, Path: "spec.scopedEnforcementActions"}}, p.RequestReads...)
 	}
+	if c := p.Check; c != nil && c.NotStored != nil {
+		return []NotAuditable{{Location: c.NotStored.Location, Path: c.NotStored.Path}}
+	}
 	operations := p.Matcher.Match.Operations
 	if len(operations) == 0 || slices.Contains(operations, "CREATE") {
 		return p.RequestReads

@@ -17,7 +17,7 @@ type checkDialect struct{ nativeDialect }
 func (checkDialect) isForeign() bool { return true }
 
 func (checkDialect) matches(p *policy, _ *admission.Resources, e *evaluation, verb bool) (matches bool, reason string) {
-	if p.unmetCriterion(e.review, e.review.Kind, verb) != criterionNone || e.isExempt(p.source) {
+	if p.unmetCriterion(e.review, e.review.Kind, verb) != criterionNone || e.isExempt(p.source) || p.Check.OnlyStored && !e.options.Stored {
 		return false, ""
 	}
 	selected, criterion, reason := p.selects(e)
@@ -102,12 +102,15 @@ func (p *policy) reportCheck(e *evaluation, decision *Decision, one definition.C
 		p.report(e, decision, finding)
 		return
 	}
+	p.noteOverrun(e, finding)
 	for _, effect := range one.Effects {
-		switch effect {
-		case definition.EnforceAudit:
+		switch {
+		case effect == definition.EnforceAudit:
 			decision.Audits = append(decision.Audits, finding)
-		case definition.EnforceWarn:
+		case effect == definition.EnforceWarn:
 			finding.Rule = definition.EntryWarn
+			decision.Warnings = append(decision.Warnings, finding)
+		case finding.Error && p.source.FailurePolicy == definition.Ignore:
 			decision.Warnings = append(decision.Warnings, finding)
 		default:
 			decision.Denials = append(decision.Denials, finding)

@@ -107,8 +107,11 @@ func (p *policy) info() PolicyInfo {
 	}
 }
 
-// onlyStored reports whether the policy is a constraint without an action for requests.
+// onlyStored reports whether the policy has no action for requests.
 func (p *policy) onlyStored() bool {
+	if p.Check != nil {
+		return p.Check.OnlyStored
+	}
 	return p.Constraint != nil && p.Constraint.Admission.Enforcement == ""
 }
 

@@ -16,9 +16,7 @@ import (
 // report files a denial, or an error, where the policy's enforcement and the
 // source's failure policy put it.
 func (p *policy) report(e *evaluation, decision *Decision, finding Finding) {
-	if finding.Limit != "" && finding.Limit != eval.LimitTimeout { // the review was slow, not this policy
-		p.LastOverrun.Store(&policyset.Overrun{Limit: finding.Limit, At: e.now})
-	}
+	p.noteOverrun(e, finding)
 	switch enforcement := p.dialect.enforcement(p, e); {
 	case enforcement == definition.EnforceAudit:
 		decision.Audits = append(decision.Audits, finding)
@@ -26,6 +24,13 @@ func (p *policy) report(e *evaluation, decision *Decision, finding Finding) {
 		decision.Warnings = append(decision.Warnings, finding)
 	default:
 		decision.Denials = append(decision.Denials, finding)
+	}
+}
+
+// noteOverrun records that the policy reached a limit.
+func (p *policy) noteOverrun(e *evaluation, finding Finding) {
+	if finding.Limit != "" && finding.Limit != eval.LimitTimeout { // the review was slow, not this policy
+		p.LastOverrun.Store(&policyset.Overrun{Limit: finding.Limit, At: e.now})
 	}
 }
 

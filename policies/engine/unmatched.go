@@ -41,6 +41,10 @@ func (p *policy) explainSkipped(resources *admission.Resources, e *evaluation, q
 	if one.Condition, one.Reason = p.dialect.explainMismatch(unmet); one.Condition != "" {
 		return one
 	}
+	if p.Check != nil && p.Check.OnlyStored {
+		one.Condition, one.Reason = "evaluation.admission.enabled", "the policy is for stored objects alone"
+		return one
+	}
 	if p.Check != nil && (unmet == criterionNone || unmet == criterionKind || unmet == criterionOperation) {
 		if _, one.Condition, one.Reason = p.Check.Selector.Select(e.checkRequest()); one.Condition != "" {
 			return one

@@ -52,6 +52,8 @@ type Policy struct {
 	Refusals []Refusal `json:"refusals,omitempty"`
 	// Notes are parts of the policy that the Rego does not contain, with what takes their place.
 	Notes []Note `json:"notes,omitempty"`
+	// Unchanged reports that Lintel evaluates the policy as it is: Files has its Document.
+	Unchanged bool `json:"unchanged,omitempty"`
 	// Document is the policy itself.
 	Document string `json:"-"`
 }
@@ -90,6 +92,7 @@ func Convert(inputs []Input, settings ExceptionSettings, read func(string) ([]by
 		}
 		for _, root := range roots {
 			switch {
+			case isUnchanged(root):
 			case isPolicy(root):
 				policy, err := convertPolicy(input.File, root)
 				if err != nil {
@@ -104,6 +107,11 @@ func Convert(inputs []Input, settings ExceptionSettings, read func(string) ([]by
 				out.Policies = append(out.Policies, otherKind(input.File, root))
 			}
 		}
+		kept, err := keep(input, roots)
+		if err != nil {
+			return out, err
+		}
+		out.Policies = append(out.Policies, kept...)
 	}
 	for _, d := range exceptions {
 		out.Exceptions = append(out.Exceptions, convertException(d.file, d.root, out.Policies, settings))
@@ -162,7 +170,7 @@ func isOtherKind(f field) bool {
 func otherKind(file string, root field) Policy {
 	refused := &refusals{file: file}
 	kind := root.get("kind").text()
-	refused.add(root.get("kind"), "kind "+kind, "only ClusterPolicy, Policy and PolicyException of kyverno.io, and tests, are converted")
+	refused.add(root.get("kind"), "kind "+kind, "only ClusterPolicy, Policy and PolicyException of kyverno.io, and tests, are converted; ValidatingPolicies stay as they are")
 	return Policy{
 		File: file, Line: root.line(), Kind: kind, Name: root.get("metadata", "name").text(), Namespace: root.get("metadata", "namespace").text(),
 		Refusals: refused.list,

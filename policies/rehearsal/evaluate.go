@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/cel"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/exception"
@@ -120,12 +121,12 @@ func replayerOf(request Request) (*replay.Replayer, error) {
 	baseline := snapshot()
 	if request.Live != nil {
 		var err error
-		if live, err = policyset.Compile(*request.Live, gatekeeper.Dialect); err != nil {
+		if live, err = policyset.Compile(*request.Live, gatekeeper.Dialect, cel.KyvernoDialect); err != nil {
 			return nil, fmt.Errorf("compiling the revision in force: %w", err)
 		}
 		baseline = snapshot(live)
 	}
-	candidate, err := policyset.Recompile(request.Candidate, live, gatekeeper.Dialect)
+	candidate, err := policyset.Recompile(request.Candidate, live, gatekeeper.Dialect, cel.KyvernoDialect)
 	if err != nil {
 		return nil, fmt.Errorf("compiling the revision: %w", err)
 	}

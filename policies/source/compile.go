@@ -86,10 +86,11 @@ func NewCompiler(program string, timeout time.Duration) *CachingCompiler {
 
 // dialectsOf are the forms of policy that a source may hold, of which the first is Gatekeeper's.
 func dialectsOf(source definition.Source, first definition.Dialect) []definition.Dialect {
+	dialects := []definition.Dialect{first, cel.KyvernoDialect}
 	if source.AdmissionPolicies {
-		return []definition.Dialect{first, cel.Dialect}
+		dialects = append(dialects, cel.Dialect)
 	}
-	return []definition.Dialect{first}
+	return dialects
 }
 
 // Compile is policyset.Compile of all the forms of policy that a source may hold.

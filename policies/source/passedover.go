@@ -42,7 +42,6 @@ func PassedOver(files map[string]string) (found definition.CompileErrorList) {
 // enforced once they are applied, with what to do instead.
 var foreignGroups = []struct{ group, kind, instead string }{
 	{"kyverno.io", "", "is Kyverno's"},
-	{"policies.kyverno.io", "", "is Kyverno's"},
 	{"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", enforcedByAPIServer},
 	{"admissionregistration.k8s.io", "MutatingAdmissionPolicy", enforcedByAPIServer},
 	{"templates.kubewarden.io", "", "is Kubewarden's"},

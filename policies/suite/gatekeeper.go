@@ -188,7 +188,7 @@ func (r *runner) compile(suite suiteFile, test suiteTest, objects []caseInput) (
 		}
 	}
 	source := definition.Source{Name: r.source.Name, Files: files, AdmissionPolicies: true}
-	set, err := policyset.CompileForTest(source, gatekeeper.TestDialect(inventory), cel.Dialect)
+	set, err := policyset.CompileForTest(source, gatekeeper.TestDialect(inventory), cel.KyvernoDialect, cel.Dialect)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (r *runner) compile(suite suiteFile, test suiteTest, objects []caseInput) (
 		maps.Copy(r.coverage.modules, gatekeeper.Modules(files))
 	}
 	if set.Policies() != 1 {
-		return nil, fmt.Errorf("%s holds %d constraints that gator enforces, or admission policies of Kubernetes; a test has one", suite.path(test.Constraint), set.Policies())
+		return nil, fmt.Errorf("%s holds %d constraints that gator enforces, or policies in CEL; a test has one", suite.path(test.Constraint), set.Policies())
 	}
 	return set, nil
 }

@@ -86,14 +86,21 @@ func (c *comparer) evaluate(ctx context.Context, policy kyverno.Policy, out *Com
 	if err := yaml.Unmarshal([]byte(policy.Document), &document); err != nil {
 		return err
 	}
+	texts := textsOf(document["spec"])
+	if policy.Unchanged && namesWorkloads(policy.Document) {
+		document["spec"] = map[string]any{"kinds": []any{"Pod"}}
+	}
 	objects = append(objects, samples(document)...)
-	all := variations(objects, textsOf(document["spec"]), maxVariations)
+	all := variations(objects, texts, maxVariations)
 	unique := map[string]map[string]any{}
 	for _, object := range all {
 		compact(object)
 		if !repeatsNames(object) {
 			unique[keyOf(object)] = object
 		}
+	}
+	if policy.Unchanged {
+		return c.evaluateUnchanged(ctx, policy, unique, out)
 	}
 	for _, requests := range scenariosFor(policy, document, unique) {
 		evaluateOne := c.evaluateValidation

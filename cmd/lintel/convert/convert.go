@@ -48,6 +48,10 @@ func newKyvernoCommand() *cobra.Command {
 PolicyExceptions to those of Lintel. A policy is converted as a whole or not at all: each
 construct without an equivalent is reported with its file, line and field.
 
+ValidatingPolicies and PolicyExceptions of policies.kyverno.io stay as they are, because
+Lintel evaluates them. They are copied, or reported if they need the cluster, a registry
+or another service during a review.
+
 Exit codes:
   0  everything is converted, and nothing differs from Kyverno
   1  a policy or an exception is not converted, or differs from Kyverno
@@ -206,6 +210,10 @@ func write(folder string, files map[string]string) error {
 func text(out Report) string {
 	var b strings.Builder
 	for _, policy := range out.Converted {
+		if policy.Unchanged {
+			fmt.Fprintf(&b, "unchanged  %s (%s)\n", policy.Name, policy.Kind)
+			continue
+		}
 		fmt.Fprintf(&b, "converted  %s (%s)\n", policy.Name, report.Counted(len(policy.Rules), "rule"))
 		for _, note := range policy.Notes {
 			fmt.Fprintf(&b, "  note  %s\n", report.Printable(note.String()))

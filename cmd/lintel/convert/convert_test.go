@@ -3,8 +3,10 @@ package convert
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -71,6 +73,63 @@ func TestConvertedAndRefusedPolicies(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = convertFolder(t, map[string]string{"pod.yaml": pods})
 	require.ErrorContains(t, err, "there are no policies of Kyverno in")
+}
+
+const replicas = `---
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: replicas}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}]}
+  validations: [{expression: 'object.spec.replicas > 2', message: too few}]
+`
+
+func TestValidatingPoliciesStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	impure := strings.NewReplacer("replicas}", "other}", "object.spec.replicas > 2", `resource.Get("v1", "nodes", "a") != null`).Replace(replicas)
+	mutating := strings.NewReplacer("replicas}", "mutating}", "ValidatingPolicy", "MutatingPolicy").Replace(replicas)
+	ready := "---\napiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: replicas}\nstatus: {}\n"
+	out, folder, err := convertFolder(t, map[string]string{"policies.yaml": replicas + impure + mutating + ready})
+	require.ErrorIs(t, err, report.Denied)
+	require.Len(t, out.Converted, 1)
+	assert.True(t, out.Converted[0].Unchanged)
+	text, err := os.ReadFile(filepath.Join(folder, "validatingpolicy--replicas.yaml"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "object.spec.replicas > 2")
+	refused := map[string]string{}
+	for _, one := range out.Refused {
+		refused[one.Name] = one.Refusals[0].String()
+	}
+	assert.Contains(t, refused["other"], "policies.yaml:14: spec.validations[0].expression: resource.Get: it reads or writes objects")
+	assert.Contains(t, refused["mutating"], "kind MutatingPolicy")
+	assert.Len(t, refused, 2)
+}
+
+// TestAnswersOfKyvernoAreCompared lets Kyverno fail, pass and err.
+func TestAnswersOfKyvernoAreCompared(t *testing.T) {
+	t.Parallel()
+	const object = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: only, namespace: a}\nspec: {replicas: 1}\n"
+	result := func(result, message string) string {
+		return fmt.Sprintf(`{"kind":"ClusterReport","results":[{"result":%q,"message":%q,"resources":[{"kind":"Deployment","namespace":"a","name":"only"}]}]}`, result, message)
+	}
+	for answer, lintel := range map[string]string{
+		result("fail", "too few"): "",
+		result("fail", "other"):   "fail: too few",
+		result("fail", "CEL expression validation failed at index 0"): "",
+		result("pass", "success"):                                     "fail: too few",
+		result("error", "too few"):                                    "fail: too few",
+		`{"kind":"ClusterReport","results":[]}`:                       "fail: too few",
+	} {
+		out, _, err := convertFolder(t, map[string]string{"policy.yaml": replicas, "object.yaml": object}, "--kyverno", kyvernoThat(t, answer))
+		require.ErrorIs(t, err, report.Denied, "the variations differ")
+		found := ""
+		for _, one := range out.Comparisons[0].Differences {
+			if metadata, _ := one.Object["metadata"].(map[string]any); metadata["name"] == "only" {
+				found = one.Lintel
+			}
+		}
+		assert.Equal(t, lintel, found, answer)
+	}
 }
 
 // kyvernoThat is a program that answers as a kyverno command.

@@ -103,7 +103,7 @@ func ofRevision(location, name, folder string, answer *origin.Answer) ([]Source,
 	}
 	read := Source{Source: definition.Source{Name: name, Revision: answer.Revision, Files: files, AdmissionPolicies: true}, Origin: location, Folder: folder}
 	if !hasPolicies(files) {
-		return nil, read.Without("policies", "there is no .rego file, no ConstraintTemplate and no admission policy of Kubernetes in it", source.PassedOver(files))
+		return nil, read.Without("policies", "there is no .rego file, no ConstraintTemplate, no admission policy of Kubernetes and no ValidatingPolicy of Kyverno in it", source.PassedOver(files))
 	}
 	return []Source{read}, nil
 }

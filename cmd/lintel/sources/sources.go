@@ -124,7 +124,7 @@ func readPath(path string) ([]Source, error) {
 	case manifests.IsManifest(path):
 		return readPolicySources(path)
 	default:
-		return nil, fmt.Errorf("%s is not policy: -p takes a folder, a .rego file, or YAML with PolicySources, ConstraintTemplates or admission policies of Kubernetes", path)
+		return nil, fmt.Errorf("%s is not policy: -p takes a folder, a .rego file, or YAML with PolicySources, ConstraintTemplates, admission policies of Kubernetes or ValidatingPolicies of Kyverno", path)
 	}
 }
 
@@ -134,7 +134,7 @@ func holdsTemplates(file string) bool {
 	objects, err := manifests.ReadPath(file)
 	return err == nil && manifests.IsManifest(file) &&
 		slices.ContainsFunc(objects, func(o manifests.Object) bool {
-			return o.Kind.Group == "templates.gatekeeper.sh" || cel.IsPolicyKind(o.Kind.Group, o.Kind.Kind)
+			return o.Kind.Group == "templates.gatekeeper.sh" || o.Kind.Group == "policies.kyverno.io" || cel.IsPolicyKind(o.Kind.Group, o.Kind.Kind)
 		}) &&
 		!slices.ContainsFunc(objects, isPolicySource)
 }
@@ -155,7 +155,7 @@ func readFolder(folder string) ([]Source, error) {
 		read.unread = source.UnreadJSON(others)
 	}
 	if !hasPolicies(files) {
-		return nil, read.Without("policies", "there is no .rego file, no ConstraintTemplate and no admission policy of Kubernetes in it; name a file of PolicySources itself", slices.Concat(source.PassedOver(files), read.unread))
+		return nil, read.Without("policies", "there is no .rego file, no ConstraintTemplate, no admission policy of Kubernetes and no ValidatingPolicy of Kyverno in it; name a file of PolicySources itself", slices.Concat(source.PassedOver(files), read.unread))
 	}
 	return []Source{read}, nil
 }
