@@ -149,7 +149,7 @@ PAIRS ?= 100000
 .PHONY: pairs
 pairs: ## Hold verdicts of `lintel prove` on PAIRS random pairs to both versions of OPA; FOR=1h ends it sooner
 	$(took) $(seed) LINTEL_PAIRS=$$(($(PAIRS) / 2)) LINTEL_FOR=$(FOR) LINTEL_CHANGES=300 GOGC=400 \
-	  go test -timeout 0 -count=1 -v -run '^Test(ProvedHoldsOnEveryInput|RicherPairs)$$' ./policies/restriction
+	  go test -timeout 0 -count=1 -v -run '^Test(ProvedHoldsOnEveryInput|RicherPairs)$$' ./policies/openclaw/restriction
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a minute

@@ -272,7 +272,7 @@ func limitWarnings(texts []string) []string {
 	total := 0
 	for i, text := range texts {
 		text = truncate(text, engine.MaxWarningBytes)
-		if total += len(text); total > engine.MaxWarningsBytes-reserve {
+		if total += len(text); total > engine.MaxResponseWarningBytes-reserve {
 			return append(out, fmt.Sprintf("%d more warnings are not shown", len(texts)-i))
 		}
 		out = append(out, text)

@@ -415,7 +415,7 @@ func TestLongWarningsOfProductsAreCut(t *testing.T) {
 		assert.LessOrEqual(t, len(text), engine.MaxWarningBytes)
 		total += len(text)
 	}
-	assert.LessOrEqual(t, total, engine.MaxWarningsBytes)
+	assert.LessOrEqual(t, total, engine.MaxResponseWarningBytes)
 	assert.Equal(t, fmt.Sprintf("%d more warnings are not shown", len(texts)-len(cut)+1), cut[len(cut)-1])
 }
 

@@ -239,7 +239,7 @@ func (r *Recorder) ofKind(kind admission.GroupVersionKind, read *clusterdata.Kin
 		data.Fields = fields
 	}
 	var failed error
-	all := read.Each(func(object *clusterdata.Object) bool {
+	all := read.Each(func(object *clusterdata.DecodedObject) bool {
 		if *room -= object.Bytes(); *room < 0 {
 			return false
 		}

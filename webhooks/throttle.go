@@ -17,12 +17,14 @@ const (
 	unthrottledSteps = 2 * definition.StepsPerMillisecond
 	// slotSteps is how much a review does in a slot while others wait for one.
 	slotSteps = 5 * definition.StepsPerMillisecond
-	// tenantsBurst and tenantBurst are the steps that all tenants together and one tenant may do
+	// allTenantsBurst and tenantBurst are the steps that all tenants together and one tenant may do
 	// without slots in one burst: see allowance.
-	tenantsBurst, tenantBurst = 100 * definition.StepsPerMillisecond, 25 * definition.StepsPerMillisecond
-	// tenantsAllowance and tenantAllowance are the parts of the steps in slots that they may do
+	allTenantsBurst, tenantBurst = 100 * definition.StepsPerMillisecond, 25 * definition.StepsPerMillisecond
+	// lightBurst is how much of its burst a tenant may use if others have used up that of all.
+	lightBurst = tenantBurst / 4
+	// allTenantsAllowance and tenantAllowance are the parts of the steps in slots that they may do
 	// without slots in the long run.
-	tenantsAllowance, tenantAllowance = 1.0 / 4, 1.0 / 16
+	allTenantsAllowance, tenantAllowance = 1.0 / 4, 1.0 / 16
 )
 
 // throttle bounds how many CPUs the policies of all tenants use together, so that the policies
@@ -186,7 +188,8 @@ func (r *throttledReview) begin(now time.Time) {
 	}
 	r.of.reviews++
 	rate := float64(p.slots)
-	if p.unthrottled.now(now, rate*tenantsAllowance) < tenantsBurst && r.of.unthrottled.now(now, rate*tenantAllowance) < tenantBurst {
+	all, own := p.unthrottled.now(now, rate*allTenantsAllowance), r.of.unthrottled.now(now, rate*tenantAllowance)
+	if own < tenantBurst && all < allTenantsBurst || own < lightBurst && all < 2*allTenantsBurst {
 		r.left = unthrottledSteps
 		r.reserve(unthrottledSteps)
 	}

@@ -104,7 +104,7 @@ func TestManyTenantsHaveOneAllowance(t *testing.T) {
 		for _, one := range load(t, newThrottle(2), during, loops, time.Millisecond, 1) {
 			total += one
 		}
-		require.Less(t, total, time.Duration(float64(2*during)*(1+tenantsAllowance))+2*time.Second)
+		require.Less(t, total, time.Duration(float64(2*during)*(1+allTenantsAllowance))+2*time.Second)
 	})
 }
 
@@ -289,6 +289,32 @@ func TestReviewsInParallelShareTheAllowance(t *testing.T) {
 		r.end()
 	}
 	require.Less(t, p.unthrottled.used, int64(1000), "the unused part is given back")
+}
+
+// TestATenantWithLittleUseHasAnAllowance after other tenants used up that of all, but not after
+// many tenants have used little each.
+func TestATenantWithLittleUseHasAnAllowance(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for _, c := range []struct {
+		all, own  int64
+		permitted bool
+	}{
+		{0, tenantBurst - 1, true},
+		{0, tenantBurst, false},
+		{allTenantsBurst, 0, true},
+		{allTenantsBurst, lightBurst - 1, true},
+		{allTenantsBurst, lightBurst, false},
+		{2 * allTenantsBurst, 0, false},
+	} {
+		p := newThrottle(1)
+		p.unthrottled = allowance{used: c.all, at: now}
+		p.tenants["a"] = &tenantUse{unthrottled: allowance{used: c.own, at: now}}
+		r := p.review("a")
+		r.begin(now)
+		require.Equal(t, c.permitted, r.left > 0, "%+v", c)
+		r.end()
+	}
 }
 
 // TestRefusedReviewsCountTheirWork only, and not that of the call before which they end.

@@ -202,7 +202,7 @@ func TestConditionOfAnAuditThatHasNotFinished(t *testing.T) {
 	s.put("1", "team")
 	s.adjust(t.Context())
 	source := &v1alpha1.PolicySource{ObjectMeta: metav1.ObjectMeta{Name: "s"}}
-	running := &kind{target: audit.Target{Resource: admission.Resource{Version: "v1", Kind: "Pod"}, Policies: s.state().policies}}
+	running := &kind{target: audit.Target{Resource: admission.ServedResource{Version: "v1", Kind: "Pod"}, Policies: s.state().policies}}
 	state := s.state()
 	state.sources["s"] = pass{}.with(running.progress())
 	setAudit(source, state, nil, "reports are not written")
@@ -238,7 +238,7 @@ func TestConstraintStatusHasAtMostTwentyViolations(t *testing.T) {
 func TestConstraintStatusCountsErrors(t *testing.T) {
 	t.Parallel()
 	ledger := audit.NewLedger(100)
-	for i, outcome := range audit.Outcomes {
+	for i, outcome := range audit.AllOutcomes {
 		ledger.Set(audit.Object{Kind: admission.PodKind, Namespace: "shop", Name: string(outcome)}, audit.Digest{byte(i)},
 			[]audit.Result{{Source: "gatekeeper", Policy: "K8sX/a", Outcome: outcome, Enforcement: definition.EnforceDeny, Message: "no"}}, time.Now())
 	}

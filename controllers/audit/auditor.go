@@ -37,7 +37,7 @@ type auditor struct {
 	snapshot   func() *engine.Snapshot
 	cluster    func() *clusterdata.Objects
 	namespaces rules.NamespaceGetter
-	lists      func(admission.Resource) cache.ListerWatcher
+	lists      func(admission.ServedResource) cache.ListerWatcher
 	excluded   []string
 	limit      int // of results per policy, of all replicas together
 	ledger     *audit.Ledger
@@ -244,7 +244,7 @@ func (a *auditor) repeat(now time.Time) {
 
 // evaluate evaluates an object of the shards of this replica unless its content is known. It waits
 // for its turn.
-func (a *auditor) evaluate(ctx context.Context, resource admission.Resource, object *unstructured.Unstructured) error {
+func (a *auditor) evaluate(ctx context.Context, resource admission.ServedResource, object *unstructured.Unstructured) error {
 	if isSkipped(object) || !a.owns(object.GetNamespace()) {
 		return nil
 	}
@@ -267,7 +267,7 @@ func (a *auditor) evaluate(ctx context.Context, resource admission.Resource, obj
 }
 
 // evaluateOnce is not done if policies or data changed meanwhile.
-func (a *auditor) evaluateOnce(ctx context.Context, resource admission.Resource, name audit.Object, text []byte, digest audit.Digest) (done bool, err error) {
+func (a *auditor) evaluateOnce(ctx context.Context, resource admission.ServedResource, name audit.Object, text []byte, digest audit.Digest) (done bool, err error) {
 	a.mu.Lock()
 	current, epoch := a.current, a.epoch
 	owned := a.membership.shards.Owns(name.Namespace)

@@ -39,7 +39,7 @@ func (s *site) outcomes(want audit.Counts) {
 	s.Helper()
 	require.Eventually(s, func() bool {
 		counts := s.ledger.Totals()[audit.PolicyKey{Source: "s", Policy: "p"}]
-		for _, outcome := range audit.Outcomes {
+		for _, outcome := range audit.AllOutcomes {
 			if counts[outcome] != want[outcome] {
 				return false
 			}

@@ -176,7 +176,7 @@ func TestThrottlingServer(t *testing.T) {
 func TestAdmissionNeverWaitsForAudit(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.lists = func(admission.Resource) cache.ListerWatcher {
+	s.lists = func(admission.ServedResource) cache.ListerWatcher {
 		wait := func(metav1.ListOptions) error { <-s.Context().Done(); return errors.New("ended") }
 		return &cache.ListWatch{
 			ListWithContextFunc:  func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) { return nil, wait(o) },

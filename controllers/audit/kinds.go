@@ -29,7 +29,7 @@ const pageSize = 500
 // name goes on to the reflector.
 type kind struct {
 	target   audit.Target
-	evaluate func(context.Context, admission.Resource, *unstructured.Unstructured) error
+	evaluate func(context.Context, admission.ServedResource, *unstructured.Unstructured) error
 	ledger   *audit.Ledger
 	changed  func()
 	cancel   context.CancelFunc
@@ -46,7 +46,7 @@ type kind struct {
 }
 
 // run lists and watches until the context ends. After an error, it tries again.
-func (k *kind) run(ctx context.Context, lists func(admission.Resource) cache.ListerWatcher) {
+func (k *kind) run(ctx context.Context, lists func(admission.ServedResource) cache.ListerWatcher) {
 	retry := retryBackoff()
 	for ctx.Err() == nil {
 		started := time.Now()
@@ -80,7 +80,7 @@ func retryBackoff() wait.Backoff {
 }
 
 // follow lists once and watches until the watch ends or a new list is wanted.
-func (k *kind) follow(ctx context.Context, lists func(admission.Resource) cache.ListerWatcher) error {
+func (k *kind) follow(ctx context.Context, lists func(admission.ServedResource) cache.ListerWatcher) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)

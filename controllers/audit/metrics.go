@@ -70,7 +70,7 @@ func (c collector) Collect(values chan<- prometheus.Metric) {
 	for _, info := range view.policies {
 		key := audit.PolicyKey{Source: info.Source, Policy: info.Package}
 		counts := view.totals[key]
-		for _, outcome := range audit.Outcomes {
+		for _, outcome := range audit.AllOutcomes {
 			if outcome == audit.Fail && !view.incomplete[key] || counts[outcome] > 0 {
 				gauge(violationsDesc, float64(counts[outcome]), info.Source, info.Package, audit.ScopeName(info.Scope), string(outcome))
 			}

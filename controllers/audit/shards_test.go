@@ -39,7 +39,7 @@ func TestTakeOver(t *testing.T) {
 	gate := make(chan struct{})
 	var lists atomic.Int32
 	lists0 := s.lists
-	s.lists = func(resource admission.Resource) cache.ListerWatcher {
+	s.lists = func(resource admission.ServedResource) cache.ListerWatcher {
 		if lists.Add(1) == 2 {
 			<-gate // the list of the takeover
 		}

@@ -20,7 +20,7 @@ func BenchmarkReplace(b *testing.B) {
 		ledger.Set(object, audit.Digest{1}, nil, time.Now())
 		listed[i] = cache.ExplicitKey(object.Namespace + "/" + object.Name)
 	}
-	resource := admission.Resource{Version: "v1", Kind: "Pod", Name: "pods", Namespaced: true}
+	resource := admission.ServedResource{Version: "v1", Kind: "Pod", Name: "pods", Namespaced: true}
 	s := &sink{kind: &kind{target: audit.Target{Resource: resource}, ledger: ledger, changed: func() {}, guard: func(f func()) { f() }}, started: time.Now()}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -29,7 +29,7 @@ func TestSinkRetainsListedObjects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ledger := audit.NewLedger(100)
-			resource := admission.Resource{Version: "v1", Kind: "ConfigMap", Name: "configmaps"}
+			resource := admission.ServedResource{Version: "v1", Kind: "ConfigMap", Name: "configmaps"}
 			of := admission.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 			for _, object := range []audit.Object{
 				{Kind: of, Namespace: "shop", Name: "a"}, {Kind: of, Name: "a"}, {Kind: of, Namespace: "shop-a", Name: "b"},

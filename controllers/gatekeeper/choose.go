@@ -39,7 +39,7 @@ func firstOfEach(problems []problem) []problem {
 // opinion is the verdict on all files together. The zero value has no errors.
 type opinion struct {
 	// places are the errors of single objects.
-	places definition.CompileErrors
+	places definition.CompileErrorList
 	// whole is the error of all objects together.
 	whole string
 	// unknown is the reason why the evaluation was impossible.

@@ -50,7 +50,7 @@ func list(objects ...unstructured.Unstructured) []unstructured.Unstructured { re
 // evaluate is the gate without a cluster, and with a constraint that conflicts with all others.
 func evaluate(files map[string]string) opinion {
 	set, err := source.Compile(definition.Source{Name: "s", Files: files})
-	if errs := (definition.CompileErrors{}); errors.As(err, &errs) {
+	if errs := (definition.CompileErrorList{}); errors.As(err, &errs) {
 		return opinion{places: errs}
 	}
 	all := fmt.Sprint(files)

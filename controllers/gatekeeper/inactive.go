@@ -49,7 +49,7 @@ func unserved(policy engine.PolicyInfo, resources *admission.Resources) string {
 	matches := func(name, other string) bool { return name == "*" || name == other }
 	names := make([]string, len(kinds))
 	for i, kind := range kinds {
-		if slices.ContainsFunc(resources.All(), func(one admission.Resource) bool {
+		if slices.ContainsFunc(resources.All(), func(one admission.ServedResource) bool {
 			return matches(kind.Group, one.Group) && matches(kind.Kind, one.Kind)
 		}) {
 			return ""

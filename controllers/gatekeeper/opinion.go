@@ -43,7 +43,7 @@ func (r *Reconciler) opinionOf(ctx context.Context, existing *v1alpha1.PolicySou
 }
 
 // withFile returns the errors that name their file.
-func withFile(errs definition.CompileErrors) definition.CompileErrors {
+func withFile(errs definition.CompileErrorList) definition.CompileErrorList {
 	return slices.DeleteFunc(slices.Clone(errs), func(err definition.CompileError) bool { return err.File == "" })
 }
 

@@ -29,7 +29,7 @@ func reconcilerWith(verdict source.Verdict, err error) *Reconciler {
 }
 
 func TestOpinions(t *testing.T) {
-	atLine := definition.CompileErrors{{File: "one.yaml", Line: 3, Message: "no"}, {Message: "of no file"}}
+	atLine := definition.CompileErrorList{{File: "one.yaml", Line: 3, Message: "no"}, {Message: "of no file"}}
 	small := map[string]string{"one.yaml": "kind: One"}
 	for name, c := range map[string]struct {
 		files   map[string]string

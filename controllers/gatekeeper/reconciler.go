@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -32,7 +28,6 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
-	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	policysource "github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -176,74 +171,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return object.Result(g.again, r.report(ctx, existing, isLive(existing, files), kept, problems))
 }
 
-// gathered contains the objects of the cluster.
-type gathered struct {
-	settings, templates, constraints []unstructured.Unstructured
-	problems                         []problem
-	again                            time.Duration // until the cluster may have more
-}
-
-func (r *Reconciler) gather(ctx context.Context, present map[string]string) (g gathered, err error) {
-	g.again = lookAgain
-	if g.templates, err = r.list(ctx, templateKind); err != nil {
-		return g, err
-	}
-	for _, kind := range settingKinds {
-		found, err := r.list(ctx, kind)
-		if err != nil {
-			return g, err
-		}
-		g.settings = append(g.settings, found...)
-	}
-	g.problems = r.idle(ctx)
-	for _, template := range g.templates {
-		kind := constraintKind(template)
-		if kind == "" {
-			continue
-		}
-		found, err := r.constraintsOf(ctx, template)
-		if err != nil {
-			// The previous version stays in force, and the other templates do not wait.
-			g.problems = append(g.problems, problem{object: template, message: err.Error()})
-			found = slices.DeleteFunc(objectsOf(present), func(object unstructured.Unstructured) bool {
-				return object.GroupVersionKind().Group != constraintGroup || object.GetKind() != kind
-			})
-		}
-		if !r.watched[constraintOf(kind)] {
-			g.again = kindDelay
-		}
-		g.constraints = append(g.constraints, found...)
-	}
-	r.forget(ctx, g.templates)
-	return g, nil
-}
-
-// idle returns the objects that have no effect in Lintel.
-func (r *Reconciler) idle(ctx context.Context) (problems []problem) {
-	for _, kind := range idleKinds {
-		bounded, cancel := context.WithTimeout(ctx, kindTimeout)
-		found, err := r.list(bounded, kind)
-		cancel()
-		if err != nil { // enforcement does not depend on these kinds
-			log.FromContext(ctx).Error(err, "listing Gatekeeper objects without effect", "kind", kind.String())
-		}
-		for _, object := range found {
-			problems = append(problems, problem{object: object, message: gatekeeper.NotCarriedOut(kind.Group)})
-		}
-	}
-	return problems
-}
-
-// constraintsOf creates the kind of a template and lists the constraints.
-func (r *Reconciler) constraintsOf(ctx context.Context, template unstructured.Unstructured) ([]unstructured.Unstructured, error) {
-	bounded, cancel := context.WithTimeout(ctx, kindTimeout)
-	defer cancel()
-	if err := r.ensureKind(bounded, template); err != nil {
-		return nil, err
-	}
-	return r.list(bounded, schema.GroupKind{Group: constraintGroup, Kind: constraintKind(template)})
-}
-
 // build evaluates all candidates together, and finds the wrong ones only if that fails. The
 // result for the same candidates is cached.
 func (r *Reconciler) build(ctx context.Context, existing *v1alpha1.PolicySource, list []*candidate) ([]*candidate, []problem, error) {
@@ -265,125 +192,6 @@ func (r *Reconciler) build(ctx context.Context, existing *v1alpha1.PolicySource,
 		r.built = built{question, kept, problems}
 	}
 	return r.built.kept, r.built.problems, nil
-}
-
-func filesIn(object *v1alpha1.PolicySource) map[string]string {
-	if object.Spec.Inline == nil {
-		return nil
-	}
-	return object.Spec.Inline.Files
-}
-
-// isLive reports whether every replica serves these files.
-func isLive(object *v1alpha1.PolicySource, files map[string]string) bool {
-	digest := digestOf(files)
-	return len(files) > 0 && object.Status.Digest == digest && len(object.Status.Replicas) > 0 &&
-		!slices.ContainsFunc(object.Status.Replicas, func(replica v1alpha1.ReplicaStatus) bool { return replica.Digest != digest })
-}
-
-// report writes into the status of each object whether it is enforced. It reports success only
-// once every replica serves the source.
-func (r *Reconciler) report(ctx context.Context, existing *v1alpha1.PolicySource, live bool, kept []*candidate, problems []problem) error {
-	var errs []error
-	var inactive map[string]string
-	if live {
-		var err error
-		inactive, err = r.inactive(ctx, existing, kept)
-		errs = append(errs, err)
-	}
-	reported := map[string]bool{}
-	for _, p := range problems {
-		reported[id(p.object)] = true
-		errs = append(errs, r.reportTo(ctx, p.object, p.text()))
-	}
-	for _, c := range kept {
-		isTemplate := c.object.GroupVersionKind().Group == templateKind.Group
-		if !reported[id(c.object)] && (live || isTemplate) {
-			errs = append(errs, r.reportTo(ctx, c.object, inactive[id(c.object)]))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func constraintOf(kind string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: constraintGroup, Version: constraintVersion, Kind: kind}
-}
-
-// list watches a kind and returns its objects: none while the cluster does not serve the kind.
-func (r *Reconciler) list(ctx context.Context, kind schema.GroupKind) ([]unstructured.Unstructured, error) {
-	var versions []string
-	if kind.Group == constraintGroup {
-		versions = []string{constraintVersion}
-	}
-	mapping, err := r.mapper.RESTMapping(kind, versions...)
-	if meta.IsNoMatchError(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("looking for kind %s: %w", kind, err)
-	}
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(mapping.GroupVersionKind)
-	if !r.watched[mapping.GroupVersionKind] {
-		written := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
-		if err := r.controller.Watch(source.Kind[client.Object](r.cache, object, everything(), written)); err != nil {
-			return nil, fmt.Errorf("watching %s: %w", kind, err)
-		}
-		r.watched[mapping.GroupVersionKind] = true
-	}
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(mapping.GroupVersionKind)
-	if err := r.cache.List(ctx, list); err != nil {
-		return nil, fmt.Errorf("listing %s: %w", kind, err)
-	}
-	return list.Items, nil
-}
-
-// ensureKind creates the constraint kind of a template, unless Gatekeeper has created it.
-func (r *Reconciler) ensureKind(ctx context.Context, template unstructured.Unstructured) error {
-	kind := constraintKind(template)
-	if r.watched[constraintOf(kind)] && r.made[template.GetUID()] == template.GetGeneration() {
-		return nil
-	}
-	ours := func(existing client.Object) bool { return existing.GetLabels()[templateLabel] == template.GetName() }
-	apply := func(withSchema bool) error {
-		crd, existing := crdOf(template, withSchema), &unstructured.Unstructured{}
-		existing.SetGroupVersionKind(crd.GroupVersionKind())
-		_, err := r.applier.Apply(ctx, ours, crd, existing)
-		return err
-	}
-	err := apply(true)
-	if apierrors.IsInvalid(err) { // a schema of older days
-		err = apply(false)
-	}
-	switch foreign := (*object.Foreign)(nil); {
-	case errors.As(err, &foreign):
-		return nil
-	case err != nil:
-		return fmt.Errorf("making the kind of template %s: %w", template.GetName(), err)
-	}
-	r.made[template.GetUID()] = template.GetGeneration()
-	return nil
-}
-
-// forget stops the informers of kinds whose templates were deleted.
-func (r *Reconciler) forget(ctx context.Context, templates []unstructured.Unstructured) {
-	wanted := map[string]bool{}
-	for _, template := range templates {
-		wanted[constraintKind(template)] = true
-	}
-	for kind := range r.watched {
-		if kind.Group != constraintGroup || wanted[kind.Kind] {
-			continue
-		}
-		object := &unstructured.Unstructured{}
-		object.SetGroupVersionKind(kind)
-		if err := r.cache.RemoveInformer(ctx, object); err != nil {
-			log.FromContext(ctx).Error(err, "ending a watch", "kind", kind.String())
-			continue
-		}
-		delete(r.watched, kind)
-	}
 }
 
 // announce sends one Event for each object whose current version is not enforced.
@@ -413,48 +221,4 @@ func summary(problems []problem) string {
 		return ""
 	}
 	return fmt.Sprintf("not enforced: %d of the cluster's objects: %s", len(lines), strings.Join(lines[:min(len(lines), maxListed)], "; "))
-}
-
-// apply updates the source to the files, and deletes it if there are none.
-func (r *Reconciler) apply(ctx context.Context, existing *v1alpha1.PolicySource, files map[string]string, problems []problem) error {
-	notEnforced := summary(problems)
-	if maps.Equal(files, filesIn(existing)) && existing.Annotations[v1alpha1.NotEnforcedAnnotation] == notEnforced {
-		return nil
-	}
-	switch {
-	case len(files) == 0 && existing.Name == "":
-		return nil
-	case len(files) == 0:
-		if err := r.client.Delete(ctx, existing); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting PolicySource %s: %w", sourceName, err)
-		}
-		return nil
-	}
-	wanted, err := sourceObject(files, notEnforced)
-	if err == nil {
-		// The source is not created with Create: the role permits only one name, which only an
-		// apply specifies in the URL.
-		wanted.SetUID(existing.UID)
-		err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.FieldOwner(fieldManager), client.ForceOwnership)
-	}
-	if err == nil {
-		return nil
-	}
-	err = fmt.Errorf("applying PolicySource %s: %w", sourceName, err)
-	return errors.Join(err, r.reportStale(ctx, existing, err))
-}
-
-// reportStale reports in the status of a source that it could not be updated.
-func (r *Reconciler) reportStale(ctx context.Context, existing *v1alpha1.PolicySource, why error) error {
-	self := unstructured.Unstructured{}
-	self.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("PolicySource"))
-	self.SetName(sourceName)
-	stale := []problem{{object: self, message: "what the cluster has now is not in force: " + why.Error()}}
-	r.count(stale)
-	if notEnforced := summary(stale); existing.Name != "" && existing.Annotations[v1alpha1.NotEnforcedAnnotation] != notEnforced {
-		patch := client.MergeFrom(existing.DeepCopy())
-		metav1.SetMetaDataAnnotation(&existing.ObjectMeta, v1alpha1.NotEnforcedAnnotation, notEnforced)
-		return r.client.Patch(ctx, existing, patch, client.FieldOwner(fieldManager))
-	}
-	return nil
 }

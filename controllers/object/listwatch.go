@@ -14,8 +14,8 @@ import (
 )
 
 // ListWatch reads the objects of a resource in all namespaces.
-func ListWatch(client dynamic.Interface) func(admission.Resource) cache.ListerWatcher {
-	return func(resource admission.Resource) cache.ListerWatcher {
+func ListWatch(client dynamic.Interface) func(admission.ServedResource) cache.ListerWatcher {
+	return func(resource admission.ServedResource) cache.ListerWatcher {
 		objects := client.Resource(schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name})
 		return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

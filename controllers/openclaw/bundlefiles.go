@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
-	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 const (

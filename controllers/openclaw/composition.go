@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 )
 
 // composition is what the OPA of a gateway loads.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 )
 
 // padded is a policy of about so many bytes.

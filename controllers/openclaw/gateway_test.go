@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 )
 
 func built[T any](t *testing.T, configuration any) *T {

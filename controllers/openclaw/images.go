@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 )
 
 // images are what the containers of a gateway run.

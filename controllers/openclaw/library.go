@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 )
 
 // The reasons why policies are not used.

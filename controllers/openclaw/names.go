@@ -2,7 +2,7 @@ package openclaw
 
 import (
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 )
 
 // The images of a gateway's Pod, unless the instance names others.

@@ -16,7 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/system"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
-	"github.com/lintel-policy/lintel/policies/restriction"
+	"github.com/lintel-policy/lintel/policies/openclaw/restriction"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
 )

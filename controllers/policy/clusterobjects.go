@@ -37,7 +37,7 @@ var (
 // required.
 type clusterObjectLoader struct {
 	resources func() *admission.Resources
-	listWatch func(admission.Resource) cache.ListerWatcher
+	listWatch func(admission.ServedResource) cache.ListerWatcher
 	current   atomic.Pointer[clusterdata.Objects]
 
 	wanted   chan struct{} // signals a change of the required kinds or of the table of kinds
@@ -53,7 +53,7 @@ type clusterObjectLoader struct {
 
 // newClusterObjects returns a clusterObjectLoader without informers. resources is the current table of
 // kinds; listWatch reads the objects of one of its resources in all namespaces.
-func newClusterObjects(resources func() *admission.Resources, listWatch func(admission.Resource) cache.ListerWatcher) *clusterObjectLoader {
+func newClusterObjects(resources func() *admission.Resources, listWatch func(admission.ServedResource) cache.ListerWatcher) *clusterObjectLoader {
 	c := &clusterObjectLoader{
 		resources: resources,
 		listWatch: listWatch,

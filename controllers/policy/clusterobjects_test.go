@@ -59,7 +59,7 @@ func (f *fakeCluster) watcher(kind string) *watch.RaceFreeFakeWatcher {
 	return nil
 }
 
-func (f *fakeCluster) listWatch(resource admission.Resource) cache.ListerWatcher {
+func (f *fakeCluster) listWatch(resource admission.ServedResource) cache.ListerWatcher {
 	return listOnly{&cache.ListWatch{
 		ListWithContextFunc: func(_ context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 			f.mu.Lock()
@@ -269,14 +269,14 @@ func TestAKindThatTheClusterDoesNotServe(t *testing.T) {
 	missing := objects.Missing(kinds)
 	require.ErrorIs(t, missing, errKindUnknown)
 	require.True(t, missing.Final)
-	table.Store(admission.NewResources([]admission.Resource{{Group: ingressKind.Group, Version: "v1", Kind: ingressKind.Kind, Name: "ingresses"}}))
+	table.Store(admission.NewResources([]admission.ServedResource{{Group: ingressKind.Group, Version: "v1", Kind: ingressKind.Kind, Name: "ingresses"}}))
 	require.False(t, objects.Missing(clusterdata.Whole(serviceKind, ingressKind)).Final, "what is on its way is waited for")
 
 	table.Store(admission.BuiltinResources())
 	objects.refresh()
 	eventually(t, func() bool { return objects.Missing(kinds) == nil }, "the kind that was installed since")
 
-	table.Store(admission.NewResources([]admission.Resource{{Version: "v2", Kind: "Service", Name: "services"}}))
+	table.Store(admission.NewResources([]admission.ServedResource{{Version: "v2", Kind: "Service", Name: "services"}}))
 	before := f.watcher("Service")
 	objects.refresh()
 	eventually(t, func() bool { w := f.watcher("Service"); return w != nil && w != before }, "the preferred version to be followed")

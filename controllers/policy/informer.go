@@ -22,7 +22,7 @@ import (
 // separately.
 type informer struct {
 	kind     admission.GroupVersionKind
-	resource admission.Resource
+	resource admission.ServedResource
 	fields   *clusterdata.Fields // to store of each object
 	cancel   context.CancelFunc
 
@@ -33,7 +33,7 @@ type informer struct {
 }
 
 // startInformer starts an informer, which ends with its context. The caller holds c.mu.
-func (c *clusterObjectLoader) startInformer(ctx context.Context, kind admission.GroupVersionKind, resource admission.Resource, fields *clusterdata.Fields) *informer {
+func (c *clusterObjectLoader) startInformer(ctx context.Context, kind admission.GroupVersionKind, resource admission.ServedResource, fields *clusterdata.Fields) *informer {
 	ctx, cancel := context.WithCancel(ctx)
 	started := &informer{kind: kind, resource: resource, fields: fields, cancel: cancel}
 	retry := retryBackoff()
@@ -120,7 +120,7 @@ func (s *objectStore) Add(object any) error {
 	if err != nil {
 		return err
 	}
-	s.record(false, map[clusterdata.Key]*clusterdata.Object{made.Key(): made})
+	s.record(false, map[clusterdata.Key]*clusterdata.DecodedObject{made.Key(): made})
 	return nil
 }
 
@@ -134,13 +134,13 @@ func (s *objectStore) Delete(object any) error {
 		return fmt.Errorf("reading a deleted object: %w", err)
 	}
 	key := clusterdata.Key{Namespace: accessor.GetNamespace(), Name: accessor.GetName()}
-	s.record(false, map[clusterdata.Key]*clusterdata.Object{key: nil})
+	s.record(false, map[clusterdata.Key]*clusterdata.DecodedObject{key: nil})
 	return nil
 }
 
 // Replace implements cache.ReflectorStore: the list contains all objects.
 func (s *objectStore) Replace(list []any, _ string) error {
-	all := make(map[clusterdata.Key]*clusterdata.Object, len(list))
+	all := make(map[clusterdata.Key]*clusterdata.DecodedObject, len(list))
 	for _, object := range list {
 		made, err := clusterObject(object, s.informer.fields)
 		if err != nil {
@@ -156,7 +156,7 @@ func (s *objectStore) Replace(list []any, _ string) error {
 func (s *objectStore) Resync() error { return nil }
 
 // record ignores a stopped informer, whose last events may arrive late.
-func (s *objectStore) record(reset bool, objects map[clusterdata.Key]*clusterdata.Object) {
+func (s *objectStore) record(reset bool, objects map[clusterdata.Key]*clusterdata.DecodedObject) {
 	c := s.objects
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,8 +169,8 @@ func (s *objectStore) record(reset bool, objects map[clusterdata.Key]*clusterdat
 
 // clusterObject converts an object that the client decoded, or one converted before, to the form
 // that policies read.
-func clusterObject(object any, fields *clusterdata.Fields) (*clusterdata.Object, error) {
-	if made, ok := object.(*clusterdata.Object); ok {
+func clusterObject(object any, fields *clusterdata.Fields) (*clusterdata.DecodedObject, error) {
+	if made, ok := object.(*clusterdata.DecodedObject); ok {
 		return made, nil
 	}
 	decoded, ok := object.(*unstructured.Unstructured)

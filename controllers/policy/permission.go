@@ -30,7 +30,7 @@ type unmet struct{ reason, message string }
 // unmetRequires checks with the API server whether this process may list and watch the kinds:
 // nil if it may. All replicas have the same permissions.
 func unmetRequires(ctx context.Context, c client.Client, table *admission.Resources, kinds []admission.GroupVersionKind) (*unmet, error) {
-	var forbidden []admission.Resource
+	var forbidden []admission.ServedResource
 	var unknown []string
 	for _, kind := range kinds {
 		resource, served := table.ByKind(kind.Group, kind.Kind)
@@ -66,7 +66,7 @@ func unmetRequires(ctx context.Context, c client.Client, table *admission.Resour
 	return nil, nil
 }
 
-func allowed(ctx context.Context, c client.Client, verb string, resource admission.Resource) (bool, error) {
+func allowed(ctx context.Context, c client.Client, verb string, resource admission.ServedResource) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Verb: verb, Group: resource.Group, Version: resource.Version, Resource: resource.Name,
@@ -80,7 +80,7 @@ func allowed(ctx context.Context, c client.Client, verb string, resource admissi
 
 // forbiddenMessage lists the kinds that cannot be read and the commands that permit it: as many
 // as fit the limit in bytes, but at least one.
-func forbiddenMessage(resources []admission.Resource, room int) string {
+func forbiddenMessage(resources []admission.ServedResource, room int) string {
 	for n := len(resources); ; n-- {
 		var kinds []string
 		for _, resource := range resources[:n] {
@@ -100,7 +100,7 @@ func forbiddenMessage(resources []admission.Resource, room int) string {
 
 // grantCommand creates a separate ClusterRole for each kind, so that a second source with the
 // same requirement needs no further role.
-func grantCommand(resources []admission.Resource) string {
+func grantCommand(resources []admission.ServedResource) string {
 	grant := func(name string) string {
 		role := "lintel-policy-data-" + name
 		return fmt.Sprintf("kubectl create clusterrole %s --verb=list,watch --resource=%s && kubectl label clusterrole %s %s", role, name, role, aggregationLabel)
@@ -117,7 +117,7 @@ func grantCommand(resources []admission.Resource) string {
 
 // resourceName is the name of a resource for kubectl: the plural, with the group outside the
 // core.
-func resourceName(resource admission.Resource) string {
+func resourceName(resource admission.ServedResource) string {
 	if resource.Group == "" {
 		return resource.Name
 	}

@@ -62,8 +62,8 @@ type replicaReport struct {
 	renewed   time.Time
 }
 
-// readReport reads a Lease. It returns false if the Lease is not a replica's report.
-func readReport(lease *coordinationv1.Lease) (replicaReport, bool) {
+// parseReport reads a Lease. It returns false if the Lease is not a replica's report.
+func parseReport(lease *coordinationv1.Lease) (replicaReport, bool) {
 	r := replicaReport{replica: lease.Labels[replicaLabel], digests: map[string]string{}}
 	if r.replica == "" || lease.Spec.RenewTime == nil {
 		return r, false
@@ -85,7 +85,7 @@ func readReports(ctx context.Context, c client.Reader, namespace string) ([]repl
 	}
 	var reports []replicaReport
 	for i := range leases {
-		if one, ok := readReport(&leases[i]); ok {
+		if one, ok := parseReport(&leases[i]); ok {
 			reports = append(reports, one)
 		}
 	}

@@ -60,7 +60,7 @@ type resourceTable struct {
 	live      *engine.Live
 	informers cache.Informers
 	changed   chan struct{}
-	last      []admission.Resource
+	last      []admission.ServedResource
 	interval  time.Duration
 }
 
@@ -125,7 +125,7 @@ func (t *resourceTable) watch(ctx context.Context, kind schema.GroupVersionKind)
 func (t *resourceTable) noteChange() { signal(t.changed, struct{}{}) }
 
 // ReadResources reads the kinds of a cluster. It omits groups whose API server is down.
-func ReadResources(d discovery.ServerResourcesInterface) ([]admission.Resource, error) {
+func ReadResources(d discovery.ServerResourcesInterface) ([]admission.ServedResource, error) {
 	groups, lists, err := d.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, fmt.Errorf("asking the cluster for its kinds: %w", err)
@@ -147,12 +147,12 @@ func (t *resourceTable) refresh() error {
 }
 
 // resourcesOf lists every version, the preferred one of each group first, without subresources.
-func resourcesOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []admission.Resource {
+func resourcesOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []admission.ServedResource {
 	preferred := map[string]bool{}
 	for _, group := range groups {
 		preferred[group.PreferredVersion.GroupVersion] = true
 	}
-	var first, others []admission.Resource
+	var first, others []admission.ServedResource
 	for _, list := range lists {
 		groupVersion, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -162,7 +162,7 @@ func resourcesOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []a
 			if strings.Contains(resource.Name, "/") {
 				continue
 			}
-			one := admission.Resource{
+			one := admission.ServedResource{
 				Group: groupVersion.Group, Version: groupVersion.Version,
 				Kind: resource.Kind, Name: resource.Name, Namespaced: resource.Namespaced,
 			}

@@ -112,7 +112,7 @@ func TestARefusedRevisionKeepsTheLastGoodOne(t *testing.T) {
 	object := makeSource(good)
 	object.Status = status(facts{object: object, verdict: new(pass(t, object))})
 	lastGood := object.Status.Revision
-	var errs definition.CompileErrors
+	var errs definition.CompileErrorList
 	for i := range 30 {
 		errs = append(errs, definition.CompileError{File: "p.rego", Line: i + 1, Column: 2, Message: "wrong"})
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Resource is one served resource.
-type Resource struct {
+// ServedResource is one served resource.
+type ServedResource struct {
 	Group, Version, Kind string
 	Name                 string // plural, such as "pods"
 	Namespaced           bool
@@ -17,16 +17,16 @@ type Resource struct {
 // Resources is the table from kinds to resources. It is immutable. The zero value
 // knows nothing.
 type Resources struct {
-	byKind   map[GroupVersionKind]Resource // without version
-	byName   map[GroupVersionResource]Resource
+	byKind   map[GroupVersionKind]ServedResource // without version
+	byName   map[GroupVersionResource]ServedResource
 	versions map[GroupVersionKind][]string // the preferred one first
 }
 
 // NewResources returns a table; the first entry for a kind or a name wins, so list
 // the preferred version first.
-func NewResources(list []Resource) *Resources {
+func NewResources(list []ServedResource) *Resources {
 	t := &Resources{
-		byKind: map[GroupVersionKind]Resource{}, byName: map[GroupVersionResource]Resource{},
+		byKind: map[GroupVersionKind]ServedResource{}, byName: map[GroupVersionResource]ServedResource{},
 		versions: map[GroupVersionKind][]string{},
 	}
 	for _, r := range list {
@@ -46,14 +46,14 @@ func NewResources(list []Resource) *Resources {
 }
 
 // ByKind finds the resource of a kind, in its preferred version.
-func (t *Resources) ByKind(group, kind string) (Resource, bool) {
+func (t *Resources) ByKind(group, kind string) (ServedResource, bool) {
 	r, ok := t.byKind[GroupVersionKind{Group: group, Kind: kind}]
 	return r, ok
 }
 
 // All lists the resources, one for each kind, in its preferred version.
-func (t *Resources) All() []Resource {
-	return slices.SortedFunc(maps.Values(t.byKind), func(a, b Resource) int {
+func (t *Resources) All() []ServedResource {
+	return slices.SortedFunc(maps.Values(t.byKind), func(a, b ServedResource) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
 	})
 }
@@ -64,7 +64,7 @@ func (t *Resources) Versions(group, kind string) []string {
 }
 
 // ByName finds a resource by its plural name.
-func (t *Resources) ByName(group, name string) (Resource, bool) {
+func (t *Resources) ByName(group, name string) (ServedResource, bool) {
 	r, ok := t.byName[GroupVersionResource{Group: group, Resource: name}]
 	return r, ok
 }
@@ -87,16 +87,16 @@ func BuiltinResources() *Resources { return BuiltinResourcesWith() }
 
 // BuiltinResourcesWith returns BuiltinResources with additional definitions, which take
 // precedence over the built-in ones of their kinds.
-func BuiltinResourcesWith(defined ...Resource) *Resources {
+func BuiltinResourcesWith(defined ...ServedResource) *Resources {
 	return NewResources(slices.Concat(defined, KubernetesResources(), readResources(addedResources)))
 }
 
 // KubernetesResources are the kinds of Kubernetes 1.36 itself, in every version that it
 // serves by default, the preferred one first.
-func KubernetesResources() []Resource { return readResources(kubernetesResourceTable) }
+func KubernetesResources() []ServedResource { return readResources(kubernetesResourceTable) }
 
-func readResources(table string) []Resource {
-	var list []Resource
+func readResources(table string) []ServedResource {
+	var list []ServedResource
 	for line := range strings.Lines(strings.TrimSpace(table)) {
 		f := strings.Fields(line)
 		groupVersions, kind, name, scope := f[0], f[1], f[2], f[3]
@@ -105,7 +105,7 @@ func readResources(table string) []Resource {
 			group, versions = "", groupVersions
 		}
 		for version := range strings.SplitSeq(versions, ",") {
-			list = append(list, Resource{group, version, kind, name, scope == "namespaced"})
+			list = append(list, ServedResource{group, version, kind, name, scope == "namespaced"})
 		}
 	}
 	return list

@@ -8,17 +8,17 @@ import (
 
 // TestTheFirstVersionIsPreferred of a kind that is served in several.
 func TestTheFirstVersionIsPreferred(t *testing.T) {
-	v2 := Resource{"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", true}
+	v2 := ServedResource{"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", true}
 	v1 := v2
 	v1.Version = "v1"
-	table := NewResources([]Resource{v2, v2, v1})
+	table := NewResources([]ServedResource{v2, v2, v1})
 	found, ok := table.ByKind("autoscaling", "HorizontalPodAutoscaler")
 	require.True(t, ok)
 	require.Equal(t, v2, found)
 	found, _ = table.ByName("autoscaling", "horizontalpodautoscalers")
 	require.Equal(t, v2, found)
 	require.Equal(t, []string{"v2", "v1"}, table.Versions("autoscaling", "HorizontalPodAutoscaler"))
-	require.Equal(t, []Resource{v2}, table.All())
+	require.Equal(t, []ServedResource{v2}, table.All())
 	_, ok = new(Resources).ByKind("", "Pod")
 	require.False(t, ok, "the zero value knows nothing")
 }

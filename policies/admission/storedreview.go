@@ -12,7 +12,7 @@ import (
 // NewStoredReview is the review of an object that is stored already, in JSON, as if the object
 // were created now. No user makes the request. The managedFields of the object are left out.
 // resource is that of the object's kind, in the object's version.
-func NewStoredReview(object []byte, resource Resource) (*Review, error) {
+func NewStoredReview(object []byte, resource ServedResource) (*Review, error) {
 	term, err := terms.Decode(object)
 	if err != nil {
 		return nil, fmt.Errorf("reading the object: %w", err)

@@ -25,9 +25,9 @@ func Nearest(word string, candidates []string) string {
 // is empty if nothing is near.
 func (t *Resources) Suggest(group, kind string) string {
 	all := t.All()
-	inGroup := func(r Resource) bool { return r.Group == group }
-	all = slices.Concat(slices.DeleteFunc(slices.Clone(all), func(r Resource) bool { return !inGroup(r) }), slices.DeleteFunc(all, inGroup))
-	i := slices.IndexFunc(all, func(r Resource) bool { return strings.EqualFold(r.Kind, kind) || strings.EqualFold(r.Name, kind) })
+	inGroup := func(r ServedResource) bool { return r.Group == group }
+	all = slices.Concat(slices.DeleteFunc(slices.Clone(all), func(r ServedResource) bool { return !inGroup(r) }), slices.DeleteFunc(all, inGroup))
+	i := slices.IndexFunc(all, func(r ServedResource) bool { return strings.EqualFold(r.Kind, kind) || strings.EqualFold(r.Name, kind) })
 	if i < 0 {
 		var names []string
 		for _, r := range all {
@@ -36,7 +36,7 @@ func (t *Resources) Suggest(group, kind string) string {
 			}
 		}
 		near := Nearest(kind, names)
-		i = slices.IndexFunc(all, func(r Resource) bool { return near != "" && inGroup(r) && r.Kind == near })
+		i = slices.IndexFunc(all, func(r ServedResource) bool { return near != "" && inGroup(r) && r.Kind == near })
 	}
 	if i < 0 {
 		return ""

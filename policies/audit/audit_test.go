@@ -16,7 +16,7 @@ import (
 
 const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop","uid":"u-1","managedFields":[{"manager":"x"}]},"spec":{"containers":[{"name":"c"}]}}`
 
-var pods = admission.Resource{Version: "v1", Kind: "Pod", Name: "pods", Namespaced: true}
+var pods = admission.ServedResource{Version: "v1", Kind: "Pod", Name: "pods", Namespaced: true}
 
 // auditorOf compiles the files of one source.
 func auditorOf(t *testing.T, files map[string]string, excluded ...string) *audit.Auditor {
@@ -195,9 +195,9 @@ func TestTargets(t *testing.T) {
 func TestExcludedObjects(t *testing.T) {
 	t.Parallel()
 	auditor := auditorOf(t, map[string]string{"p.rego": "package p\nimport rego.v1\ndeny contains \"x\""}, "kube-system")
-	namespaces := admission.Resource{Version: "v1", Kind: "Namespace", Name: "namespaces"}
-	requests := admission.Resource{Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Name: "certificatesigningrequests"}
-	for text, resource := range map[string]admission.Resource{
+	namespaces := admission.ServedResource{Version: "v1", Kind: "Namespace", Name: "namespaces"}
+	requests := admission.ServedResource{Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Name: "certificatesigningrequests"}
+	for text, resource := range map[string]admission.ServedResource{
 		strings.Replace(pod, "shop", "kube-system", 1):                             pods,
 		`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"kube-system"}}`: namespaces,
 		`{"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest","metadata":{"name":"a"},"spec":{"signerName":"kubernetes.io/kubelet-serving"}}`: requests,

@@ -57,7 +57,7 @@ func (a *Auditor) Policies() (infos []engine.PolicyInfo) {
 // Target is a resource whose objects policies are evaluated for.
 type Target struct {
 	// Resource is in the version in which the policies read the objects.
-	Resource admission.Resource
+	Resource admission.ServedResource
 	Policies []engine.PolicyInfo
 }
 
@@ -103,7 +103,7 @@ func versionFor(kind admission.GroupVersionKind, policies []engine.PolicyInfo, r
 
 // neverReviewed reports whether admission keeps the requests for a resource away from policies,
 // so that the cluster can always start: see the registered match conditions.
-func neverReviewed(resource admission.Resource) bool {
+func neverReviewed(resource admission.ServedResource) bool {
 	switch resource.Group {
 	case "authentication.k8s.io", "authorization.k8s.io":
 		return true
@@ -148,7 +148,7 @@ type Evaluation struct {
 // Evaluate evaluates an object, in JSON, as if it were created now. resource is that of its
 // kind, in the version of the object. The options contain what admission would have at hand: the
 // Namespace and the cluster objects. The error is about an object that cannot be read.
-func (a *Auditor) Evaluate(ctx context.Context, object []byte, resource admission.Resource, options engine.Options) (Evaluation, error) {
+func (a *Auditor) Evaluate(ctx context.Context, object []byte, resource admission.ServedResource, options engine.Options) (Evaluation, error) {
 	review, err := admission.NewStoredReview(object, resource)
 	if err != nil {
 		return Evaluation{}, err

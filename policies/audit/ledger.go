@@ -87,8 +87,8 @@ type Detail struct {
 	Since  time.Time
 }
 
-// group contains the results of one report.
-type group struct {
+// groupResults contains the results of one report.
+type groupResults struct {
 	counts  Counts
 	details map[objectKey][]Detail
 }
@@ -106,7 +106,7 @@ type Ledger struct {
 	mu       sync.Mutex // over the fields below
 	limit    int
 	objects  map[objectKey]record
-	groups   map[GroupKey]*group
+	groups   map[GroupKey]*groupResults
 	policies map[PolicyKey]*tally
 	changed  map[GroupKey]bool
 }
@@ -115,7 +115,7 @@ type Ledger struct {
 // of the others.
 func NewLedger(limit int) *Ledger {
 	return &Ledger{
-		limit: limit, objects: map[objectKey]record{}, groups: map[GroupKey]*group{},
+		limit: limit, objects: map[objectKey]record{}, groups: map[GroupKey]*groupResults{},
 		policies: map[PolicyKey]*tally{}, changed: map[GroupKey]bool{},
 	}
 }
@@ -292,7 +292,7 @@ func (l *Ledger) count(key objectKey, known *record, sign int) {
 		at := key.group(policy.Source)
 		g, t := l.groups[at], l.policies[policy]
 		if g == nil {
-			g = &group{counts: Counts{}, details: map[objectKey][]Detail{}}
+			g = &groupResults{counts: Counts{}, details: map[objectKey][]Detail{}}
 			l.groups[at] = g
 		}
 		if t == nil {
@@ -383,7 +383,7 @@ func (l *Ledger) truncated(outcome Outcome, room map[PolicyKey]int) (objects []O
 }
 
 // of counts the results of an object by one policy that the group contains.
-func (g *group) of(key objectKey, policy PolicyKey) Counts {
+func (g *groupResults) of(key objectKey, policy PolicyKey) Counts {
 	found := Counts{}
 	for _, detail := range g.details[key] {
 		if detail.Result.Key() == policy {

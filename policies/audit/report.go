@@ -156,7 +156,7 @@ func newReport(at GroupKey, n int, results []openreports.ReportResult, limit int
 		Configuration: &openreports.ReportConfiguration{Limits: openreports.Limits{MaxResults: limit}},
 		Results:       results,
 	}
-	for _, outcome := range Outcomes {
+	for _, outcome := range AllOutcomes {
 		report.Configuration.Limits.StatusFilter = append(report.Configuration.Limits.StatusFilter, openreports.StatusFilter(outcome))
 	}
 	for _, result := range results {

@@ -21,8 +21,8 @@ const (
 	Skip  Outcome = "skip"  // an exception lets the object through
 )
 
-// Outcomes are all outcomes in the order of their severity.
-var Outcomes = []Outcome{Error, Fail, Warn, Skip}
+// AllOutcomes are all outcomes in the order of their severity.
+var AllOutcomes = []Outcome{Error, Fail, Warn, Skip}
 
 // Result is one finding of a policy about a stored object.
 type Result struct {
@@ -72,7 +72,7 @@ func (k PolicyKey) compare(other PolicyKey) int {
 func (r Result) compare(other Result) int {
 	return cmp.Or(
 		r.Key().compare(other.Key()),
-		cmp.Compare(slices.Index(Outcomes, r.Outcome), slices.Index(Outcomes, other.Outcome)),
+		cmp.Compare(slices.Index(AllOutcomes, r.Outcome), slices.Index(AllOutcomes, other.Outcome)),
 		cmp.Compare(r.Message, other.Message),
 		cmp.Compare(r.Location.String(), other.Location.String()),
 	)

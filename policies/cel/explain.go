@@ -130,7 +130,7 @@ func (t *tracer) outcome(o manifest.Object, e Expression) definition.CheckOutcom
 	}
 	info := parsed.NativeRep().SourceInfo()
 	first := o.TextLine(e.Path...)
-	trace := &trace{tracer: t, state: state, info: info}
+	trace := &tracedExpression{tracer: t, state: state, info: info}
 	for _, part := range trace.falseParts(parsed.NativeRep().Expr(), celtypes.False) {
 		condition := definition.CheckCondition{Text: trace.text(part.expr), Location: at, Holds: part.value == celtypes.True, Values: trace.valuesOf(part)}
 		if line := trace.line(part.expr); line > 0 {
@@ -141,8 +141,8 @@ func (t *tracer) outcome(o manifest.Object, e Expression) definition.CheckOutcom
 	return out
 }
 
-// trace is an evaluated expression.
-type trace struct {
+// tracedExpression is an evaluated expression.
+type tracedExpression struct {
 	*tracer
 	state interpreter.EvalState
 	info  *celast.SourceInfo
@@ -157,7 +157,7 @@ type part struct {
 }
 
 // falseParts returns the innermost parts because of which an expression has a value.
-func (t *trace) falseParts(e celast.Expr, want ref.Val) []part {
+func (t *tracedExpression) falseParts(e celast.Expr, want ref.Val) []part {
 	if e.Kind() == celast.ComprehensionKind {
 		return t.inComprehension(e, want)
 	}
@@ -200,7 +200,7 @@ func (t *trace) falseParts(e celast.Expr, want ref.Val) []part {
 
 // inComprehension explains all() by the element for which its condition is false: evaluation ends
 // there, so that the values are those of this element.
-func (t *trace) inComprehension(e celast.Expr, want ref.Val) []part {
+func (t *tracedExpression) inComprehension(e celast.Expr, want ref.Val) []part {
 	whole := []part{{expr: e, value: want}}
 	c := e.AsComprehension()
 	step := c.LoopStep()
@@ -217,7 +217,7 @@ func (t *trace) inComprehension(e celast.Expr, want ref.Val) []part {
 
 // elementOf returns the first element of a list, or key of a map, for which the condition of all()
 // is false, as "name = value".
-func (t *trace) elementOf(c celast.ComprehensionExpr, condition celast.Expr) string {
+func (t *tracedExpression) elementOf(c celast.ComprehensionExpr, condition celast.Expr) string {
 	of, known := t.state.Value(c.IterRange().ID())
 	list, iterable := of.(traits.Iterable)
 	if !known || !iterable || c.HasIterVar2() {
@@ -236,7 +236,7 @@ func (t *trace) elementOf(c celast.ComprehensionExpr, condition celast.Expr) str
 }
 
 // text returns the text of a part.
-func (t *trace) text(e celast.Expr) string {
+func (t *tracedExpression) text(e celast.Expr) string {
 	text, err := parser.Unparse(e, t.info)
 	if err != nil {
 		return "an expression"
@@ -245,13 +245,13 @@ func (t *trace) text(e celast.Expr) string {
 }
 
 // line returns the line of a part within the text, from 1; 0 if it is not known.
-func (t *trace) line(e celast.Expr) int {
+func (t *tracedExpression) line(e celast.Expr) int {
 	location := t.info.GetStartLocation(e.ID())
 	return max(location.Line(), 0)
 }
 
 // valuesOf returns the values that explain a part.
-func (t *trace) valuesOf(p part) []string {
+func (t *tracedExpression) valuesOf(p part) []string {
 	if p.element != "" {
 		return []string{p.element}
 	}
@@ -259,7 +259,7 @@ func (t *trace) valuesOf(p part) []string {
 }
 
 // values returns the values of the operands of a part, as "text = value".
-func (t *trace) values(e celast.Expr) (values []string) {
+func (t *tracedExpression) values(e celast.Expr) (values []string) {
 	var operands []celast.Expr
 	switch e.Kind() {
 	case celast.CallKind:

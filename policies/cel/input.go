@@ -39,13 +39,13 @@ type input struct {
 	err     error
 }
 
-// inputs are the conversions of a request, by whether the objects are completed.
-type inputs map[bool]*input
+// inputConversions are the conversions of a request, by whether the objects are completed.
+type inputConversions map[bool]*input
 
 // inputOf converts a request, once for all policies. complete is true unless the objects come from
 // an API server.
 func inputOf(r *definition.CheckRequest, complete bool) *input {
-	all := r.Prepared(func() any { return inputs{} }).(inputs)
+	all := r.Prepared(func() any { return inputConversions{} }).(inputConversions)
 	if all[complete] == nil {
 		in, err := newInput(r, complete)
 		if err != nil {

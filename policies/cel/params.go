@@ -22,10 +22,10 @@ import (
 type params struct {
 	kind       schema.GroupVersionKind // empty without paramKind
 	namespaced bool
-	all        []param
+	all        []parameterObject
 }
 
-type param struct {
+type parameterObject struct {
 	*unstructured.Unstructured
 	json []byte
 }
@@ -46,7 +46,7 @@ func (f *folder) paramsOf(p *policy) *params {
 			f.fail(errorAt(o, "%s %q cannot be read: %v", o.Kind, o.Name, err))
 			continue
 		}
-		out.all = append(out.all, param{object, o.JSON})
+		out.all = append(out.all, parameterObject{object, o.JSON})
 	}
 	out.namespaced = f.isNamespaced(out, p)
 	for _, b := range p.bindings {

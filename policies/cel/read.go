@@ -46,8 +46,8 @@ type folder struct {
 	policies map[string]*policy
 	bindings []*binding
 	others   []manifest.Object // which may be params
-	errs     definition.CompileErrors
-	warnings definition.CompileErrors
+	errs     definition.CompileErrorList
+	warnings definition.CompileErrorList
 }
 
 // policy is a ValidatingAdmissionPolicy.
@@ -68,7 +68,7 @@ type binding struct {
 }
 
 // Dialect reads the ValidatingAdmissionPolicies of a source with their bindings and params.
-func Dialect(files map[string]string) ([]definition.Template, definition.CompileErrors) {
+func Dialect(files map[string]string) ([]definition.Template, definition.CompileErrorList) {
 	f := &folder{policies: map[string]*policy{}}
 	var named []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {

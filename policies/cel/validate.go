@@ -17,7 +17,7 @@ import (
 // problems collects the errors of an object, by the rules of the API server.
 type problems struct {
 	manifest.Object
-	errs definition.CompileErrors
+	errs definition.CompileErrorList
 }
 
 func (p *problems) add(path []any, format string, args ...any) {
@@ -49,7 +49,7 @@ var reasons = []metav1.StatusReason{metav1.StatusReasonUnauthorized, metav1.Stat
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // validatePolicy checks the fields of a policy.
-func validatePolicy(policy *policy) definition.CompileErrors {
+func validatePolicy(policy *policy) definition.CompileErrorList {
 	p, spec := &problems{Object: policy.Object}, policy.ValidatingAdmissionPolicy.Spec
 	p.checkName()
 	oneOf(p, []any{"spec", "failurePolicy"}, valueOf(spec.FailurePolicy), v1.Fail, v1.Ignore)
@@ -186,7 +186,7 @@ func overlapOf(resources []string) string {
 }
 
 // validateBinding checks the fields of a binding.
-func validateBinding(b *binding) definition.CompileErrors {
+func validateBinding(b *binding) definition.CompileErrorList {
 	p, spec := &problems{Object: b.Object}, b.Spec
 	p.checkName()
 	if spec.PolicyName == "" {

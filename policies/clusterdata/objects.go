@@ -49,7 +49,7 @@ type kindObjects struct {
 
 // namespaceObjects holds the objects of one kind and namespace by name.
 type namespaceObjects struct {
-	objects *immutable.SortedMap[string, *Object]
+	objects *immutable.SortedMap[string, *DecodedObject]
 	all     lazyObject
 	// versions is the same for templates, by apiVersion and kind.
 	versions lazyObject
@@ -73,7 +73,7 @@ type Change struct {
 	// is all.
 	Fields *Fields
 	// Objects are the new states; nil is a deletion.
-	Objects map[Key]*Object
+	Objects map[Key]*DecodedObject
 }
 
 // KindSize is how much there is of one kind.
@@ -96,7 +96,7 @@ func New(objects []json.RawMessage) (*Objects, error) {
 			return nil, fmt.Errorf("cluster object %d: %w", i, err)
 		}
 		if changes[object.kind].Objects == nil {
-			changes[object.kind] = Change{Kind: object.kind, Objects: map[Key]*Object{}}
+			changes[object.kind] = Change{Kind: object.kind, Objects: map[Key]*DecodedObject{}}
 		}
 		changes[object.kind].Objects[object.key] = object
 	}
@@ -130,9 +130,9 @@ func (c *Objects) With(changes ...Change) *Objects {
 }
 
 // with replaces only the namespaces of the changed objects.
-func (k *kindObjects) with(objects map[Key]*Object) *kindObjects {
+func (k *kindObjects) with(objects map[Key]*DecodedObject) *kindObjects {
 	next := &kindObjects{namespaces: k.namespaces, objects: k.objects, bytes: k.bytes, fields: k.fields}
-	changed := map[string]*immutable.SortedMap[string, *Object]{}
+	changed := map[string]*immutable.SortedMap[string, *DecodedObject]{}
 	for key, object := range objects {
 		names := changed[key.Namespace]
 		if names == nil {
@@ -160,11 +160,11 @@ func (k *kindObjects) with(objects map[Key]*Object) *kindObjects {
 }
 
 // in are the objects of a namespace.
-func (k *kindObjects) in(namespace string) *immutable.SortedMap[string, *Object] {
+func (k *kindObjects) in(namespace string) *immutable.SortedMap[string, *DecodedObject] {
 	if all, ok := k.namespaces.Get(namespace); ok {
 		return all.objects
 	}
-	return immutable.NewSortedMap[string, *Object](nil)
+	return immutable.NewSortedMap[string, *DecodedObject](nil)
 }
 
 // Has reports whether the objects of a kind are known, even if there are none.
@@ -194,8 +194,8 @@ func (c *Objects) Sizes() []KindSize {
 	return sizes
 }
 
-// Object is one cluster object, ready for policies to read. It is immutable.
-type Object struct {
+// DecodedObject is one cluster object, ready for policies to read. It is immutable.
+type DecodedObject struct {
 	kind  admission.GroupVersionKind // without version
 	key   Key
 	value *ast.Term
@@ -204,7 +204,7 @@ type Object struct {
 
 // NewObject reads an object in JSON. Its managedFields are left out: they are
 // often half of it, and say nothing that a policy should decide on.
-func NewObject(raw json.RawMessage) (*Object, error) {
+func NewObject(raw json.RawMessage) (*DecodedObject, error) {
 	term, err := terms.Decode(raw)
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func NewObject(raw json.RawMessage) (*Object, error) {
 		return nil, fmt.Errorf("not an object")
 	}
 	metadata, _ := terms.Lookup(object, "metadata").(ast.Object)
-	o := &Object{
+	o := &DecodedObject{
 		kind:  admission.GroupVersionKind{Group: admission.GroupOf(terms.Text(object, "apiVersion")), Kind: terms.Text(object, "kind")},
 		key:   Key{Namespace: terms.Text(metadata, "namespace"), Name: terms.Text(metadata, "name")},
 		value: term,
@@ -230,7 +230,7 @@ func NewObject(raw json.RawMessage) (*Object, error) {
 }
 
 // NewProjectedObject is NewObject with no more than some fields of the object.
-func NewProjectedObject(raw json.RawMessage, fields *Fields) (*Object, error) {
+func NewProjectedObject(raw json.RawMessage, fields *Fields) (*DecodedObject, error) {
 	o, err := NewObject(raw)
 	if err != nil || fields.isWhole() {
 		return o, err
@@ -243,7 +243,7 @@ func NewProjectedObject(raw json.RawMessage, fields *Fields) (*Object, error) {
 }
 
 // Key returns the location of the object within its kind.
-func (o *Object) Key() Key { return o.key }
+func (o *DecodedObject) Key() Key { return o.key }
 
 // lazyObject is the value of a part of Objects as a whole. It is built when a policy first
 // iterates over that part, and stored with the part in all snapshots that share it.

@@ -23,7 +23,7 @@ import (
 var ingressKind = admission.GroupVersionKind{Group: "networking.k8s.io", Kind: "Ingress"}
 
 // makeIngress is an Ingress for one host.
-func makeIngress(t testing.TB, namespace, name, host string) *Object {
+func makeIngress(t testing.TB, namespace, name, host string) *DecodedObject {
 	t.Helper()
 	object, err := NewObject(ingressJSON(namespace, name, host))
 	require.NoError(t, err)
@@ -34,8 +34,8 @@ func ingressJSON(namespace, name, host string) json.RawMessage {
 	return fmt.Appendf(nil, `{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":%q,"namespace":%q,"uid":"0b1f"},"spec":{"rules":[{"host":%q}]}}`, name, namespace, host)
 }
 
-func putObjects(kind admission.GroupVersionKind, objects ...*Object) Change {
-	change := Change{Kind: kind, Objects: map[Key]*Object{}}
+func putObjects(kind admission.GroupVersionKind, objects ...*DecodedObject) Change {
+	change := Change{Kind: kind, Objects: map[Key]*DecodedObject{}}
 	for _, object := range objects {
 		change.Objects[object.Key()] = object
 	}
@@ -80,7 +80,7 @@ func TestClusterDataEqualsARebuild(t *testing.T) {
 	for seed := first; seed < first+uint64(properties.Count(10, 200)); seed++ {
 		random := rand.New(rand.NewPCG(seed, 7))
 		data := Empty().With(Change{Kind: ingressKind}, Change{Kind: admission.GroupVersionKind{Kind: "Service"}})
-		model := map[Key]*Object{}
+		model := map[Key]*DecodedObject{}
 		type version struct {
 			data *Objects
 			text string
@@ -88,7 +88,7 @@ func TestClusterDataEqualsARebuild(t *testing.T) {
 		var versions []version
 		var readers sync.WaitGroup
 		for range 60 {
-			change := Change{Kind: ingressKind, Objects: map[Key]*Object{}}
+			change := Change{Kind: ingressKind, Objects: map[Key]*DecodedObject{}}
 			if random.IntN(20) == 0 {
 				change.Reset = true
 				clear(model)
@@ -152,7 +152,7 @@ func TestReadingAPathDoesNotMaterialiseTheKind(t *testing.T) {
 	require.Nil(t, ingresses.all.term)
 
 	textOf(t, view, definition.ClusterKey, ingressKind.String())
-	next := data.With(Change{Kind: ingressKind, Objects: map[Key]*Object{{"bank", "c"}: nil}})
+	next := data.With(Change{Kind: ingressKind, Objects: map[Key]*DecodedObject{{"bank", "c"}: nil}})
 	kept, _ := next.kinds[ingressKind].namespaces.Get("shop")
 	require.Same(t, shop, kept, "what did not change is shared, materialised as it is")
 	require.Nil(t, next.kinds[ingressKind].all.term)
@@ -205,7 +205,7 @@ func BenchmarkClusterDataMemory(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for range b.N {
 				before := heap()
-				change := Change{Kind: podKind, Fields: fields, Objects: map[Key]*Object{}}
+				change := Change{Kind: podKind, Fields: fields, Objects: map[Key]*DecodedObject{}}
 				for n := range objects {
 					object, err := NewProjectedObject(podJSON(n), fields)
 					require.NoError(b, err)
@@ -266,7 +266,7 @@ func BenchmarkClusterDataRead(b *testing.B) {
 }
 
 func manyIngresses(b *testing.B, n int) *Objects {
-	var objects []*Object
+	var objects []*DecodedObject
 	for i := range n {
 		objects = append(objects, makeIngress(b, "shop", fmt.Sprint("i", i), fmt.Sprint("h", i)))
 	}

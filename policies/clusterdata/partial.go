@@ -33,7 +33,7 @@ type Part struct {
 func NewPartial(parts []Part) (*Objects, error) {
 	data := Empty()
 	for _, part := range parts {
-		change := Change{Kind: part.Kind, Fields: part.Fields, Objects: map[Key]*Object{}}
+		change := Change{Kind: part.Kind, Fields: part.Fields, Objects: map[Key]*DecodedObject{}}
 		for i, raw := range part.Objects {
 			object, err := NewObject(raw)
 			if err != nil {

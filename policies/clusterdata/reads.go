@@ -24,7 +24,7 @@ type KindReads struct {
 	All        bool
 	Namespaces map[string]bool
 	// Objects are the objects that were looked up; nil for one that did not exist.
-	Objects map[Key]*Object
+	Objects map[Key]*DecodedObject
 	objects *kindObjects // nil if there are none
 }
 
@@ -54,7 +54,7 @@ func (k *KindReads) Fields() *Fields {
 
 // Each calls visit for every object that was read, until visit returns false. The result reports
 // whether it was called for all.
-func (k *KindReads) Each(visit func(*Object) bool) bool {
+func (k *KindReads) Each(visit func(*DecodedObject) bool) bool {
 	in := func(namespace *namespaceObjects) bool {
 		for i := namespace.objects.Iterator(); !i.Done(); {
 			if _, object, _ := i.Next(); !visit(object) {
@@ -80,7 +80,7 @@ func (k *KindReads) Each(visit func(*Object) bool) bool {
 }
 
 // Bytes is about the size of the object as JSON.
-func (o *Object) Bytes() int { return o.bytes }
+func (o *DecodedObject) Bytes() int { return o.bytes }
 
 // of returns nil if nothing is collected.
 func (r *Reads) of(kind admission.GroupVersionKind, objects *kindObjects) *KindReads {
@@ -90,7 +90,7 @@ func (r *Reads) of(kind admission.GroupVersionKind, objects *kindObjects) *KindR
 	}
 	read := r.kinds[kind]
 	if read == nil {
-		read = &KindReads{objects: objects, Namespaces: map[string]bool{}, Objects: map[Key]*Object{}}
+		read = &KindReads{objects: objects, Namespaces: map[string]bool{}, Objects: map[Key]*DecodedObject{}}
 		r.kinds[kind] = read
 	}
 	return read
@@ -114,7 +114,7 @@ func (r *Reads) namespace(kind admission.GroupVersionKind, objects *kindObjects,
 	r.of(kind, objects).Namespaces[namespace] = true
 }
 
-func (r *Reads) object(kind admission.GroupVersionKind, objects *kindObjects, key Key, object *Object) {
+func (r *Reads) object(kind admission.GroupVersionKind, objects *kindObjects, key Key, object *DecodedObject) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.of(kind, objects).Objects[key] = object
@@ -142,7 +142,7 @@ func (o observedNamespace) Value() (ast.Value, error) {
 
 // Recorded returns the object as JSON, with the fields that identify it even if they are not
 // stored.
-func (o *Object) Recorded() ([]byte, error) {
+func (o *DecodedObject) Recorded() ([]byte, error) {
 	value, err := ast.JSON(o.value.Value)
 	if err != nil {
 		return nil, err

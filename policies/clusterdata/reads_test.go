@@ -60,11 +60,11 @@ func TestReadsAreObserved(t *testing.T) {
 					require.Nil(t, object)
 				}
 				var names []string
-				require.True(t, k.Each(func(o *Object) bool { names = append(names, o.Key().Name); return true }))
+				require.True(t, k.Each(func(o *DecodedObject) bool { names = append(names, o.Key().Name); return true }))
 				slices.Sort(names)
 				require.Equal(t, c.objects, names)
 				if len(names) > 0 {
-					require.False(t, k.Each(func(*Object) bool { return false }))
+					require.False(t, k.Each(func(*DecodedObject) bool { return false }))
 				}
 			})
 			require.Equal(t, 1, found)

@@ -20,7 +20,7 @@ const (
 
 // Dialect reads policies in another form than Lintel's own from the files of a source.
 // The same files give the same templates.
-type Dialect func(files map[string]string) ([]Template, CompileErrors)
+type Dialect func(files map[string]string) ([]Template, CompileErrorList)
 
 // Template is Rego that was written for another host, with the policies made from it.
 // It is evaluated with OPA's default for the errors of functions (they are undefined),
@@ -37,7 +37,7 @@ type Template struct {
 	// ReadsNamespace reports that the Rego reads the Namespace object in the review.
 	ReadsNamespace bool
 	// Warnings report likely mistakes.
-	Warnings CompileErrors
+	Warnings CompileErrorList
 	// Mutators, where set, is all that the Template is: it has no Rego.
 	Mutators *Mutators
 	// Check, where set, is all that the Template is: it has no Rego.

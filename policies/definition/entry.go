@@ -16,8 +16,8 @@ import (
 var ReservedKeys = []string{ClusterKey, ExternalKey, TemplateKey}
 
 // CheckPackages returns errors for packages below the paths that Lintel fills itself.
-func CheckPackages(modules []*ast.Module) CompileErrors {
-	var errs CompileErrors
+func CheckPackages(modules []*ast.Module) CompileErrorList {
+	var errs CompileErrorList
 	for _, module := range modules {
 		for _, key := range ReservedKeys {
 			if path := module.Package.Path; len(path) > 1 && path[1].Equal(ast.InternedTerm(key)) {
@@ -43,8 +43,8 @@ const (
 	EntryDefaults = "defaults"
 )
 
-// Rules are the rules of the entry points of one package, in the order of their files.
-type Rules []Rule
+// RuleList contains the rules of the entry points of one package, in the order of their files.
+type RuleList []Rule
 
 // Rule describes a rule for messages.
 type Rule struct {
@@ -56,7 +56,7 @@ type Rule struct {
 }
 
 // At is the rule that gave a value: the last that begins at or before its line.
-func (rules Rules) At(entry string, place *ast.Location) Rule {
+func (rules RuleList) At(entry string, place *ast.Location) Rule {
 	found := Rule{Entry: entry}
 	for _, rule := range rules {
 		if rule.Entry == entry && rule.Location.File == place.File && (rule.Location.Line <= place.Row || found.Location.File == "") {
@@ -106,9 +106,9 @@ func checkEntry(entry string, rule *ast.Rule) error {
 
 // ReadEntries finds the rules of the entry points of one package, in all its modules. Defaults
 // of parts of one object, which may be many rules, are represented by a single rule.
-func ReadEntries(modules []*ast.Module, entryOf func(*ast.Rule) string) (Rules, CompileErrors) {
-	var found Rules
-	var errs CompileErrors
+func ReadEntries(modules []*ast.Module, entryOf func(*ast.Rule) string) (RuleList, CompileErrorList) {
+	var found RuleList
+	var errs CompileErrorList
 	hasDefaults := false
 	for _, module := range modules {
 		for _, rule := range module.Rules {

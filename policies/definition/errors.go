@@ -45,11 +45,11 @@ func (e CompileError) Compare(other CompileError) int {
 	return cmp.Or(cmp.Compare(e.File, other.File), cmp.Compare(e.Line, other.Line), cmp.Compare(e.Column, other.Column), cmp.Compare(e.Message, other.Message))
 }
 
-// CompileErrors are all reasons why a source does not compile, by file and line.
-type CompileErrors []CompileError
+// CompileErrorList contains all reasons why a source does not compile, by file and line.
+type CompileErrorList []CompileError
 
 // Error prints one reason a line.
-func (e CompileErrors) Error() string {
+func (e CompileErrorList) Error() string {
 	lines := make([]string, len(e))
 	for i, err := range e {
 		lines[i] = err.Error()
@@ -67,10 +67,10 @@ func ErrorAt(loc *ast.Location, format string, args ...any) CompileError {
 }
 
 // ParseErrors translates the errors of OPA's parser and compiler.
-func ParseErrors(err error) CompileErrors {
+func ParseErrors(err error) CompileErrorList {
 	switch err := err.(type) {
 	case ast.Errors:
-		out := make(CompileErrors, 0, len(err))
+		out := make(CompileErrorList, 0, len(err))
 		for _, e := range err {
 			message := e.Message
 			if e.Code != "" && e.Code != ast.ParseErr && e.Code != ast.CompileErr {
@@ -82,13 +82,13 @@ func ParseErrors(err error) CompileErrors {
 	case *ast.Error:
 		return ParseErrors(ast.Errors{err})
 	default:
-		return CompileErrors{{Message: err.Error()}}
+		return CompileErrorList{{Message: err.Error()}}
 	}
 }
 
 // Distinct removes duplicate errors of OPA, and its errors about added rules, which repeat those
 // about the author's rules.
-func Distinct(errs CompileErrors) CompileErrors {
+func Distinct(errs CompileErrorList) CompileErrorList {
 	for i, err := range errs {
 		if err.Column > 0 && path.Ext(err.File) != ".rego" {
 			errs[i].Column = 0 // within a block of YAML it counts from the indentation

@@ -23,7 +23,7 @@ const byteOrderMark = "\uFEFF"
 
 // ParseModule reads Rego v1, else v0. A module that is neither shows the errors of
 // the version it declares by its imports, else v1's.
-func ParseModule(name, text string) (*ast.Module, CompileErrors) {
+func ParseModule(name, text string) (*ast.Module, CompileErrorList) {
 	text = strings.TrimPrefix(text, byteOrderMark)
 	parse := func(version ast.RegoVersion) (*ast.Module, error) {
 		options := sandbox.ParserOptions(version)
@@ -52,7 +52,7 @@ const (
 )
 
 // ReadFiles parses the modules of the given classes, by file, and merges the data files.
-func ReadFiles(files map[string]string, classes ...fileClass) (modules map[string]*ast.Module, data ast.Object, errs CompileErrors) {
+func ReadFiles(files map[string]string, classes ...fileClass) (modules map[string]*ast.Module, data ast.Object, errs CompileErrorList) {
 	modules, errs = parseModules(files, classes...)
 	data, dataErrs := ReadData(files)
 	errs = append(errs, dataErrs...)
@@ -61,7 +61,7 @@ func ReadFiles(files map[string]string, classes ...fileClass) (modules map[strin
 }
 
 // ReadData merges the data files among some files, each at the path of its folder.
-func ReadData(files map[string]string) (data ast.Object, errs CompileErrors) {
+func ReadData(files map[string]string) (data ast.Object, errs CompileErrorList) {
 	data = ast.NewObject()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if Classify(name) != FileData {
@@ -150,7 +150,7 @@ func Modules(source Source) (map[string]*ast.Module, error) {
 }
 
 // parseModules parses those of some files that are of the given classes, by file.
-func parseModules(files map[string]string, classes ...fileClass) (modules map[string]*ast.Module, errs CompileErrors) {
+func parseModules(files map[string]string, classes ...fileClass) (modules map[string]*ast.Module, errs CompileErrorList) {
 	modules = map[string]*ast.Module{}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !slices.Contains(classes, Classify(name)) {

@@ -69,16 +69,16 @@ type Matcher struct {
 func NewMatcher(match Match) (*Matcher, error) {
 	m := &Matcher{Match: match}
 	var err error
-	if m.namespaceSelector, err = selector("namespaceSelector", match.NamespaceSelector); err != nil {
+	if m.namespaceSelector, err = labelSelector("namespaceSelector", match.NamespaceSelector); err != nil {
 		return nil, err
 	}
-	if m.objectSelector, err = selector("objectSelector", match.ObjectSelector); err != nil {
+	if m.objectSelector, err = labelSelector("objectSelector", match.ObjectSelector); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-func selector(field string, in *metav1.LabelSelector) (labels.Selector, error) {
+func labelSelector(field string, in *metav1.LabelSelector) (labels.Selector, error) {
 	if in == nil || (len(in.MatchLabels) == 0 && len(in.MatchExpressions) == 0) {
 		return nil, nil
 	}

@@ -85,7 +85,7 @@ var (
 )
 
 // ReadMetadata reads the METADATA of a package, and reports calls that it does not permit.
-func ReadMetadata(name string, modules []*ast.Module) (meta Metadata, errs CompileErrors) {
+func ReadMetadata(name string, modules []*ast.Module) (meta Metadata, errs CompileErrorList) {
 	for _, module := range modules {
 		errs = append(errs, misspelledMetadata(module)...)
 		for _, annotations := range module.Annotations {
@@ -279,8 +279,8 @@ func nearest(text string, words []string) string {
 }
 
 // ClockCalls finds the calls that need `clock: true`.
-func ClockCalls(module *ast.Module) CompileErrors {
-	var errs CompileErrors
+func ClockCalls(module *ast.Module) CompileErrorList {
+	var errs CompileErrorList
 	ast.WalkRefs(module, func(ref ast.Ref) bool {
 		if ref.String() == sandbox.ClockBuiltin {
 			errs = append(errs, ErrorAt(ref[0].Location, "%s needs `clock: true` under custom in the METADATA of the package", sandbox.ClockBuiltin))

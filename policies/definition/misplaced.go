@@ -81,7 +81,7 @@ func hasOnlyOPAKeys(block string) bool {
 
 // misspelledMetadata finds a block of comments directly above the package whose
 // first line is nearly METADATA.
-func misspelledMetadata(module *ast.Module) CompileErrors {
+func misspelledMetadata(module *ast.Module) CompileErrorList {
 	row := module.Package.Location.Row - 1
 	var first *ast.Comment
 	for _, comment := range slices.Backward(module.Comments) {
@@ -99,5 +99,5 @@ func misspelledMetadata(module *ast.Module) CompileErrors {
 	if levenshtein.ComputeDistance(strings.ToUpper(word), metadataWord) > 2 {
 		return nil
 	}
-	return CompileErrors{ErrorAt(first.Location, "%q begins no METADATA block, and what follows would be passed over: write `# METADATA`, from the first column", word)}
+	return CompileErrorList{ErrorAt(first.Location, "%q begins no METADATA block, and what follows would be passed over: write `# METADATA`, from the first column", word)}
 }

@@ -78,7 +78,7 @@ func misnamedRule(rule *ast.Rule) string {
 }
 
 // UnreadTests finds tests in files that are not named _test.rego, which are never run.
-func UnreadTests(source Source) (found CompileErrors, err error) {
+func UnreadTests(source Source) (found CompileErrorList, err error) {
 	modules, err := Modules(source)
 	for _, file := range slices.Sorted(maps.Keys(modules)) {
 		found = append(found, unreadTestsIn(modules[file])...)
@@ -87,7 +87,7 @@ func UnreadTests(source Source) (found CompileErrors, err error) {
 }
 
 // unreadTestsIn reports the tests of a module that is not a test file, in one error.
-func unreadTestsIn(module *ast.Module) CompileErrors {
+func unreadTestsIn(module *ast.Module) CompileErrorList {
 	var names []string
 	var first *ast.Rule
 	for _, rule := range module.Rules {
@@ -103,7 +103,7 @@ func unreadTestsIn(module *ast.Module) CompileErrors {
 	if first == nil {
 		return nil
 	}
-	return CompileErrors{ErrorAt(first.Location, "%s: not run as a test: tests must be in files named *_test.rego; rename the file, or move the rule", strings.Join(names, ", "))}
+	return CompileErrorList{ErrorAt(first.Location, "%s: not run as a test: tests must be in files named *_test.rego; rename the file, or move the rule", strings.Join(names, ", "))}
 }
 
 // isUsed reports whether a rule of the module refers to another by its name.
@@ -119,7 +119,7 @@ func isUsed(module *ast.Module, name string) (used bool) {
 
 // reviews finds reads of input.review in a module that does not read input.request:
 // libraries are written for both.
-func reviews(module *ast.Module) (found CompileErrors) {
+func reviews(module *ast.Module) (found CompileErrorList) {
 	forBoth := false
 	ast.WalkRefs(module, func(ref ast.Ref) bool {
 		forBoth = forBoth || ref.HasPrefix(requestRef)

@@ -27,7 +27,7 @@ func putIngress(t testing.TB, name, host string) clusterdata.Change {
 	t.Helper()
 	object, err := clusterdata.NewObject(ingressText(name, host))
 	require.NoError(t, err)
-	return clusterdata.Change{Kind: ingresses, Objects: map[clusterdata.Key]*clusterdata.Object{object.Key(): object}}
+	return clusterdata.Change{Kind: ingresses, Objects: map[clusterdata.Key]*clusterdata.DecodedObject{object.Key(): object}}
 }
 
 func TestAKindThatIsNotLoadedIsAnErrorAndNotEmpty(t *testing.T) {

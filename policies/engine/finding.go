@@ -15,8 +15,8 @@ import (
 const (
 	// MaxWarningBytes is the length to which a single warning is cut.
 	MaxWarningBytes = 256
-	// MaxWarningsBytes is the length of all warnings of one response together.
-	MaxWarningsBytes = 4096
+	// MaxResponseWarningBytes is the length of all warnings of one response together.
+	MaxResponseWarningBytes = 4096
 	// MaxFindings is how many denials, and how many warnings, one policy may have about
 	// an object; the rest is counted.
 	MaxFindings = 100
@@ -71,7 +71,7 @@ func (f Finding) WarningText() string {
 	return cut(f.Text(), MaxWarningBytes)
 }
 
-// WarningTexts are the warnings of a response, at most MaxWarningsBytes together. A last line
+// WarningTexts are the warnings of a response, at most MaxResponseWarningBytes together. A last line
 // counts the omitted ones.
 func WarningTexts(findings []Finding) []string {
 	const reserve = 64 // for the line that counts the omitted warnings
@@ -79,7 +79,7 @@ func WarningTexts(findings []Finding) []string {
 	total := 0
 	for i, f := range findings {
 		text := f.WarningText()
-		if total+len(text) > MaxWarningsBytes-reserve {
+		if total+len(text) > MaxResponseWarningBytes-reserve {
 			return append(texts, fmt.Sprintf("%d more warnings are not shown", len(findings)-i))
 		}
 		total += len(text)

@@ -51,7 +51,7 @@ func TestHostileTexts(t *testing.T) {
 			t.Logf("%s, %d MiB", time.Since(start).Round(time.Millisecond), peak()>>20)
 			if c.want != "" {
 				require.ErrorContains(t, err, c.want)
-				require.IsType(t, definition.CompileErrors{}, err)
+				require.IsType(t, definition.CompileErrorList{}, err)
 				return
 			}
 			require.NoError(t, err)

@@ -138,7 +138,7 @@ func TestAnotherVersionIsAnErrorAndNotAsked(t *testing.T) {
 // TestPoliciesOfTheClusterAreLeftAlone: a policy that is about everything could else refuse
 // its own repair.
 func TestPoliciesOfTheClusterAreLeftAlone(t *testing.T) {
-	resources := admission.BuiltinResourcesWith(admission.Resource{Group: definition.PolicyGroup, Version: "v1alpha1", Kind: "PolicySource", Name: "policysources"})
+	resources := admission.BuiltinResourcesWith(admission.ServedResource{Group: definition.PolicyGroup, Version: "v1alpha1", Kind: "PolicySource", Name: "policysources"})
 	for match, asked := range map[string]bool{
 		``:                                   false,
 		`{}`:                                 false,

@@ -110,7 +110,7 @@ func TestProjectionChangesNoDecision(t *testing.T) {
 			decide := func(fields *clusterdata.Fields) ([]string, int) {
 				made, err := clusterdata.NewProjectedObject(raw, fields)
 				require.NoError(t, err)
-				data := clusterdata.Empty().With(clusterdata.Change{Kind: services, Fields: fields, Objects: map[clusterdata.Key]*clusterdata.Object{made.Key(): made}})
+				data := clusterdata.Empty().With(clusterdata.Change{Kind: services, Fields: fields, Objects: map[clusterdata.Key]*clusterdata.DecodedObject{made.Key(): made}})
 				return denials(snapshotOf(set).Validate(t.Context(), makeReview(t, pod), Options{Cluster: data})), data.Sizes()[0].Bytes
 			}
 			whole, size := decide(nil)

@@ -139,7 +139,7 @@ func TestWarningsKeepWithinTheirTotal(t *testing.T) {
 warn contains msg if { some i in numbers.range(1, 200); msg := sprintf("warning number %d", [i]) }`)
 	decision := snapshotOf(set).Validate(context.Background(), makeReview(t, pod), Options{})
 	texts := WarningTexts(decision.Warnings)
-	require.LessOrEqual(t, len(strings.Join(texts, "")), MaxWarningsBytes)
+	require.LessOrEqual(t, len(strings.Join(texts, "")), MaxResponseWarningBytes)
 	require.Regexp(t, `^\d+ more warnings are not shown$`, texts[len(texts)-1])
 }
 

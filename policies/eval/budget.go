@@ -169,7 +169,7 @@ func scalarWeight(value ast.Value) int64 {
 	case ast.String:
 		return int64(len(value) / bytesComparedPerStep)
 	case ast.Number:
-		return numberSteps(value)
+		return stepsForNumber(value)
 	}
 	return 0
 }
@@ -207,8 +207,8 @@ const (
 	digitsPerStep   = 2
 )
 
-// numberSteps is the cost in steps of comparing or hashing a number, beyond that of a statement.
-func numberSteps(n ast.Number) int64 {
+// stepsForNumber is the cost in steps of comparing or hashing a number, beyond that of a statement.
+func stepsForNumber(n ast.Number) int64 {
 	if len(n) < 5 || !IsLong(n) {
 		return 0
 	}
@@ -216,7 +216,7 @@ func numberSteps(n ast.Number) int64 {
 }
 
 // NumberSteps is the cost in steps of an operation with a number, beyond that of a call.
-func NumberSteps(n ast.Number) int { return int(numberSteps(n)) }
+func NumberSteps(n ast.Number) int { return int(stepsForNumber(n)) }
 
 // digitsOf is how many digits a number has once its exponent is written out.
 func digitsOf(n ast.Number) int64 {
@@ -235,7 +235,7 @@ const sortedLongNumber = 20
 // chargeOrder charges for sorting an element among others, which takes long if it is a long number.
 func (m *machine) chargeOrder(t *ast.Term) {
 	if n, isNumber := t.Value.(ast.Number); isNumber {
-		m.steps += sortedLongNumber * numberSteps(n)
+		m.steps += sortedLongNumber * stepsForNumber(n)
 	}
 }
 
@@ -265,8 +265,8 @@ func Measure(t *ast.Term, maxValues, maxBytes int) (count, bytes int) {
 	case ast.Boolean, ast.Null:
 		return 1, 0
 	}
-	m := measurings.Get().(*measuring)
-	defer measurings.Put(m)
+	m := measuringPool.Get().(*measuring)
+	defer measuringPool.Put(m)
 	m.count, m.bytes, m.maxValues, m.maxBytes = 0, 0, maxValues, maxBytes
 	m.add(t)
 	return m.count, m.bytes
@@ -279,7 +279,7 @@ type measuring struct {
 	both                              func(key, value *ast.Term) bool
 }
 
-var measurings = sync.Pool{New: func() any {
+var measuringPool = sync.Pool{New: func() any {
 	m := &measuring{}
 	m.one = m.add
 	m.both = func(key, value *ast.Term) bool { return m.add(key) || m.add(value) }

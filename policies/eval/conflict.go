@@ -74,10 +74,10 @@ type built struct {
 }
 
 // makes notes how deep the values of a function's rules are.
-func (f *function) makes(depth int) { f.depths |= 1 << min(depth, 63) }
+func (f *plannedFunction) makes(depth int) { f.depths |= 1 << min(depth, 63) }
 
 // isMixed says that the paths of the rules have different lengths.
-func (f *function) isMixed() bool { return f.depths&(f.depths-1) != 0 }
+func (f *plannedFunction) isMixed() bool { return f.depths&(f.depths-1) != 0 }
 
 // noteBuilt remembers an object.
 func (m *machine) noteBuilt(object ast.Object, place *ast.Location) {

@@ -9,7 +9,7 @@ import (
 
 // conflict is the error of rules that give one name two values, first here and then
 // there; its location is that of the second.
-func (f *function) conflict(first, second *ast.Location) error {
+func (f *plannedFunction) conflict(first, second *ast.Location) error {
 	what := "rule " + f.path + " produced conflicting values"
 	if f.takesArguments() {
 		what = "function " + f.path + " produced conflicting values for the same inputs"

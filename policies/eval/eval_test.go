@@ -190,10 +190,11 @@ func TestLimits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	program, _ := mustCompile(t, "package t\ndeny contains 1 if { some i in input.a; some j in input.a; i + j < 0 }", CompileOptions{}, "deny")
-	_, _, err := program.Run(ctx, []*Rule{program.Rule(refs("deny")[0])}, Options{Input: input})
+	_, report, err := program.Run(ctx, []*Rule{program.Rule(refs("deny")[0])}, Options{Input: input})
 	var limit *LimitError
 	require.ErrorAs(t, err, &limit)
 	require.Equal(t, LimitTimeout, limit.Limit)
+	require.Less(t, report.Steps, int64(10), "the context is checked before any work")
 }
 
 // TestBytesAreExact: values that a policy creates count with all their parts, values that it

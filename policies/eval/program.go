@@ -13,7 +13,7 @@ import (
 
 // Program is a compiled plan. It does not change, and is safe for concurrent use.
 type Program struct {
-	queries      []*function
+	queries      []*plannedFunction
 	rules        map[string]*Rule
 	functions    int
 	statements   int
@@ -22,7 +22,7 @@ type Program struct {
 }
 
 // Rule is a rule that a Program can evaluate, or several of one name.
-type Rule struct{ function *function }
+type Rule struct{ function *plannedFunction }
 
 // Rule is the rule at a reference, such as data.shop.deny: nil where none was planned.
 func (p *Program) Rule(ref ast.Ref) *Rule { return p.rules[ref.String()] }
@@ -30,8 +30,8 @@ func (p *Program) Rule(ref ast.Ref) *Rule { return p.rules[ref.String()] }
 // Statements counts the statements of the program.
 func (p *Program) Statements() int { return p.statements }
 
-// function is a planned function, or a query.
-type function struct {
+// plannedFunction is a planned function, or a query.
+type plannedFunction struct {
 	path       string // such as data.shop.deny
 	index      int
 	registers  int // how many it has
@@ -49,7 +49,7 @@ type function struct {
 }
 
 // takesArguments says whether it is a function of the policy, and not a rule.
-func (f *function) takesArguments() bool { return len(f.parameters) > 2 }
+func (f *plannedFunction) takesArguments() bool { return len(f.parameters) > 2 }
 
 // Function is a function of OPA within limits. Both checks may be nil.
 type Function struct {
@@ -92,9 +92,9 @@ func (f Function) Apply(context topdown.BuiltinContext, operands ...*ast.Term) (
 	return result, nil
 }
 
-// Functions are those that a Program may call, by name. It is called while a program is
+// FunctionLookup returns a function that a Program may call. It is called while a program is
 // compiled; an unknown function cannot be called.
-type Functions func(name string) (Function, bool)
+type FunctionLookup func(name string) (Function, bool)
 
 // StandardFunctions are all functions of OPA, without limits.
 func StandardFunctions(name string) (Function, bool) {
@@ -115,15 +115,15 @@ type CompileOptions struct {
 type compiler struct {
 	policy    *ir.Policy
 	program   *Program
-	functions Functions
+	functions FunctionLookup
 	options   CompileOptions
 	declared  map[string]*ir.BuiltinFunc
-	byName    map[string]*function
-	byPath    map[string]*function // generation and names, as CallDynamicStmt gives them
+	byName    map[string]*plannedFunction
+	byPath    map[string]*plannedFunction // generation and names, as CallDynamicStmt gives them
 	strings   []*ast.Term
 	places    map[[3]int]*ast.Location // by file, line and column: most are those of several statements
 
-	current *function
+	current *plannedFunction
 	// writers count, within one block of a function, the statements that set a register, and
 	// constants are the values that never change there.
 	writers   map[ir.Local]int
@@ -140,14 +140,14 @@ type compiler struct {
 }
 
 // Compile compiles a plan.
-func Compile(policy *ir.Policy, functions Functions, options CompileOptions) (*Program, error) {
+func Compile(policy *ir.Policy, functions FunctionLookup, options CompileOptions) (*Program, error) {
 	if options.Capabilities == nil {
 		options.Capabilities = standardCapabilities()
 	}
 	p := &Program{rules: map[string]*Rule{}, functions: len(policy.Funcs.Funcs), capabilities: options.Capabilities}
 	c := &compiler{
 		policy: policy, program: p, functions: functions, options: options,
-		declared: map[string]*ir.BuiltinFunc{}, byName: map[string]*function{}, byPath: map[string]*function{},
+		declared: map[string]*ir.BuiltinFunc{}, byName: map[string]*plannedFunction{}, byPath: map[string]*plannedFunction{},
 	}
 	for _, s := range policy.Static.Strings {
 		c.strings = append(c.strings, ast.StringTerm(s.Value))
@@ -157,7 +157,7 @@ func Compile(policy *ir.Policy, functions Functions, options CompileOptions) (*P
 	}
 	for i, planned := range policy.Funcs.Funcs {
 		generation, path, _ := strings.Cut(planned.Name, ".")
-		f := &function{path: path, index: i, result: int(planned.Return)}
+		f := &plannedFunction{path: path, index: i, result: int(planned.Return)}
 		for _, parameter := range planned.Params {
 			f.parameters = append(f.parameters, int(parameter))
 		}
@@ -175,7 +175,7 @@ func Compile(policy *ir.Policy, functions Functions, options CompileOptions) (*P
 		}
 	}
 	for _, plan := range policy.Plans.Plans {
-		f := &function{path: plan.Name}
+		f := &plannedFunction{path: plan.Name}
 		if err := c.compile(f, plan.Blocks); err != nil {
 			return nil, fmt.Errorf("%s: %w", plan.Name, err)
 		}
@@ -186,7 +186,7 @@ func Compile(policy *ir.Policy, functions Functions, options CompileOptions) (*P
 
 var standardCapabilities = sync.OnceValue(func() *ast.Capabilities { return ast.CapabilitiesForThisVersion() })
 
-func (c *compiler) compile(f *function, blocks []*ir.Block) error {
+func (c *compiler) compile(f *plannedFunction, blocks []*ir.Block) error {
 	c.current, c.once = f, emptied(c.once)
 	f.registers = max(f.result+1, 3) // input, data, and a result
 	for _, parameter := range f.parameters {

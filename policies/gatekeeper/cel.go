@@ -39,16 +39,16 @@ const (
 )
 
 // readCEL reads the code of a target that has no Rego.
-func (t *template) readCEL(target targetObject) definition.CompileErrors {
+func (t *template) readCEL(target targetObject) definition.CompileErrorList {
 	i := slices.IndexFunc(target.Code, func(code codeObject) bool { return code.Engine == celEngine })
 	path := []any{"spec", "targets", 0, "code", i, "source"}
 	at := func(steps ...any) []any { return append(slices.Clone(path), steps...) }
 	var source celSource
 	unknown, err := kjson.UnmarshalStrict(target.Code[i].Source, &source)
 	if err != nil {
-		return definition.CompileErrors{t.document.errorIn(path, "cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))}
+		return definition.CompileErrorList{t.document.errorIn(path, "cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))}
 	}
-	var errs definition.CompileErrors
+	var errs definition.CompileErrorList
 	fail := func(path []any, format string, args ...any) {
 		errs = append(errs, t.document.errorIn(path, format, args...))
 	}

@@ -34,14 +34,14 @@ type scopedAction struct {
 
 // readConstraint reads a constraint of a template. asked is false if it is only enforced at
 // enforcement points that are not read here.
-func (f *folder) readConstraint(d document, t *template) (c definition.Constraint, asked bool, errs definition.CompileErrors) {
+func (f *folder) readConstraint(d document, t *template) (c definition.Constraint, asked bool, errs definition.CompileErrorList) {
 	c = definition.Constraint{
 		Name:     fmt.Sprintf("%s/%s", d.kind, d.name),
 		Title:    t.title,
 		Location: definition.Location{File: d.file, Line: d.line},
 	}
 	if reasons := validation.IsDNS1123Subdomain(d.name); len(reasons) > 0 {
-		return c, false, definition.CompileErrors{d.errorIn([]any{"metadata", "name"}, "constraint of kind %s: %s", d.kind, reasons[0])}
+		return c, false, definition.CompileErrorList{d.errorIn([]any{"metadata", "name"}, "constraint of kind %s: %s", d.kind, reasons[0])}
 	}
 	fields, warnings, errs := t.schema.complete(d)
 	t.warnings = append(t.warnings, warnings...)
@@ -50,7 +50,7 @@ func (f *folder) readConstraint(d document, t *template) (c definition.Constrain
 	}
 	var object constraintObject
 	if err := d.decode(&object); err != nil {
-		return c, false, definition.CompileErrors{d.errorAt("%v", err)}
+		return c, false, definition.CompileErrorList{d.errorAt("%v", err)}
 	}
 	errs = f.readEnforcement(d, object, &c)
 	m, matchErrs := f.readMatch(d, object.Spec.Match)
@@ -84,13 +84,13 @@ func (f *folder) readConstraint(d document, t *template) (c definition.Constrain
 	return c, c.Admission.Enforcement != "" || c.Audit.Enforcement != "" && !f.mode.test, nil
 }
 
-func (f *folder) readMatch(d document, match matchObject) (*matcher, definition.CompileErrors) {
+func (f *folder) readMatch(d document, match matchObject) (*matcher, definition.CompileErrorList) {
 	var excluded []glob
 	if !f.mode.test {
 		excluded = f.excluded
 	}
 	m, wrong := newMatcher(match, excluded)
-	var errs definition.CompileErrors
+	var errs definition.CompileErrorList
 	for _, field := range slices.Sorted(maps.Keys(wrong)) {
 		errs = append(errs, d.errorIn([]any{"spec", "match", field}, "%v", wrong[field]))
 	}
@@ -136,7 +136,7 @@ func enforcementOf(action string) (definition.Enforcement, bool) {
 
 // readEnforcement reads the actions of a constraint for requests and for stored objects: of
 // several for one enforcement point, the strictest.
-func (f *folder) readEnforcement(d document, object constraintObject, c *definition.Constraint) definition.CompileErrors {
+func (f *folder) readEnforcement(d document, object constraintObject, c *definition.Constraint) definition.CompileErrorList {
 	action := object.Spec.EnforcementAction
 	if action == "scoped" {
 		return f.readScopedActions(d, object.Spec.ScopedEnforcementActions, c)
@@ -146,17 +146,17 @@ func (f *folder) readEnforcement(d document, object constraintObject, c *definit
 		enforcement, ok = enforcementOf(action)
 	}
 	if !ok {
-		return definition.CompileErrors{d.errorIn([]any{"spec", "enforcementAction"}, "%q is not one of deny, warn, dryrun, scoped", action)}
+		return definition.CompileErrorList{d.errorIn([]any{"spec", "enforcementAction"}, "%q is not one of deny, warn, dryrun, scoped", action)}
 	}
 	c.Admission.Enforcement, c.Audit.Enforcement = enforcement, enforcement
 	return nil
 }
 
 // readScopedActions reads the actions for single enforcement points.
-func (f *folder) readScopedActions(d document, actions []scopedAction, c *definition.Constraint) (errs definition.CompileErrors) {
+func (f *folder) readScopedActions(d document, actions []scopedAction, c *definition.Constraint) (errs definition.CompileErrorList) {
 	of := []any{"spec", "scopedEnforcementActions"}
 	if len(actions) == 0 {
-		return definition.CompileErrors{d.errorIn([]any{"spec"}, "enforcementAction scoped needs scopedEnforcementActions")}
+		return definition.CompileErrorList{d.errorIn([]any{"spec"}, "enforcementAction scoped needs scopedEnforcementActions")}
 	}
 	var admission, audit []string
 	for i, scoped := range actions {

@@ -39,9 +39,9 @@ func IsPolicyFile(name, text string) bool {
 }
 
 // readDocuments reads the objects of a file; lists are unpacked.
-func readDocuments(file, text string) ([]document, definition.CompileErrors) {
+func readDocuments(file, text string) ([]document, definition.CompileErrorList) {
 	objects, problems := manifest.ReadObjects(file, text)
-	var errs definition.CompileErrors
+	var errs definition.CompileErrorList
 	for _, err := range problems {
 		errs = append(errs, definition.CompileError{File: err.File, Line: err.Line, Message: err.Message})
 	}

@@ -92,7 +92,7 @@ func (f *folder) addMutator(d document) {
 	}
 	f.checkParameters(d, names)
 	f.checkApplyTo(d, object.Spec.ApplyTo)
-	var errs definition.CompileErrors
+	var errs definition.CompileErrorList
 	m.matcher, errs = f.readMutatorMatch(d, object.Spec.Match)
 	f.fail(errs...)
 	var wrong []*mutation.FieldError
@@ -195,7 +195,7 @@ func (f *folder) checkApplyTo(d document, all []applyTo) {
 }
 
 // readMutatorMatch is readMatch with the namespaces that are excluded from mutation.
-func (f *folder) readMutatorMatch(d document, match matchObject) (*matcher, definition.CompileErrors) {
+func (f *folder) readMutatorMatch(d document, match matchObject) (*matcher, definition.CompileErrorList) {
 	m, errs := f.readMatch(d, match)
 	if m != nil {
 		m.excluded = nil // set once all files are read
@@ -216,7 +216,7 @@ func (f *folder) mutatorPolicy() *definition.Mutators {
 		all = append(all, m.Mutator)
 		byMutator[m.Mutator] = m
 	}
-	for _, c := range mutation.Conflicts(all) {
+	for _, c := range mutation.FindConflicts(all) {
 		m := byMutator[c.Mutator]
 		err := m.document.errorIn([]any{"spec", "location"}, "%s %q: %s", m.ID.Kind, m.ID.Name, c)
 		err.Conflict = true

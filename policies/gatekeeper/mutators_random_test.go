@@ -85,7 +85,7 @@ func (p *peer) ask(t *testing.T, c peerCase) (r peerResult) {
 
 // applyHere applies the mutators of a case as the engine does. refused reports that the folder of
 // the mutators has errors.
-func applyHere(t *testing.T, c peerCase) (object map[string]any, refused definition.CompileErrors, err error) {
+func applyHere(t *testing.T, c peerCase) (object map[string]any, refused definition.CompileErrorList, err error) {
 	t.Helper()
 	files := map[string]string{}
 	for i, m := range c.Mutators {

@@ -13,7 +13,7 @@ var operationRef = ast.MustParseRef("input.review.operation")
 
 // unaskedOperations finds conditions that are only true for operations for which neither the
 // template nor one of its constraints is evaluated.
-func (t *template) unaskedOperations() (found definition.CompileErrors) {
+func (t *template) unaskedOperations() (found definition.CompileErrorList) {
 	asked := slices.Clone(t.operations)
 	for _, c := range t.constraints {
 		asked = append(asked, c.Match.Operations...)

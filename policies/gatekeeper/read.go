@@ -36,14 +36,14 @@ const (
 var points = []string{webhookPoint, gatorPoint, auditPoint, vapPoint, everyPoint}
 
 // Dialect reads the templates and constraints of a source, for the engine.
-func Dialect(files map[string]string) ([]definition.Template, definition.CompileErrors) {
+func Dialect(files map[string]string) ([]definition.Template, definition.CompileErrorList) {
 	return read(files, mode{point: webhookPoint}, readDocuments)
 }
 
 // TestDialect reads them as Gatekeeper's Suites expect: for every operation, with
 // the kinds of the inventory of the test, and for the enforcement point of gator.
 func TestDialect(inventory []admission.GroupVersionKind) definition.Dialect {
-	return func(files map[string]string) ([]definition.Template, definition.CompileErrors) {
+	return func(files map[string]string) ([]definition.Template, definition.CompileErrorList) {
 		return read(files, mode{point: gatorPoint, test: true, inventory: inventory}, readDocuments)
 	}
 }
@@ -69,13 +69,13 @@ type folder struct {
 	// excludedFromMutation are the namespaces that the Config keeps mutation out of.
 	excludedFromMutation []glob
 	tried                map[string]bool // files of constraints that a Suite tries
-	errs                 definition.CompileErrors
+	errs                 definition.CompileErrorList
 }
 
 // fileReader reads the objects of a file.
-type fileReader func(file, text string) ([]document, definition.CompileErrors)
+type fileReader func(file, text string) ([]document, definition.CompileErrorList)
 
-func read(files map[string]string, m mode, open fileReader) ([]definition.Template, definition.CompileErrors) {
+func read(files map[string]string, m mode, open fileReader) ([]definition.Template, definition.CompileErrorList) {
 	f := &folder{mode: m, templates: map[string]*template{}, tried: map[string]bool{}}
 	var constraints []document
 	for _, name := range slices.SortedFunc(maps.Keys(files), byFolder) {

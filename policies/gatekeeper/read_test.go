@@ -129,7 +129,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := compile(t, map[string]string{"f.yaml": test.text})
 			require.Error(t, err)
-			require.ErrorAs(t, err, new(definition.CompileErrors))
+			require.ErrorAs(t, err, new(definition.CompileErrorList))
 			require.Contains(t, err.Error(), test.want)
 		})
 	}
@@ -185,7 +185,7 @@ func TestVariantsOfASuite(t *testing.T) {
 	require.Len(t, decision.Warnings, 1, "the last one of those that kubectl would apply")
 	require.Len(t, decision.Audits, 1)
 	const replaced = "constraint X/a is for its tests alone: the one in force is at x/samples-more/constraint.yaml:1"
-	require.Equal(t, definition.CompileErrors{
+	require.Equal(t, definition.CompileErrorList{
 		{File: "x/samples/constraint.yaml", Line: 1, Message: replaced}, {File: "x/samples/constraint2.yaml", Line: 1, Message: replaced},
 	}, set.Warnings())
 

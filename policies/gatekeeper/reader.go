@@ -26,18 +26,18 @@ type keptFile struct{ name, text string }
 // readFile is the result of readDocuments.
 type readFile struct {
 	documents []document
-	errs      definition.CompileErrors
+	errs      definition.CompileErrorList
 }
 
 // keptTemplate is a template that was read before: nil for objects that are not kept.
 type keptTemplate struct {
 	done     bool
 	template *template
-	errs     definition.CompileErrors
+	errs     definition.CompileErrorList
 }
 
 // Dialect is the function Dialect.
-func (r *Reader) Dialect(files map[string]string) ([]definition.Template, definition.CompileErrors) {
+func (r *Reader) Dialect(files map[string]string) ([]definition.Template, definition.CompileErrorList) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return read(files, mode{point: webhookPoint}, r.open)
@@ -51,7 +51,7 @@ func (r *Reader) Forget() {
 }
 
 // open is readDocuments for files that were not read before.
-func (r *Reader) open(name, text string) ([]document, definition.CompileErrors) {
+func (r *Reader) open(name, text string) ([]document, definition.CompileErrorList) {
 	at := keptFile{name, text}
 	if known := r.files[at]; known != nil {
 		return known.documents, known.errs
@@ -68,7 +68,7 @@ func (r *Reader) open(name, text string) ([]document, definition.CompileErrors) 
 }
 
 // read is readTemplate. The caller adds constraints and warnings to the template, so it gets a copy.
-func (k *keptTemplate) read(d document, m mode) (*template, definition.CompileErrors) {
+func (k *keptTemplate) read(d document, m mode) (*template, definition.CompileErrorList) {
 	if k == nil {
 		return readTemplate(d, m)
 	}

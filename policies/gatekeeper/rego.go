@@ -18,7 +18,7 @@ type rego struct {
 	modules        []*ast.Module
 	text           strings.Builder // of the modules, with their places
 	readsInventory bool
-	errs           definition.CompileErrors
+	errs           definition.CompileErrorList
 }
 
 const libraryRoot = "lib"

@@ -101,9 +101,9 @@ func constraintSchema(parameters *apiextensions.JSONSchemaProps) apiextensions.J
 // API server would set them. Unlike the API server it drops nothing: a constraint without
 // a field that its author wrote is wider, or narrower, than it reads. The warnings are
 // about parameters that legacy templates accept and are likely misspelt.
-func (s *schema) complete(d document) (fields map[string]any, warnings, errs definition.CompileErrors) {
+func (s *schema) complete(d document) (fields map[string]any, warnings, errs definition.CompileErrorList) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(d.json, &fields); err != nil {
-		return nil, nil, definition.CompileErrors{d.errorAt("%v", err)}
+		return nil, nil, definition.CompileErrorList{d.errorAt("%v", err)}
 	}
 	options := structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}
 	for _, path := range pruning.PruneWithOptions(runtime.DeepCopyJSON(fields), s.structural, true, options) {

@@ -87,7 +87,7 @@ type template struct {
 	readsNamespace  bool
 	requires        []admission.GroupVersionKind // of its annotation
 	constraints     []definition.Constraint
-	warnings        definition.CompileErrors
+	warnings        definition.CompileErrorList
 }
 
 func (t *template) compiled() definition.Template {
@@ -96,20 +96,20 @@ func (t *template) compiled() definition.Template {
 
 // readTemplate reads a template. If it returns errors, the kind is still set if the template has
 // one.
-func readTemplate(d document, m mode) (*template, definition.CompileErrors) {
+func readTemplate(d document, m mode) (*template, definition.CompileErrorList) {
 	t := &template{document: d, title: d.annotations[titleAnnotation]}
 	var object templateObject
 	if err := d.decode(&object); err != nil {
-		return t, definition.CompileErrors{d.errorAt("%v", err)}
+		return t, definition.CompileErrorList{d.errorAt("%v", err)}
 	}
 	t.kind = object.Spec.CRD.Spec.Names.Kind
 	switch {
 	case t.kind == "":
-		return t, definition.CompileErrors{d.errorAt("ConstraintTemplate %q: spec.crd.spec.names.kind is empty", d.name)}
+		return t, definition.CompileErrorList{d.errorAt("ConstraintTemplate %q: spec.crd.spec.names.kind is empty", d.name)}
 	case d.name != strings.ToLower(t.kind):
-		return t, definition.CompileErrors{d.errorAt("ConstraintTemplate %q: its name must be its kind in lower case, %q", d.name, strings.ToLower(t.kind))}
+		return t, definition.CompileErrorList{d.errorAt("ConstraintTemplate %q: its name must be its kind in lower case, %q", d.name, strings.ToLower(t.kind))}
 	}
-	var errs definition.CompileErrors
+	var errs definition.CompileErrorList
 	var err error
 	if t.schema, err = readSchema(d, object.Spec.CRD.Spec.Validation); err != nil {
 		t.schema = nil
@@ -127,7 +127,7 @@ func readTemplate(d document, m mode) (*template, definition.CompileErrors) {
 	return t, errs
 }
 
-func (t *template) readTarget(target targetObject, m mode) definition.CompileErrors {
+func (t *template) readTarget(target targetObject, m mode) definition.CompileErrorList {
 	path := []any{"spec", "targets", 0}
 	errs := t.readOperations(target, m)
 	source, at, err := t.findRego(target)
@@ -156,7 +156,7 @@ func (t *template) readTarget(target targetObject, m mode) definition.CompileErr
 	return errs
 }
 
-func (t *template) readOperations(target targetObject, m mode) definition.CompileErrors {
+func (t *template) readOperations(target targetObject, m mode) definition.CompileErrorList {
 	if m.test {
 		t.operations = allOperations
 		return nil
@@ -172,7 +172,7 @@ func (t *template) readOperations(target targetObject, m mode) definition.Compil
 			t.operations = allOperations
 			return nil
 		case !slices.Contains(allOperations, operation):
-			return definition.CompileErrors{t.document.errorIn([]any{"spec", "targets", 0, "operations", i}, "%q is not one of *, %s", operation, strings.Join(allOperations, ", "))}
+			return definition.CompileErrorList{t.document.errorIn([]any{"spec", "targets", 0, "operations", i}, "%q is not one of *, %s", operation, strings.Join(allOperations, ", "))}
 		}
 		t.operations = append(t.operations, operation)
 	}

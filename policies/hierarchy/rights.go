@@ -33,8 +33,8 @@ var rightsGroups = []string{
 // a cloud provider, such as iam.services.k8s.aws and iam.cnrm.cloud.google.com.
 const identityGroups = "iam."
 
-// rightsKinds are the kinds of other groups that carry rights.
-var rightsKinds = []admission.GroupVersionKind{
+// otherRightsKinds are the kinds of other groups that carry rights.
+var otherRightsKinds = []admission.GroupVersionKind{
 	// Identities: keys, tokens, image pull secrets, roles at a cloud provider.
 	{Kind: "Secret"},
 	{Kind: "ServiceAccount"},
@@ -61,7 +61,7 @@ const anything = "*"
 
 // CarriesRights reports whether objects of a kind, in any version, grant permissions.
 func CarriesRights(kind admission.GroupVersionKind) bool {
-	return isRightsGroup(kind.Group) || slices.Contains(rightsKinds, kind.WithoutVersion())
+	return isRightsGroup(kind.Group) || slices.Contains(otherRightsKinds, kind.WithoutVersion())
 }
 
 func isRightsGroup(group string) bool {

@@ -78,7 +78,7 @@ func quoted(values []string) string {
 
 // Check finds the rules that can never fire, for the match of their policy and the kinds of
 // a cluster.
-func (p *Policy) Check(match definition.Match, resources *admission.Resources) (found definition.CompileErrors) {
+func (p *Policy) Check(match definition.Match, resources *admission.Resources) (found definition.CompileErrorList) {
 	add := func(at definition.CompileError, why string) {
 		at.Message = why
 		found = append(found, at)

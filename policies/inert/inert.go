@@ -16,7 +16,7 @@ type Policy struct {
 	entries []entry
 	// ephemeral is the first location at which the rules name ephemeralContainers, if any.
 	ephemeral *definition.CompileError
-	wrong     definition.CompileErrors
+	wrong     definition.CompileErrorList
 }
 
 // entry is one rule of an entry point.
@@ -50,7 +50,7 @@ type atom struct {
 
 // Wrong returns the comparisons with constants that no request can have, independent of the
 // policy's match.
-func (p *Policy) Wrong() definition.CompileErrors { return p.wrong }
+func (p *Policy) Wrong() definition.CompileErrorList { return p.wrong }
 
 // first returns the first atom that can never hold: nil if the need may hold.
 func (n *need) first(never func(*atom) string) (*atom, string) {

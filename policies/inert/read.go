@@ -295,7 +295,7 @@ func (r *reader) absent(body ast.Body) (found []atom) {
 }
 
 // wrong are the comparisons of a rule with constants that no request has, wherever they are.
-func (r *reader) wrong(rule *ast.Rule) (found definition.CompileErrors) {
+func (r *reader) wrong(rule *ast.Rule) (found definition.CompileErrorList) {
 	known := bindings{}
 	ast.WalkBodies(rule, func(body ast.Body) bool {
 		own := bindings{}

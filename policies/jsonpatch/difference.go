@@ -11,9 +11,9 @@ import (
 // Difference returns the steps that turn a document into another one. The elements of a list are
 // compared by index: new elements are appended, and a list that loses elements is replaced. A new map
 // is added empty, and then its fields.
-func Difference(before, after any) []Step { return difference(nil, nil, before, after) }
+func Difference(before, after any) []Step { return appendDifference(nil, nil, before, after) }
 
-func difference(steps []Step, path []string, before, after any) []Step {
+func appendDifference(steps []Step, path []string, before, after any) []Step {
 	at := func(key string) []string { return append(slices.Clone(path), key) }
 	switch after := after.(type) {
 	case map[string]any:
@@ -31,10 +31,10 @@ func difference(steps []Step, path []string, before, after any) []Step {
 			fields, isMap := after[key].(map[string]any)
 			switch {
 			case had:
-				steps = difference(steps, at(key), value, after[key])
+				steps = appendDifference(steps, at(key), value, after[key])
 			case isMap: // others may add fields of the map, too
 				steps = append(steps, Step{Op: "add", Path: at(key), Value: map[string]any{}})
-				steps = difference(steps, at(key), map[string]any{}, fields)
+				steps = appendDifference(steps, at(key), map[string]any{}, fields)
 			default:
 				steps = append(steps, Step{Op: "add", Path: at(key), Value: after[key]})
 			}
@@ -46,7 +46,7 @@ func difference(steps []Step, path []string, before, after any) []Step {
 			break
 		}
 		for i, value := range after[:len(old)] {
-			steps = difference(steps, at(strconv.Itoa(i)), old[i], value)
+			steps = appendDifference(steps, at(strconv.Itoa(i)), old[i], value)
 		}
 		for _, value := range after[len(old):] {
 			steps = append(steps, Step{Op: "add", Path: at("-"), Value: value})

@@ -51,16 +51,16 @@ func NewOfCluster(definitions ...*apiextensionsv1.CustomResourceDefinition) *Kin
 
 // Resources are those that a definition adds to a cluster, in the order in which the
 // API server prefers the versions.
-func Resources(definition *apiextensionsv1.CustomResourceDefinition) []admission.Resource {
+func Resources(definition *apiextensionsv1.CustomResourceDefinition) []admission.ServedResource {
 	spec := definition.Spec
 	if spec.Names.Kind == "" || spec.Names.Plural == "" {
 		return nil // the API server refuses it, and no kind comes from it
 	}
 	versions := served(definition)
 	slices.SortStableFunc(versions, func(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) })
-	var out []admission.Resource
+	var out []admission.ServedResource
 	for _, name := range versions {
-		out = append(out, admission.Resource{
+		out = append(out, admission.ServedResource{
 			Group: spec.Group, Version: name, Kind: spec.Names.Kind, Name: spec.Names.Plural,
 			Namespaced: spec.Scope != apiextensionsv1.ClusterScoped,
 		})

@@ -188,7 +188,7 @@ func TestEmbeddedKinds(t *testing.T) {
 func TestResourcesPrefersAsTheAPIServerDoes(t *testing.T) {
 	definition, err := ReadDefinition([]byte(widget))
 	require.NoError(t, err)
-	assert.Equal(t, []admission.Resource{
+	assert.Equal(t, []admission.ServedResource{
 		{Group: "example.com", Version: "v1", Kind: "Widget", Name: "widgets", Namespaced: true},
 		{Group: "example.com", Version: "v1beta1", Kind: "Widget", Name: "widgets", Namespaced: true},
 	}, Resources(definition))

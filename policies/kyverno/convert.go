@@ -15,16 +15,16 @@ import (
 )
 
 //go:embed lib/*.rego
-var library embed.FS
+var libraryFiles embed.FS
 
 // Library are the files that all converted policies import, by path.
 func Library() (map[string]string, error) {
 	files := map[string]string{}
-	err := fs.WalkDir(library, "lib", func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(libraryFiles, "lib", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		text, err := library.ReadFile(name)
+		text, err := libraryFiles.ReadFile(name)
 		files["lib/kyverno/"+path.Base(name)] = string(text)
 		return err
 	})

@@ -25,29 +25,29 @@ var remedies = []struct{ message, remedy string }{
 
 // notPlanned is the error of OPA's planner, with the location of the unsupported expression and
 // its replacement.
-func notPlanned(compiler *ast.Compiler, err error, rules []ast.Ref) definition.CompileErrors {
+func notPlanned(compiler *ast.Compiler, err error, rules []ast.Ref) definition.CompileErrorList {
 	var unordered *eval.UnorderedError
 	if errors.As(err, &unordered) {
-		return definition.CompileErrors{definition.ErrorAt(unordered.Location, "%s", unordered.Message())}
+		return definition.CompileErrorList{definition.ErrorAt(unordered.Location, "%s", unordered.Message())}
 	}
 	message := err.Error()
 	for _, module := range compiler.Modules {
 		for _, rule := range module.Rules {
 			rest, at := strings.CutPrefix(message, rule.Location.String()+": ")
 			if name, shared := strings.CutSuffix(rest, " is not supported: rules sharing that path prefix are planned as a single function"); at && shared {
-				return definition.CompileErrors{definition.ErrorAt(rule.Location, "a rule refers to %s, with which it shares the beginning of its name, or one that it calls does: give one of them another name", strings.TrimPrefix(name, "reference to "))}
+				return definition.CompileErrorList{definition.ErrorAt(rule.Location, "a rule refers to %s, with which it shares the beginning of its name, or one that it calls does: give one of them another name", strings.TrimPrefix(name, "reference to "))}
 			}
 			if at {
-				return definition.CompileErrors{definition.ErrorAt(rule.Location, "%s", rest)}
+				return definition.CompileErrorList{definition.ErrorAt(rule.Location, "%s", rest)}
 			}
 		}
 	}
 	for _, known := range remedies {
 		if strings.HasPrefix(message, known.message) {
-			return definition.CompileErrors{definition.ErrorAt(refused(compiler, message, rules), "%s", known.remedy)}
+			return definition.CompileErrorList{definition.ErrorAt(refused(compiler, message, rules), "%s", known.remedy)}
 		}
 	}
-	return definition.CompileErrors{definition.ErrorAt(refused(compiler, message, rules), "OPA cannot plan this rule: %s", message)}
+	return definition.CompileErrorList{definition.ErrorAt(refused(compiler, message, rules), "OPA cannot plan this rule: %s", message)}
 }
 
 // refused is the location of an error of the planner: the expression that the message names, or

@@ -6,7 +6,7 @@ import (
 )
 
 // assemble adds the policies of all units to the set.
-func (s *Set) assemble(templates []definition.Template) (errs definition.CompileErrors) {
+func (s *Set) assemble(templates []definition.Template) (errs definition.CompileErrorList) {
 	ofTemplate := map[string]*unit{}
 	for _, u := range s.units {
 		s.rules += u.Rules

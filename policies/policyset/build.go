@@ -17,7 +17,7 @@ import (
 
 // build compiles drafts together and returns their units, without those that are compiled only
 // because others depend on them.
-func (s *Set) build(drafts []*draft) (map[*draft]*unit, definition.CompileErrors) {
+func (s *Set) build(drafts []*draft) (map[*draft]*unit, definition.CompileErrorList) {
 	if errs := s.prepare(drafts); len(errs) > 0 {
 		return nil, errs
 	}
@@ -35,7 +35,7 @@ func (s *Set) build(drafts []*draft) (map[*draft]*unit, definition.CompileErrors
 			return s.hasData(path), nil
 		})
 	s.compiler.Compile(modules)
-	var errs definition.CompileErrors
+	var errs definition.CompileErrorList
 	if s.compiler.Failed() {
 		for _, err := range definition.ParseErrors(s.compiler.Errors) {
 			err.Message = sandbox.ExplainUndefined(definition.Readable(err.Message))
@@ -71,13 +71,13 @@ func (s *Set) build(drafts []*draft) (map[*draft]*unit, definition.CompileErrors
 }
 
 // prepare reads the policies of drafts, before they are compiled.
-func (s *Set) prepare(drafts []*draft) (errs definition.CompileErrors) {
+func (s *Set) prepare(drafts []*draft) (errs definition.CompileErrorList) {
 	if s.document.Required == nil {
 		s.document.Required = map[string]admission.GroupVersionKind{}
 	}
 	var modules []*ast.Module
 	for _, d := range drafts {
-		var found definition.CompileErrors
+		var found definition.CompileErrorList
 		if d.template == nil {
 			modules = append(modules, d.modules...)
 			if d.policy, found = newPolicy(d.Name, d.modules); d.policy != nil {
@@ -98,7 +98,7 @@ func (s *Set) prepare(drafts []*draft) (errs definition.CompileErrors) {
 }
 
 // plan returns the program that evaluates rules, and the number of terms that are planned again.
-func (s *Set) plan(rules []ast.Ref) (program *eval.Program, repeated int64, errs definition.CompileErrors) {
+func (s *Set) plan(rules []ast.Ref) (program *eval.Program, repeated int64, errs definition.CompileErrorList) {
 	repeated, errs = planning.CheckGrowth(s.compiler, rules...)
 	if len(errs) > 0 {
 		return nil, 0, errs

@@ -7,7 +7,7 @@ import (
 )
 
 // addUnplanned adds the policies that are not written in Rego.
-func (s *Set) addUnplanned() (errs definition.CompileErrors) {
+func (s *Set) addUnplanned() (errs definition.CompileErrorList) {
 	add := func(p *Policy) {
 		p.Validate = &Query{} // the entry points are those of the evaluator
 		if err := p.setDefaults(); err != nil {

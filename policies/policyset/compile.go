@@ -4,7 +4,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 )
 
-// Compile compiles a source. The error is CompileErrors: all that is wrong, by
+// Compile compiles a source. The error is a CompileErrorList: all that is wrong, by
 // file and line. Policies in other forms than Lintel's own come from the dialects.
 func Compile(source definition.Source, dialects ...definition.Dialect) (*Set, error) {
 	return newSet(source).compileAll(dialects)
@@ -40,7 +40,7 @@ func Verify(source definition.Source, known *Known, dialects ...definition.Diale
 // compileAll compiles all units.
 func (s *Set) compileAll(dialects []definition.Dialect) (*Set, error) {
 	if err := s.readParameters(); err != nil {
-		return nil, definition.CompileErrors{{Message: err.Error()}}
+		return nil, definition.CompileErrorList{{Message: err.Error()}}
 	}
 	modules, errs := s.readFiles()
 	templates, dialectErrs := s.readTemplates(dialects)

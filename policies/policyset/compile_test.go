@@ -83,7 +83,7 @@ func TestCompileErrorsNameFileLineAndColumn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := Compile(definition.Source{Name: "s", Files: c.files})
 			require.Error(t, err)
-			require.IsType(t, definition.CompileErrors{}, err)
+			require.IsType(t, definition.CompileErrorList{}, err)
 			require.Contains(t, err.Error(), c.want)
 			require.NotContains(t, err.Error(), "lintel__d", "generated rules are no concern of the author")
 		})
@@ -131,9 +131,9 @@ package p
 deny contains "x"`,
 		"b.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: apps, kind: Deployment}], expand: warn, operations: [X]}\npackage q\ndeny contains \"x\"",
 	}})
-	require.IsType(t, definition.CompileErrors{}, err)
+	require.IsType(t, definition.CompileErrorList{}, err)
 	var got []string
-	for _, one := range err.(definition.CompileErrors) {
+	for _, one := range err.(definition.CompileErrorList) {
 		place, _, _ := strings.Cut(one.Error(), ": METADATA: ")
 		got = append(got, place+" "+strings.SplitN(one.Error(), ": ", 4)[2])
 	}

@@ -41,7 +41,7 @@ func (s *Set) readParameters() error {
 }
 
 // readFiles parses the modules, by path, and merges the data files.
-func (s *Set) readFiles() ([]*ast.Module, definition.CompileErrors) {
+func (s *Set) readFiles() ([]*ast.Module, definition.CompileErrorList) {
 	s.digestFiles()
 	parsed, data, errs := definition.ReadFiles(s.source.Files, definition.FileRego)
 	s.document.Data = data
@@ -84,7 +84,7 @@ func (s *Set) readDataSince(before *Set) (ok bool) {
 
 // readTemplates reads the policies in the forms of other hosts. It stores mutators and templates
 // without Rego, which need no compilation, for assemble.
-func (s *Set) readTemplates(dialects []definition.Dialect) (templates []definition.Template, errs definition.CompileErrors) {
+func (s *Set) readTemplates(dialects []definition.Dialect) (templates []definition.Template, errs definition.CompileErrorList) {
 	for _, dialect := range dialects {
 		found, dialectErrs := dialect(s.source.Files)
 		errs = append(errs, dialectErrs...)

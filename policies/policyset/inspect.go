@@ -54,7 +54,7 @@ func (s *Set) undefined(prefix ast.Ref, packages map[string]bool) string {
 // NeverEvaluated finds parts of Rego files that compile and are never evaluated: rules whose names
 // resemble an entry point of Lintel or Gatekeeper, reads of Gatekeeper's review, and tests
 // outside of test files. The result is in the order of the files.
-func (s *Set) NeverEvaluated() (found definition.CompileErrors) {
+func (s *Set) NeverEvaluated() (found definition.CompileErrorList) {
 	used := map[string]bool{}
 	for _, u := range s.units {
 		for _, ref := range u.dataRefs {
@@ -75,7 +75,7 @@ func (s *Set) NeverEvaluated() (found definition.CompileErrors) {
 }
 
 // WrongConstants are the comparisons with constants that no request has.
-func (s *Set) WrongConstants() (found definition.CompileErrors) {
+func (s *Set) WrongConstants() (found definition.CompileErrorList) {
 	for _, p := range s.policies {
 		if p.requires != nil {
 			found = append(found, p.requires.Wrong()...)
@@ -86,7 +86,7 @@ func (s *Set) WrongConstants() (found definition.CompileErrors) {
 
 // Inert finds rules that can never fire, by what their policies match and the kinds of a
 // cluster, and globs that match no namespace.
-func (s *Set) Inert(resources *admission.Resources) (found definition.CompileErrors) {
+func (s *Set) Inert(resources *admission.Resources) (found definition.CompileErrorList) {
 	for _, p := range s.policies {
 		if p.requires == nil {
 			continue

@@ -14,7 +14,7 @@ import (
 // MissingData finds the reads below data of what the source does not contain, which are
 // undefined without an error. certain are those of rules of a package of the source: a
 // data document may be meant to be absent.
-func (s *Set) MissingData() (certain, likely definition.CompileErrors) {
+func (s *Set) MissingData() (certain, likely definition.CompileErrorList) {
 	d := newDefinedPaths(s)
 	var missing []dataRead
 	var mocks [][]string

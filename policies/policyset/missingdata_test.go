@@ -64,7 +64,7 @@ func TestMissingData(t *testing.T) {
 			set, err := Compile(definition.Source{Name: "s", Files: files})
 			require.NoError(t, err)
 			certain, likely := set.MissingData()
-			for want, found := range map[*string]definition.CompileErrors{&c.certain: certain, &c.likely: likely} {
+			for want, found := range map[*string]definition.CompileErrorList{&c.certain: certain, &c.likely: likely} {
 				if *want == "" {
 					require.Empty(t, found)
 					continue

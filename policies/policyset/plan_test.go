@@ -29,7 +29,7 @@ func TestWhatCannotBePlannedIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := Compile(definition.Source{Name: "s", Files: map[string]string{"policy.rego": c.rego}})
 			require.ErrorContains(t, err, c.want)
-			require.IsType(t, definition.CompileErrors{}, err)
+			require.IsType(t, definition.CompileErrorList{}, err)
 		})
 	}
 }

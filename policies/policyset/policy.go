@@ -19,7 +19,7 @@ type Policy struct {
 	Matcher  *definition.Matcher
 	Location definition.Location
 	// EntryRules are the rules of the entry points.
-	EntryRules definition.Rules
+	EntryRules definition.RuleList
 	// Bodies are the rules of the entry points with their conditions, for explanations; nil
 	// unless the set is of CompileForTest.
 	Bodies []RuleBody
@@ -100,29 +100,29 @@ func rulePositions(modules []*ast.Module) map[string][]ruleLine {
 }
 
 // newPolicy reads one package: its metadata, and its entry points. Libraries give nil.
-func newPolicy(name string, modules []*ast.Module) (*Policy, definition.CompileErrors) {
-	var errs definition.CompileErrors
+func newPolicy(name string, modules []*ast.Module) (*Policy, definition.CompileErrorList) {
+	var errs definition.CompileErrorList
 	p := &Policy{Name: name, path: modules[0].Package.Path, lines: rulePositions(modules), Location: definition.LocationOf(modules[0].Package.Location)}
 	p.Meta, errs = definition.ReadMetadata(name, modules)
-	var entryErrs definition.CompileErrors
+	var entryErrs definition.CompileErrorList
 	p.EntryRules, entryErrs = definition.ReadEntries(modules, definition.EntryOf)
 	if errs = append(errs, entryErrs...); len(errs) > 0 {
 		return nil, errs
 	}
 	if len(p.EntryRules) == 0 {
 		if p.Meta.Match != nil {
-			return nil, definition.CompileErrors{definition.ErrorAt(p.Meta.MatchLocation, "package %s has a match but none of deny, warn, patch, defaults: nothing would ever be asked%s", name, definition.MisnamedEntries(modules))}
+			return nil, definition.CompileErrorList{definition.ErrorAt(p.Meta.MatchLocation, "package %s has a match but none of deny, warn, patch, defaults: nothing would ever be asked%s", name, definition.MisnamedEntries(modules))}
 		}
 		if len(p.Meta.Requires) > 0 {
-			return nil, definition.CompileErrors{definition.ErrorAt(modules[0].Package.Location, "package %s requires cluster objects but has none of deny, warn, patch, defaults; put requires into the packages that use it, so that they are asked only when the objects are at hand", name)}
+			return nil, definition.CompileErrorList{definition.ErrorAt(modules[0].Package.Location, "package %s requires cluster objects but has none of deny, warn, patch, defaults; put requires into the packages that use it, so that they are asked only when the objects are at hand", name)}
 		}
 		if len(p.Meta.External) > 0 {
-			return nil, definition.CompileErrors{definition.ErrorAt(modules[0].Package.Location, "package %s names DataSources (custom.external) but has none of deny, warn, patch, defaults; put external into the packages that use it, so that they are evaluated only while the data is available", name)}
+			return nil, definition.CompileErrorList{definition.ErrorAt(modules[0].Package.Location, "package %s names DataSources (custom.external) but has none of deny, warn, patch, defaults; put external into the packages that use it, so that they are evaluated only while the data is available", name)}
 		}
 		return nil, nil
 	}
 	if err := p.setDefaults(); err != nil {
-		return nil, definition.CompileErrors{definition.ErrorAt(p.Meta.MatchLocation, "METADATA: custom.match: %v", err)}
+		return nil, definition.CompileErrorList{definition.ErrorAt(p.Meta.MatchLocation, "METADATA: custom.match: %v", err)}
 	}
 	return p, nil
 }

@@ -25,7 +25,7 @@ type Set struct {
 	projection  clusterdata.Projection // of the required kinds
 	rules       int
 	compiled    int // the number of units that were compiled, not reused
-	warnings    definition.CompileErrors
+	warnings    definition.CompileErrorList
 	mutators    []*definition.Mutators // during compilation
 	unplanned   []definition.Template  // templates without Rego, during compilation
 	prints      bool                   // keeps the calls of print
@@ -95,7 +95,7 @@ func (s *Set) Rules() int { return s.rules }
 func (s *Set) Compiled() int { return s.compiled }
 
 // Warnings say what templates hold that is likely not meant.
-func (s *Set) Warnings() definition.CompileErrors { return s.warnings }
+func (s *Set) Warnings() definition.CompileErrorList { return s.warnings }
 
 // Requires lists the kinds of cluster objects that the policies read, each once and
 // without version.

@@ -12,7 +12,7 @@ import (
 // templateEntry is the entry point that all constraints of a template share.
 type templateEntry struct {
 	path     ast.Ref
-	rules    definition.Rules
+	rules    definition.RuleList
 	bodies   []RuleBody
 	lines    map[string][]ruleLine
 	clock    bool
@@ -24,23 +24,23 @@ type templateEntry struct {
 }
 
 // readTemplateEntry reads the entry point of a template.
-func readTemplateEntry(template *definition.Template) (*templateEntry, definition.CompileErrors) {
+func readTemplateEntry(template *definition.Template) (*templateEntry, definition.CompileErrorList) {
 	t := &templateEntry{path: template.Modules[0].Package.Path, lines: rulePositions(template.Modules)}
 	for _, module := range template.Modules {
 		t.clock = t.clock || len(definition.ClockCalls(module)) > 0 // Gatekeeper needs no permission for the clock
 	}
-	var errs definition.CompileErrors
+	var errs definition.CompileErrorList
 	if t.rules, errs = definition.ReadEntries(template.Modules[:1], definition.ViolationOf); len(errs) > 0 {
 		return nil, errs
 	}
 	if len(t.rules) == 0 {
-		return nil, definition.CompileErrors{definition.ErrorAt(template.Modules[0].Package.Location, `template %s has no rule violation: write violation[{"msg": msg}] { … }`, template.Name)}
+		return nil, definition.CompileErrorList{definition.ErrorAt(template.Modules[0].Package.Location, `template %s has no rule violation: write violation[{"msg": msg}] { … }`, template.Name)}
 	}
 	return t, nil
 }
 
 // policies are the constraints of the template.
-func (t *templateEntry) policies(template *definition.Template) (policies []*Policy, errs definition.CompileErrors) {
+func (t *templateEntry) policies(template *definition.Template) (policies []*Policy, errs definition.CompileErrorList) {
 	for _, c := range template.Constraints {
 		p := &Policy{
 			Name: c.Name, path: t.path, EntryRules: t.rules, lines: t.lines, Validate: t.validate, Location: c.Location,

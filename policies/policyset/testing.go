@@ -12,7 +12,7 @@ import (
 // TestModules are what the Rego tests of a source need: its modules with those of the
 // tests, by file; a compiler for them, with the functions of policies, which has compiled nothing yet; and
 // its data.
-func TestModules(source definition.Source) (map[string]*ast.Module, *ast.Compiler, eval.Document, definition.CompileErrors) {
+func TestModules(source definition.Source) (map[string]*ast.Module, *ast.Compiler, eval.Document, definition.CompileErrorList) {
 	modules, own, errs := definition.ReadFiles(source.Files, definition.FileRego, definition.FileTest)
 	compiler := bounds.OfSources.On(ast.NewCompiler()).WithCapabilities(sandbox.Capabilities()).
 		WithEvalMode(ast.EvalModeIR).

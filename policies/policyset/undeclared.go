@@ -13,8 +13,8 @@ import (
 
 // undeclaredReads finds the reads of kinds and DataSources that no policy of the source names. They
 // would be undefined without an error, and a rule with `not` would be true because of that.
-func (s *Set) undeclaredReads(modules map[string]*ast.Module) definition.CompileErrors {
-	var errs definition.CompileErrors
+func (s *Set) undeclaredReads(modules map[string]*ast.Module) definition.CompileErrorList {
+	var errs definition.CompileErrorList
 	for _, name := range slices.Sorted(maps.Keys(modules)) {
 		ast.WalkRefs(modules[name], func(ref ast.Ref) bool {
 			if err := s.readError(ref); err != nil {

@@ -14,7 +14,7 @@ const violationForm = `template %s: each member of violation must be an object w
 // violationsWithoutMsg finds the rules of a compiled template whose values can have no msg:
 // they never deny. Like Gatekeeper, it refuses a template in which no
 // value can have one; where others can, the rules are warnings.
-func (s *Set) violationsWithoutMsg(d *draft) (errs definition.CompileErrors, warnings []definition.Unused) {
+func (s *Set) violationsWithoutMsg(d *draft) (errs definition.CompileErrorList, warnings []definition.Unused) {
 	set, ok := s.compiler.TypeEnv.GetByRef(entryRule(d.entry.path, definition.EntryViolation)).(*types.Set)
 	if !ok || !anyOf(set.Of(), hasNoMsg) {
 		return nil, nil

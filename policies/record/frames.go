@@ -77,9 +77,9 @@ func (h frameHeader) overlaps(since, until time.Time) bool {
 	return (until.IsZero() || h.First < until.UnixNano()) && (since.IsZero() || h.Last >= since.UnixNano())
 }
 
-// decoder is shared by all readers of the process. It refuses frames that are larger than a
+// frameDecoder is shared by all readers of the process. It refuses frames that are larger than a
 // writer creates, so that a small frame cannot fill the memory.
-var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
+var frameDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxFrameBytes), zstd.WithDecoderMaxWindow(maxFrameBytes))
 })
 
@@ -92,7 +92,7 @@ func (h frameHeader) frame(from io.Reader, compressed *bytes.Buffer, plain []byt
 	} else if err != nil {
 		return nil, err
 	}
-	shared, err := decoder()
+	shared, err := frameDecoder()
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func evaluate(ctx context.Context, request Request, l limits, report func(*Tally
 	started := time.Now()
 	reported := started
 	resumed := tally.Seen
-	requests := replay.Requests(replay.InOrder(ctx, store, request.Since, request.Until))
+	requests := replay.GroupRequests(replay.InOrder(ctx, store, request.Since, request.Until))
 	err = replayer.Run(ctx, requests, 1, resumed, func(one *replay.Evaluated) error {
 		var skipped *record.SkippedError
 		switch {

@@ -221,7 +221,7 @@ func TestGroupsAreBounded(t *testing.T) {
 	t.Parallel()
 	var groups map[string]int64
 	for i := range 3 * maxGroups {
-		count(&groups, fmt.Sprint(i), 1)
+		increment(&groups, fmt.Sprint(i), 1)
 	}
 	require.Len(t, groups, maxGroups+1)
 	require.Equal(t, []Count{{otherGroups, 2 * maxGroups}, {"0", 1}}, Top(groups, 2))

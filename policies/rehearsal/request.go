@@ -22,7 +22,7 @@ type Request struct {
 	// namespaces the policies bind.
 	Others []definition.Source `json:"others,omitempty"`
 	// Resources are the kinds that the cluster serves, the preferred version of each first.
-	Resources []admission.Resource `json:"resources"`
+	Resources []admission.ServedResource `json:"resources"`
 	// Exceptions are those that are in force.
 	Exceptions []*exception.Exception `json:"exceptions,omitempty"`
 	// Tally is the state of an interrupted rehearsal of the same period; nil to begin.
@@ -30,7 +30,7 @@ type Request struct {
 }
 
 // ResourcesOf lists all versions of a table of kinds, the preferred one first.
-func ResourcesOf(table *admission.Resources) (list []admission.Resource) {
+func ResourcesOf(table *admission.Resources) (list []admission.ServedResource) {
 	for _, one := range table.All() {
 		for _, version := range table.Versions(one.Group, one.Kind) {
 			one.Version = version

@@ -58,9 +58,9 @@ func (t *Tally) add(r *replay.Result) {
 			denied[finding.Policy] = true
 		}
 		for _, policy := range slices.Sorted(maps.Keys(denied)) {
-			count(&t.Policies, policy, requests)
+			increment(&t.Policies, policy, requests)
 		}
-		count(&t.Namespaces, r.Namespace, requests)
+		increment(&t.Namespaces, r.Namespace, requests)
 	case replay.Undecided:
 		t.Undecided += requests
 		if t.FirstUndecided == "" && len(r.Undecided) > 0 {
@@ -83,7 +83,7 @@ func shorten(text string) string {
 	return text[:maxExample] + "…"
 }
 
-func count(groups *map[string]int64, name string, requests int64) {
+func increment(groups *map[string]int64, name string, requests int64) {
 	if *groups == nil {
 		*groups = map[string]int64{}
 	}

@@ -59,7 +59,7 @@ func BenchmarkReplay(b *testing.B) {
 		replayer := New(snapshot, nil, now)
 		b.ReportAllocs()
 		b.ResetTimer()
-		err = replayer.Run(b.Context(), Requests(InOrder(b.Context(), store, time.Time{}, time.Time{})), 2, 0, func(one *Evaluated) error {
+		err = replayer.Run(b.Context(), GroupRequests(InOrder(b.Context(), store, time.Time{}, time.Time{})), 2, 0, func(one *Evaluated) error {
 			tally.Add(one.Result, 3)
 			return nil
 		})

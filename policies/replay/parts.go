@@ -54,7 +54,7 @@ func (t *Tally) Merge(other *Tally) {
 		{t.Policies, other.Policies}, {t.Namespaces, other.Namespaces}, {t.Users, other.Users}, {t.Workloads, other.Workloads},
 	} {
 		for name, counts := range groups.from {
-			group(groups.to, name).add(*counts)
+			groupCounts(groups.to, name).add(*counts)
 		}
 	}
 	for _, reason := range other.UndecidedReasons {
@@ -67,7 +67,7 @@ func (t *Tally) Merge(other *Tally) {
 }
 
 func (c *Counts) add(other Counts) {
-	for _, outcome := range Outcomes {
+	for _, outcome := range AllOutcomes {
 		if outcome != Same {
 			*c.of(outcome) += *other.of(outcome)
 		}

@@ -53,7 +53,7 @@ func randomRequests(t *testing.T, n int, random *rand.Rand) iter.Seq2[*record.Re
 func tallied(t *testing.T, replayer *Replayer, records iter.Seq2[*record.Record, error], part Part) *Tally {
 	t.Helper()
 	tally := NewTally()
-	require.NoError(t, replayer.Run(t.Context(), part.Requests(Requests(records)), 2, 0, func(one *Evaluated) error {
+	require.NoError(t, replayer.Run(t.Context(), part.Requests(GroupRequests(records)), 2, 0, func(one *Evaluated) error {
 		var skipped *record.SkippedError
 		if errors.As(one.Err, &skipped) {
 			tally.Skip(skipped.Segment, skipped.Err.Error(), skipped.Records)
@@ -121,7 +121,7 @@ func TestAPartThatIsInterrupted(t *testing.T) {
 	replayer := New(snapshotOf(t, "s", policy("deny contains \"x\" if false")), nil, time.Now())
 	ctx, cancel := context.WithCancel(t.Context())
 	evaluated := 0
-	err := replayer.Run(ctx, Part{0, 2}.Requests(Requests(records)), 1, 0, func(*Evaluated) error {
+	err := replayer.Run(ctx, Part{0, 2}.Requests(GroupRequests(records)), 1, 0, func(*Evaluated) error {
 		if evaluated++; evaluated == 5 {
 			cancel()
 		}

@@ -163,7 +163,7 @@ func TestEntriesAreOneRequest(t *testing.T) {
 		}
 	}
 	var sizes []int
-	for request, err := range Requests(records) {
+	for request, err := range GroupRequests(records) {
 		require.NoError(t, err)
 		sizes = append(sizes, len(request.Records))
 		require.True(t, slices.IsSortedFunc(request.Records, func(a, b *record.Record) int { return a.Time.Compare(b.Time) }))
@@ -320,7 +320,7 @@ func TestReplayOfTheSamePolicies(t *testing.T) {
 	tally := NewTally()
 	var order []string
 	run := func(skip int64, stop int) error {
-		return New(snapshot, nil, now).Run(t.Context(), Requests(InOrder(t.Context(), store, time.Time{}, time.Time{})), 4, skip, func(one *Evaluated) error {
+		return New(snapshot, nil, now).Run(t.Context(), GroupRequests(InOrder(t.Context(), store, time.Time{}, time.Time{})), 4, skip, func(one *Evaluated) error {
 			if one.Result == nil && one.Err == nil {
 				require.Equal(t, order[len(order)-1], one.Request.UID)
 				return nil

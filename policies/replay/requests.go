@@ -49,13 +49,13 @@ type waiting struct {
 	keys    []string
 }
 
-// Requests joins the records of each request: those with one uid, and those of the entries of one
+// GroupRequests joins the records of each request: those with one uid, and those of the entries of one
 // configuration whose requests are equal apart from their uid, because the API server calls each
 // entry with a uid of its own. The entries of the other configuration see another object: patches
 // come in between. The records must be in the order of their times,
 // except for the difference of clocks. An error of type *record.SkippedError is passed on, and
 // the iteration continues after it.
-func Requests(records iter.Seq2[*record.Record, error]) iter.Seq2[*Request, error] {
+func GroupRequests(records iter.Seq2[*record.Record, error]) iter.Seq2[*Request, error] {
 	return func(yield func(*Request, error) bool) {
 		var queue []*waiting // the oldest first
 		byKey := map[string]*waiting{}

@@ -23,7 +23,7 @@ func TestEachCallHasAUIDOfItsOwn(t *testing.T) {
 		at("5", "validate/policies-fail", "x", time.Minute),
 	}
 	var sizes []int
-	for request, err := range Requests(func(yield func(*record.Record, error) bool) {
+	for request, err := range GroupRequests(func(yield func(*record.Record, error) bool) {
 		for _, r := range records {
 			if !yield(r, nil) {
 				return

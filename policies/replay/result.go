@@ -27,8 +27,8 @@ const (
 	Same Outcome = "same"
 )
 
-// Outcomes are all, in their order.
-var Outcomes = []Outcome{NewlyDenied, NewlyAdmitted, Undecided, PatchChanged, WarningsChanged, Same}
+// AllOutcomes are all, in their order.
+var AllOutcomes = []Outcome{NewlyDenied, NewlyAdmitted, Undecided, PatchChanged, WarningsChanged, Same}
 
 // Result is the result for one request.
 type Result struct {

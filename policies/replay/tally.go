@@ -118,13 +118,13 @@ func (t *Tally) Add(r *Result, examples int) {
 	isExample := false
 	for _, policy := range r.Policies() {
 		isExample = t.shows(r.Outcome, policy, examples) || isExample
-		*group(t.Policies, policy).of(r.Outcome) += count
+		*groupCounts(t.Policies, policy).of(r.Outcome) += count
 	}
 	if len(r.Policies()) == 0 {
 		isExample = t.shows(r.Outcome, "", examples)
 	}
 	for of, name := range map[*map[string]*Counts]string{&t.Namespaces: r.Namespace, &t.Users: r.User, &t.Workloads: r.workload()} {
-		*group(*of, name).of(r.Outcome) += count
+		*groupCounts(*of, name).of(r.Outcome) += count
 	}
 	if r.Outcome == Undecided {
 		for _, one := range r.Undecided {
@@ -167,7 +167,7 @@ func addReason(all []Reason, one Reason) []Reason {
 	return all
 }
 
-func group(groups map[string]*Counts, name string) *Counts {
+func groupCounts(groups map[string]*Counts, name string) *Counts {
 	if groups[name] == nil {
 		if len(groups) >= maxGroups {
 			name = otherGroups

@@ -13,9 +13,9 @@ import (
 
 const optionsVersion = "meta.k8s.io/v1"
 
-// optionsKinds are the kinds of options that requests of an operation have, the default first.
+// allowedOptionsKinds are the kinds of options that requests of an operation have, the default first.
 // A patch and server-side apply have PatchOptions, also if they create the object.
-var optionsKinds = map[string][]string{
+var allowedOptionsKinds = map[string][]string{
 	"CREATE": {"CreateOptions", "PatchOptions"},
 	"UPDATE": {"UpdateOptions", "PatchOptions"},
 	"DELETE": {"DeleteOptions"},
@@ -24,7 +24,7 @@ var optionsKinds = map[string][]string{
 // Options are the options of a request of an operation in JSON, from the given ones. apiVersion and
 // kind may be missing there, and given may be empty. dryRun reports whether the request is a dry run.
 func Options(given json.RawMessage, operation string, dryRun bool) (options json.RawMessage, isDryRun bool, err error) {
-	kinds := optionsKinds[operation]
+	kinds := allowedOptionsKinds[operation]
 	switch {
 	case len(kinds) == 0 && len(given) > 0:
 		return nil, false, fmt.Errorf("a request with operation %s has no options", operation)
@@ -61,7 +61,7 @@ func Options(given json.RawMessage, operation string, dryRun bool) (options json
 }
 
 func optionsKind(fields map[string]any, operation string) (string, error) {
-	kinds := optionsKinds[operation]
+	kinds := allowedOptionsKinds[operation]
 	if version, given := fields["apiVersion"]; given && version != optionsVersion {
 		return "", fmt.Errorf("apiVersion: Invalid value %q: must be %s", fmt.Sprint(version), optionsVersion)
 	}

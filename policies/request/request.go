@@ -46,7 +46,7 @@ type Subject struct {
 	Requested schema.GroupVersionKind
 	// Resource is the resource in the version in which policies see it: for a subresource with a
 	// kind of its own, such as Scale, it is the resource of the parent.
-	Resource        admission.Resource
+	Resource        admission.ServedResource
 	Name, Namespace string
 }
 

@@ -42,7 +42,7 @@ type Question struct {
 
 // About returns the request that the Spec describes for an object of a kind. own is the resource of
 // the kind. The errors name no file.
-func (s Spec) About(kind schema.GroupVersionKind, own admission.Resource, resources *admission.Resources) (Question, error) {
+func (s Spec) About(kind schema.GroupVersionKind, own admission.ServedResource, resources *admission.Resources) (Question, error) {
 	target, err := Resolve(s.Subresource, kind, own, resources)
 	if err != nil {
 		return Question{}, fmt.Errorf("subresource %s: %w", s.Subresource, err)

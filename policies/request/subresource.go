@@ -14,7 +14,7 @@ import (
 // Target is the resource that a request is about, and its operation.
 type Target struct {
 	// Resource is the resource, or the parent of the subresource.
-	Resource    admission.Resource
+	Resource    admission.ServedResource
 	Subresource string
 	// Operation is the one that requests for the subresource have; empty without a subresource.
 	Operation string
@@ -70,7 +70,7 @@ func Subresources() []string {
 
 // Resolve finds the target of a request with an object of a kind. subresource is a name such as
 // exec or, with its parent, deployments.apps/scale. own is the resource of the kind.
-func Resolve(subresource string, kind schema.GroupVersionKind, own admission.Resource, resources *admission.Resources) (Target, error) {
+func Resolve(subresource string, kind schema.GroupVersionKind, own admission.ServedResource, resources *admission.Resources) (Target, error) {
 	if subresource == "" {
 		return Target{Resource: own}, nil
 	}
@@ -139,18 +139,18 @@ func resolveBody(target Target, hasParent bool, kind schema.GroupVersionKind, re
 
 // resourceNamed finds a resource by its name, such as pods or deployments.apps. Without a group, the
 // name must be unique.
-func resourceNamed(name string, resources *admission.Resources) (admission.Resource, error) {
+func resourceNamed(name string, resources *admission.Resources) (admission.ServedResource, error) {
 	plural, group, hasGroup := strings.Cut(name, ".")
 	if hasGroup {
 		if found, ok := resources.ByName(group, plural); ok {
 			return found, nil
 		}
-		return admission.Resource{}, fmt.Errorf("there is no resource %s at hand: the name is plural, with its group, such as deployments.apps", name)
+		return admission.ServedResource{}, fmt.Errorf("there is no resource %s at hand: the name is plural, with its group, such as deployments.apps", name)
 	}
 	if found, ok := resources.ByName("", plural); ok {
 		return found, nil
 	}
-	var found []admission.Resource
+	var found []admission.ServedResource
 	var names []string
 	for _, resource := range resources.All() {
 		if resource.Name == plural {
@@ -159,14 +159,14 @@ func resourceNamed(name string, resources *admission.Resources) (admission.Resou
 	}
 	switch len(found) {
 	case 0:
-		return admission.Resource{}, fmt.Errorf("there is no resource %s at hand: the name is plural, such as deployments.apps", name)
+		return admission.ServedResource{}, fmt.Errorf("there is no resource %s at hand: the name is plural, such as deployments.apps", name)
 	case 1:
 		return found[0], nil
 	}
-	return admission.Resource{}, fmt.Errorf("several groups have a resource %s: write %s", name, strings.Join(names, " or "))
+	return admission.ServedResource{}, fmt.Errorf("several groups have a resource %s: write %s", name, strings.Join(names, " or "))
 }
 
 // nameOf is the name of a resource with its group.
-func nameOf(resource admission.Resource) string {
+func nameOf(resource admission.ServedResource) string {
 	return strings.TrimSuffix(resource.Name+"."+resource.Group, ".")
 }

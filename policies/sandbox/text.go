@@ -66,26 +66,26 @@ func patternSize(pattern string) int {
 	if !strings.Contains(pattern, "{") {
 		return len(pattern) + 1
 	}
-	if size, known := patternSizes.Load(pattern); known {
+	if size, known := patternSizeCache.Load(pattern); known {
 		return size.(int)
 	}
 	size := len(pattern) + 1
 	if parsed, err := syntax.Parse(pattern, syntax.Perl); err == nil { // else, the function returns the error
 		size = parts(parsed)
 	}
-	if patternSizeCount.Add(1) <= maxPatternSizes {
-		patternSizes.Store(strings.Clone(pattern), size)
+	if patternSizeCount.Add(1) <= maxCachedPatterns {
+		patternSizeCache.Store(strings.Clone(pattern), size)
 	}
 	return size
 }
 
-// maxPatternSizes is how many sizes of patterns are stored.
-const maxPatternSizes = 1000
+// maxCachedPatterns is how many sizes of patterns are stored.
+const maxCachedPatterns = 1000
 
-// patternSizes are sizes by pattern. Those of policies that are no longer in force stay: they are
+// patternSizeCache contains sizes by pattern. Those of policies that are no longer in force stay: they are
 // few, and short.
 var (
-	patternSizes     sync.Map
+	patternSizeCache sync.Map
 	patternSizeCount atomic.Int64
 )
 

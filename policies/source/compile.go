@@ -104,7 +104,7 @@ func CompileToExplain(source definition.Source) (*engine.PolicySet, error) {
 }
 
 // Compile is the function Compile within the limits. An error that is not a
-// definition.CompileErrors is not about the source.
+// definition.CompileErrorList is not about the source.
 func (c *CachingCompiler) Compile(ctx context.Context, source definition.Source) (*engine.PolicySet, error) {
 	return c.results.get(ctx, source, func() (*engine.PolicySet, error) {
 		var here sync.WaitGroup
@@ -129,15 +129,15 @@ func (c *CachingCompiler) Compile(ctx context.Context, source definition.Source)
 	})
 }
 
-// faults are the definition.CompileErrors of a source that compiles. A source that went live
+// faults are the definition.CompileErrorList of a source that compiles. A source that went live
 // before they were checked stays live: Load does not look for them.
 type faults struct {
-	definition.CompileErrors
-	likely definition.CompileErrors
+	definition.CompileErrorList
+	likely definition.CompileErrorList
 }
 
-// Unwrap gives the errors as definition.CompileErrors.
-func (f faults) Unwrap() error { return f.CompileErrors }
+// Unwrap gives the errors as definition.CompileErrorList.
+func (f faults) Unwrap() error { return f.CompileErrorList }
 
 // Load is Compile without a child, for a source that passed the gate in another
 // process.
@@ -217,7 +217,7 @@ func (c *CachingCompiler) child(memoryBytes int) process.Child {
 
 // checkReferences checks, in the child, the references of the compiled packages, and of reused
 // packages that were not checked against the same schemas before.
-func (c *CachingCompiler) checkReferences(ctx context.Context, ask *json.Encoder, answers *json.Decoder, source definition.Source, before *engine.PolicySet, answer compileAnswer) (definition.CompileErrors, error) {
+func (c *CachingCompiler) checkReferences(ctx context.Context, ask *json.Encoder, answers *json.Decoder, source definition.Source, before *engine.PolicySet, answer compileAnswer) (definition.CompileErrorList, error) {
 	if c.Schemas == nil {
 		return nil, nil
 	}
@@ -261,21 +261,21 @@ func takenOver(before *engine.PolicySet, names []string) (policies []matched) {
 	return policies
 }
 
-// referenceErrors are the definition.CompileErrors of references that are wrong by the
+// referenceErrors are the definition.CompileErrorList of references that are wrong by the
 // schemas of now.
-type referenceErrors struct{ definition.CompileErrors }
+type referenceErrors struct{ definition.CompileErrorList }
 
-// Unwrap gives the errors as definition.CompileErrors.
-func (e referenceErrors) Unwrap() error { return e.CompileErrors }
+// Unwrap gives the errors as definition.CompileErrorList.
+func (e referenceErrors) Unwrap() error { return e.CompileErrorList }
 
-// limitError is the definition.CompileErrors of a source that takes too much to compile.
-type limitError struct{ definition.CompileErrors }
+// limitError is the definition.CompileErrorList of a source that takes too much to compile.
+type limitError struct{ definition.CompileErrorList }
 
-// Unwrap gives the errors as definition.CompileErrors.
-func (e limitError) Unwrap() error { return e.CompileErrors }
+// Unwrap gives the errors as definition.CompileErrorList.
+func (e limitError) Unwrap() error { return e.CompileErrorList }
 
 func tooMuch(format string, args ...any) error {
-	return limitError{definition.CompileErrors{{Message: "compiling " + fmt.Sprintf(format, args...) +
+	return limitError{definition.CompileErrorList{{Message: "compiling " + fmt.Sprintf(format, args...) +
 		": values that contain each other many times over have types that grow without bound; take them apart"}}}
 }
 
@@ -291,7 +291,7 @@ func bytesFor(source definition.Source, most int) int {
 }
 
 func tooLarge(bytes int64) error {
-	return definition.CompileErrors{{Message: fmt.Sprintf("the policies and their data take %d MiB of memory, and below the enterprise a source has at most %d MiB on each replica: keep less data in the source, or split its rules", bytes>>20, maxScopedSet>>20)}}
+	return definition.CompileErrorList{{Message: fmt.Sprintf("the policies and their data take %d MiB of memory, and below the enterprise a source has at most %d MiB on each replica: keep less data in the source, or split its rules", bytes>>20, maxScopedSet>>20)}}
 }
 
 // compileRequest is what the child is asked to compile. Known is nil where nothing is
@@ -313,9 +313,9 @@ func requestFor(source definition.Source, before *engine.PolicySet) compileReque
 // compileAnswer is what the child says of a source.
 type compileAnswer struct {
 	// Bytes is how much memory the compiled source takes.
-	Bytes   int64                    `json:"bytes"`
-	Errors  definition.CompileErrors `json:"errors"`
-	Matches []matched                `json:"matches"`
+	Bytes   int64                       `json:"bytes"`
+	Errors  definition.CompileErrorList `json:"errors"`
+	Matches []matched                   `json:"matches"`
 	// TakenOver are the packages that were known and have not been compiled, sorted; Matches
 	// are those of the others.
 	TakenOver []string `json:"takenOver"`

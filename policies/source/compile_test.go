@@ -42,7 +42,7 @@ func TestCompileApart(t *testing.T) {
 	require.Equal(t, 1, set.Policies())
 
 	_, err = compiler.Compile(t.Context(), definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\n}"}})
-	var errs definition.CompileErrors
+	var errs definition.CompileErrorList
 	require.ErrorAs(t, err, &errs)
 	require.Equal(t, 2, errs[0].Line)
 }
@@ -57,7 +57,7 @@ func TestCompilingIsBounded(t *testing.T) {
 	compiler := testCompiler(t, time.Second)
 	compiler.fair = time.Nanosecond // however busy the machine is
 	_, err := compiler.Compile(t.Context(), definition.Source{Name: "s", Files: map[string]string{"p.rego": rego}})
-	require.ErrorAs(t, err, new(definition.CompileErrors))
+	require.ErrorAs(t, err, new(definition.CompileErrorList))
 	require.ErrorContains(t, err, "compiling takes longer than 1s")
 	require.Empty(t, compiler.results.list, "what took too long is tried again when it is asked for again")
 }
@@ -68,18 +68,18 @@ func TestABusyMachineSaysNothingAboutTheSource(t *testing.T) {
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700))
 	_, err := NewCompiler(program, 200*time.Millisecond).Compile(t.Context(), definition.Source{})
 	require.ErrorContains(t, err, "the machine is busy")
-	require.NotErrorAs(t, err, new(definition.CompileErrors))
+	require.NotErrorAs(t, err, new(definition.CompileErrorList))
 }
 
 func TestACompilerThatCannotStartSaysNothingAboutTheSource(t *testing.T) {
 	_, err := NewCompiler("/nowhere", time.Second).Compile(t.Context(), definition.Source{})
 	require.Error(t, err)
-	require.NotErrorAs(t, err, new(definition.CompileErrors))
+	require.NotErrorAs(t, err, new(definition.CompileErrorList))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = testCompiler(t, patience).Compile(ctx, definition.Source{})
-	require.NotErrorAs(t, err, new(definition.CompileErrors))
+	require.NotErrorAs(t, err, new(definition.CompileErrorList))
 }
 
 // TestARevisionIsCompiledOnce on its way from the webhook to the loader.

@@ -31,12 +31,12 @@ type Verdict struct {
 	// Reason and Message explain the refusal.
 	Reason, Message string
 	// Errors are the places, where there are any.
-	Errors definition.CompileErrors
+	Errors definition.CompileErrorList
 	// OutsideScope says that the revision reaches beyond its scope. One that passed
 	// before, and does so since a scope above was narrowed, is not refused for it.
 	OutsideScope bool
 	// Warnings are likely mistakes.
-	Warnings definition.CompileErrors
+	Warnings definition.CompileErrorList
 	// wrongReferences says that it is refused by what the schemas of kinds say now.
 	wrongReferences bool
 }
@@ -53,11 +53,11 @@ func (v Verdict) WarningTexts() []string {
 // Gate reviews revisions before they become live. Its fields are the parts that other packages
 // provide.
 type Gate struct {
-	// Compile compiles a source within limits. An error that is not a definition.CompileErrors
+	// Compile compiles a source within limits. An error that is not a definition.CompileErrorList
 	// is not about the source.
 	Compile func(context.Context, definition.Source) (*engine.PolicySet, error)
 	// Test runs the tests of a source, within limits. An error that is not a
-	// definition.CompileErrors is not about the source.
+	// definition.CompileErrorList is not about the source.
 	Test func(context.Context, definition.Source) (suite.Results, error)
 	// Registrable says whether the policies of a snapshot can be registered together.
 	Registrable func(policies []engine.PolicyInfo, resources *admission.Resources) error
@@ -175,7 +175,7 @@ func beyondScope(violations []scope.Violation) Verdict {
 // Mistakes are certain mistakes in policies that compile: misspelled rules and kinds, reads and
 // conditions that are always undefined or never hold, and parts of the source that are never
 // enforced.
-func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
+func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrorList {
 	_, missing := set.MissingData()
 	found := slices.Concat(set.NeverEvaluated(), evaluatedPassedOver(set), missing, set.Inert(resources))
 	for _, one := range findUnknownKinds(set, resources) {
@@ -187,7 +187,7 @@ func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.
 }
 
 // warnings are about the policies of a set, and about other files of its source.
-func warnings(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
+func warnings(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrorList {
 	_, missing := set.MissingData()
 	out := slices.Concat(set.NeverEvaluated(), PassedOver(set.Files()), missing, set.Inert(resources), set.Warnings())
 	for _, one := range findUnknownKinds(set, resources) {

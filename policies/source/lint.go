@@ -14,7 +14,7 @@ import (
 var formatters = []string{"sprintf", "concat", "format_int"}
 
 // Lint finds what compiles and is likely not meant, by place. The source compiles.
-func Lint(set *engine.PolicySet) (definition.CompileErrors, error) {
+func Lint(set *engine.PolicySet) (definition.CompileErrorList, error) {
 	modules, err := definition.Modules(set.Source())
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func Lint(set *engine.PolicySet) (definition.CompileErrors, error) {
 	for _, p := range matchesOf(set) {
 		policies[p.Package] = true
 	}
-	var found definition.CompileErrors
+	var found definition.CompileErrorList
 	for _, module := range modules {
 		if !policies[definition.PackageName(module)] {
 			continue
@@ -38,7 +38,7 @@ func Lint(set *engine.PolicySet) (definition.CompileErrors, error) {
 
 // namesInMessages finds metadata.name in what a rule says: an object whose name the
 // API server makes has none yet.
-func namesInMessages(rule *ast.Rule) (found definition.CompileErrors) {
+func namesInMessages(rule *ast.Rule) (found definition.CompileErrorList) {
 	name := string(rule.Head.Ref()[0].Value.(ast.Var))
 	if name != "deny" && name != "warn" {
 		return nil

@@ -25,7 +25,7 @@ func TestASourceBelowTheEnterpriseHasItsMemory(t *testing.T) {
 	_, err := compiler.Compile(t.Context(), definition.Source{Name: "team", Scope: team, Files: files(1000)})
 	require.NoError(t, err)
 	_, err = compiler.Compile(t.Context(), definition.Source{Name: "team", Scope: team, Files: files(300_000)})
-	var errs definition.CompileErrors
+	var errs definition.CompileErrorList
 	require.ErrorAs(t, err, &errs)
 	require.Contains(t, errs[0].Message, "below the enterprise a source has at most 16 MiB on each replica")
 	_, err = compiler.Compile(t.Context(), definition.Source{Name: "all", Files: files(300_000)})

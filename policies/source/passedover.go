@@ -16,7 +16,7 @@ import (
 // PassedOver finds what a source holds that looks as if it were enforced, and is not:
 // policies of other engines, PolicySources, charts, and what a kustomization would make
 // of the files.
-func PassedOver(files map[string]string) (found definition.CompileErrors) {
+func PassedOver(files map[string]string) (found definition.CompileErrorList) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if path.Base(name) == "Chart.yaml" {
 			found = append(found, definition.CompileError{File: name, Message: "a chart is not rendered, and its templates are passed over: put what `helm template` prints into the source"})
@@ -55,7 +55,7 @@ var foreignGroups = []struct{ group, kind, instead string }{
 const enforcedByAPIServer = "is enforced by the API server, not by a PolicySource: apply it to the cluster"
 
 // evaluatedPassedOver is PassedOver without what the programs that compiled a set evaluate.
-func evaluatedPassedOver(set *engine.PolicySet) definition.CompileErrors {
+func evaluatedPassedOver(set *engine.PolicySet) definition.CompileErrorList {
 	found := PassedOver(set.Files())
 	if !set.Source().AdmissionPolicies {
 		return found

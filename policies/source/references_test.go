@@ -289,7 +289,7 @@ func TestTheGateChecksReferences(t *testing.T) {
 
 	bad := definition.Source{Name: "s", Files: map[string]string{"p.rego": policyFor("Pod", `deny contains "x" if input.request.object.spec.containter`)}}
 	_, err = compiler.Compile(t.Context(), bad)
-	var errs definition.CompileErrors
+	var errs definition.CompileErrorList
 	require.ErrorAs(t, err, &errs)
 	require.Equal(t, definition.CompileError{File: "p.rego", Line: 6, Column: 22,
 		Message: "input.request.object.spec.containter is in none of the kinds that policy p matches (Pod); did you mean containers?"}, errs[0])

@@ -41,7 +41,7 @@ type result struct {
 
 // shared says whether the result is about the source, and holds for all who wait.
 func (r *result) shared() bool {
-	return r.err == nil || errors.As(r.err, new(definition.CompileErrors))
+	return r.err == nil || errors.As(r.err, new(definition.CompileErrorList))
 }
 
 // kept reports whether the result is valid for later requests: a source that exceeded a limit

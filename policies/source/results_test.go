@@ -38,7 +38,7 @@ func TestWhoAsksForTheSameWaitsForTheSame(t *testing.T) {
 		left  int // results that stay
 	}{
 		"compiled":        {nil, 1, 1},
-		"refused":         {definition.CompileErrors{{Message: "no"}}, 1, 1},
+		"refused":         {definition.CompileErrorList{{Message: "no"}}, 1, 1},
 		"too much":        {tooMuch("takes longer than a second"), 1, 0},
 		"without verdict": {context.Canceled, 3, 0},
 	} {
@@ -128,7 +128,7 @@ func TestWhatIsLiveIsForgotten(t *testing.T) {
 	counted(t, &r, revision("other", 0), &count)
 	counted(t, &r, revision("s", 1), &count)
 	live := counted(t, &r, revision("s", 2), &count)
-	next := definition.CompileErrors{{Message: "no"}}
+	next := definition.CompileErrorList{{Message: "no"}}
 	_, err := r.get(t.Context(), revision("next", 0), func() (*engine.PolicySet, error) { return nil, next })
 	require.True(t, errors.As(err, &next))
 	r.forget(live)

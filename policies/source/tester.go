@@ -55,7 +55,7 @@ func NewTester(program string, timeout time.Duration) *Tester {
 }
 
 // Test is suite.Run within the limits. Tests that reach a limit have failed: the results then
-// have one case that reports the limit. An error that is not a definition.CompileErrors is not
+// have one case that reports the limit. An error that is not a definition.CompileErrorList is not
 // about the source.
 func (t *Tester) Test(ctx context.Context, source definition.Source, options suite.Options) (suite.Results, error) {
 	if !suite.Has(source) {
@@ -102,7 +102,7 @@ type testRequest struct {
 
 type testAnswer struct {
 	Results suite.Results
-	Errors  definition.CompileErrors
+	Errors  definition.CompileErrorList
 }
 
 // TestChild is what the child does: it reads a source, runs its tests, and writes the

@@ -33,7 +33,7 @@ func TestTestsRunApart(t *testing.T) {
 	require.Equal(t, suite.Totals{Suites: 1, Tests: 1, Cases: 1, Passed: 1}, results.Totals)
 
 	_, err = runTests(t, patience, "test_it if {")
-	require.ErrorAs(t, err, new(definition.CompileErrors))
+	require.ErrorAs(t, err, new(definition.CompileErrorList))
 }
 
 // endless would take 10^15 steps.

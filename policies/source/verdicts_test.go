@@ -75,7 +75,7 @@ func TestAVerdictIsFoundOnce(t *testing.T) {
 
 // TestAVerdictBySchemasIsFoundAgain: the definition of a kind may come after the policy.
 func TestAVerdictBySchemasIsFoundAgain(t *testing.T) {
-	err := error(referenceErrors{definition.CompileErrors{{Message: "no such field"}}})
+	err := error(referenceErrors{definition.CompileErrorList{{Message: "no such field"}}})
 	verdicts := NewVerdicts(Gate{
 		Compile: func(_ context.Context, s definition.Source) (*engine.PolicySet, error) {
 			if err != nil {
@@ -100,7 +100,7 @@ func TestAVerdictBySchemasIsFoundAgain(t *testing.T) {
 		require.Equal(t, ReasonCompileFailed, verdict.Reason)
 	}
 	require.WithinDuration(t, time.Now().Add(referenceExpiry), expiry("team"), referenceExpiry/2)
-	err = definition.CompileErrors{{Message: "syntax"}}
+	err = definition.CompileErrorList{{Message: "syntax"}}
 	verdicts.Forget("team")
 	_, evaluated := verdicts.Evaluate(t.Context(), candidate, live)
 	require.NoError(t, evaluated)

@@ -119,11 +119,11 @@ func (r *runner) oldObject(suite suiteFile, file string, updated caseObject) ([]
 
 // resourceOf is the resource of a kind in its version. Kinds that Kubernetes does not have are
 // assumed to be namespaced.
-func resourceOf(kind schema.GroupVersionKind, resources *admission.Resources) admission.Resource {
+func resourceOf(kind schema.GroupVersionKind, resources *admission.Resources) admission.ServedResource {
 	resource, known := resources.ByKind(kind.Group, kind.Kind)
 	if !known {
 		plural, _ := meta.UnsafeGuessKindToResource(kind)
-		resource = admission.Resource{Group: kind.Group, Kind: kind.Kind, Name: plural.Resource, Namespaced: true}
+		resource = admission.ServedResource{Group: kind.Group, Kind: kind.Kind, Name: plural.Resource, Namespaced: true}
 	}
 	resource.Version = kind.Version
 	return resource

@@ -25,8 +25,8 @@ func TestViolationsCountOnce(t *testing.T) {
 // constraint.
 func TestAnInvalidConstraintIsInvalidItself(t *testing.T) {
 	constraint, template := definition.CompileError{File: "constraint.yaml"}, definition.CompileError{File: "template.yaml"}
-	require.True(t, isAbout(definition.CompileErrors{constraint, constraint}, "constraint.yaml"))
-	require.False(t, isAbout(definition.CompileErrors{constraint, template}, "constraint.yaml"))
+	require.True(t, isAbout(definition.CompileErrorList{constraint, constraint}, "constraint.yaml"))
+	require.False(t, isAbout(definition.CompileErrorList{constraint, template}, "constraint.yaml"))
 }
 
 // TestAllOutputsTogetherAreBounded: each case may print up to its own bound.

@@ -85,7 +85,7 @@ func readSuites(name, text string) ([]suiteFile, error) {
 	}
 	documents, err := manifest.Read(name, []byte(text))
 	if err != nil {
-		return nil, definition.CompileErrors{{Message: err.Error()}}
+		return nil, definition.CompileErrorList{{Message: err.Error()}}
 	}
 	var suites []suiteFile
 	for _, d := range documents {
@@ -104,10 +104,10 @@ func readSuites(name, text string) ([]suiteFile, error) {
 		strict := json.NewDecoder(bytes.NewReader(d.JSON))
 		strict.DisallowUnknownFields() // a misspelled field would drop assertions
 		if err := strict.Decode(&known); err != nil {
-			return nil, definition.CompileErrors{{File: d.File, Line: d.Line, Message: fmt.Sprintf("the Suite cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))}}
+			return nil, definition.CompileErrorList{{File: d.File, Line: d.Line, Message: fmt.Sprintf("the Suite cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))}}
 		}
 		if err := json.Unmarshal(d.JSON, &suite); err != nil {
-			return nil, definition.CompileErrors{{File: d.File, Line: d.Line, Message: fmt.Sprintf("the Suite cannot be read: %v", err)}}
+			return nil, definition.CompileErrorList{{File: d.File, Line: d.Line, Message: fmt.Sprintf("the Suite cannot be read: %v", err)}}
 		}
 		suites = append(suites, suite)
 	}
@@ -141,7 +141,7 @@ func (r *runner) runTest(ctx context.Context, suite suiteFile, test suiteTest) {
 		return
 	}
 	set, err := r.compile(suite, test, objects)
-	invalid, isInvalid := err.(definition.CompileErrors)
+	invalid, isInvalid := err.(definition.CompileErrorList)
 	switch {
 	case test.Invalid && isInvalid && isAbout(invalid, suite.path(test.Constraint)):
 		end(Passed, "")
@@ -160,12 +160,12 @@ func (r *runner) runTest(ctx context.Context, suite suiteFile, test suiteTest) {
 }
 
 // isAbout reports that only this file has errors.
-func isAbout(errs definition.CompileErrors, file string) bool {
+func isAbout(errs definition.CompileErrorList, file string) bool {
 	return !slices.ContainsFunc(errs, func(err definition.CompileError) bool { return err.File != file })
 }
 
 // compile compiles the template and the constraint of a test, and nothing else.
-func (r *runner) compile(suite suiteFile, test suiteTest, objects []caseObjects) (*engine.PolicySet, error) {
+func (r *runner) compile(suite suiteFile, test suiteTest, objects []caseInput) (*engine.PolicySet, error) {
 	files := map[string]string{}
 	for field, name := range map[string]string{"template": test.Template, "constraint": test.Constraint, "expansion": test.Expansion} {
 		if name == "" && field == "expansion" {
@@ -203,7 +203,7 @@ func (r *runner) compile(suite suiteFile, test suiteTest, objects []caseObjects)
 }
 
 // runCase asks about the object of a case, and compares.
-func (r *runner) runCase(ctx context.Context, snapshot *engine.Snapshot, base Case, c suiteCase, objects caseObjects) {
+func (r *runner) runCase(ctx context.Context, snapshot *engine.Snapshot, base Case, c suiteCase, objects caseInput) {
 	start := time.Now()
 	base.Name, base.Outcome = c.Name, Passed
 	defer func() {

@@ -14,8 +14,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/manifest"
 )
 
-// caseObjects are the input of a case.
-type caseObjects struct {
+// caseInput is the input of a case.
+type caseInput struct {
 	review    *admission.Review
 	cluster   *clusterdata.Objects
 	kinds     []admission.GroupVersionKind // of the inventory, without version
@@ -23,8 +23,8 @@ type caseObjects struct {
 }
 
 // readCases reads the objects of all cases that are to run.
-func (r *runner) readCases(suite suiteFile, test suiteTest) ([]caseObjects, error) {
-	cases := make([]caseObjects, len(test.Cases))
+func (r *runner) readCases(suite suiteFile, test suiteTest) ([]caseInput, error) {
+	cases := make([]caseInput, len(test.Cases))
 	for i, c := range test.Cases {
 		if c.Skip {
 			continue
@@ -37,8 +37,8 @@ func (r *runner) readCases(suite suiteFile, test suiteTest) ([]caseObjects, erro
 	return cases, nil
 }
 
-func (r *runner) readCase(suite suiteFile, test suiteTest, c suiteCase) (caseObjects, error) {
-	var objects caseObjects
+func (r *runner) readCase(suite suiteFile, test suiteTest, c suiteCase) (caseInput, error) {
+	var objects caseInput
 	if len(c.Assertions) == 0 {
 		return objects, fmt.Errorf("it has no assertions; write at least `- violations: no`")
 	}
@@ -94,7 +94,7 @@ func (r *runner) read(name string) ([]manifest.Document, error) {
 }
 
 // note records an object of the inventory.
-func (o *caseObjects) note(text []byte) error {
+func (o *caseInput) note(text []byte) error {
 	var object struct {
 		APIVersion, Kind string
 		Metadata         struct{ Name string }

@@ -127,7 +127,7 @@ func Has(source definition.Source) bool {
 }
 
 // Run runs the tests of a source: none, where it has none. The error is
-// definition.CompileErrors where files of the source cannot be read or compiled, or the
+// definition.CompileErrorList where files of the source cannot be read or compiled, or the
 // context's.
 func Run(ctx context.Context, source definition.Source, options Options) (Results, error) {
 	data, err := external.ReadSet(options.External)

@@ -204,7 +204,7 @@ func TestASourceThatDoesNotCompile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Run(t.Context(), definition.Source{Files: map[string]string{"p_test.rego": text}}, Options{})
-			require.ErrorAs(t, err, new(definition.CompileErrors))
+			require.ErrorAs(t, err, new(definition.CompileErrorList))
 			require.ErrorContains(t, err, "p_test.rego:")
 		})
 	}
@@ -236,7 +236,7 @@ func TestATestThatGrows(t *testing.T) {
 	}
 	tests.WriteString("test_it if r40\n")
 	_, err := Run(t.Context(), definition.Source{Files: map[string]string{"p_test.rego": tests.String()}}, Options{})
-	require.ErrorAs(t, err, new(definition.CompileErrors))
+	require.ErrorAs(t, err, new(definition.CompileErrorList))
 	require.ErrorContains(t, err, "p_test.rego:")
 	require.ErrorContains(t, err, "this reference is planned again")
 }

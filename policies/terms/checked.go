@@ -12,7 +12,7 @@ import (
 // keys, and within all limits, so that nothing is checked again. The term shares no memory with the
 // text.
 func DecodeChecked(text []byte) (*ast.Term, error) {
-	d := checkedDecoders.Get().(*checkedDecoder)
+	d := checkedDecoderPool.Get().(*checkedDecoder)
 	defer d.release()
 	d.text = text
 	term, err := d.value()
@@ -43,8 +43,8 @@ const (
 	termsAtOnce = 32
 )
 
-// checkedDecoders are pooled to reuse their memory for members and elements.
-var checkedDecoders = sync.Pool{New: func() any { return &checkedDecoder{} }}
+// checkedDecoderPool reuses the memory of decoders for members and elements.
+var checkedDecoderPool = sync.Pool{New: func() any { return &checkedDecoder{} }}
 
 // release keeps the decoder for another text, and nothing of this one.
 func (d *checkedDecoder) release() {
@@ -58,7 +58,7 @@ func (d *checkedDecoder) release() {
 	clear(d.pairs[:cap(d.pairs)])
 	clear(d.elements[:cap(d.elements)])
 	*d = checkedDecoder{pairs: d.pairs[:0], elements: d.elements[:0]}
-	checkedDecoders.Put(d)
+	checkedDecoderPool.Put(d)
 }
 
 // peek returns the next byte that is not white space: 0 at the end.

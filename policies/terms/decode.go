@@ -50,8 +50,8 @@ func DecodeUpTo(text []byte, values int) (*ast.Term, error) {
 	return d.whole()
 }
 
-// Decoder reads terms.
-type Decoder struct {
+// StreamDecoder reads terms.
+type StreamDecoder struct {
 	*jsontext.Decoder
 	text []byte
 	// pairs are those of the objects that are being read, one object behind the other:
@@ -62,18 +62,18 @@ type Decoder struct {
 }
 
 // termDecoders are pooled to reuse their memory for names and members.
-var termDecoders = sync.Pool{New: func() any { return &Decoder{Decoder: &jsontext.Decoder{}} }}
+var termDecoders = sync.Pool{New: func() any { return &StreamDecoder{Decoder: &jsontext.Decoder{}} }}
 
 // NewDecoder reads a text of at most that many values. It is to be released.
-func NewDecoder(text []byte, values int, options ...jsontext.Options) *Decoder {
-	d := termDecoders.Get().(*Decoder)
+func NewDecoder(text []byte, values int, options ...jsontext.Options) *StreamDecoder {
+	d := termDecoders.Get().(*StreamDecoder)
 	d.Reset(bytes.NewBuffer(text), options...)
 	d.text, d.values = text, values
 	return d
 }
 
 // Release keeps the decoder for another text, and nothing of this one.
-func (d *Decoder) Release() {
+func (d *StreamDecoder) Release() {
 	const maxKept = 256
 	if cap(d.pairs) > maxKept {
 		d.pairs = nil
@@ -85,7 +85,7 @@ func (d *Decoder) Release() {
 }
 
 // whole reads the only term of the text.
-func (d *Decoder) whole() (*ast.Term, error) {
+func (d *StreamDecoder) whole() (*ast.Term, error) {
 	term, err := d.Term(0)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (d *Decoder) whole() (*ast.Term, error) {
 }
 
 // End refuses content after the first value.
-func (d *Decoder) End() error {
+func (d *StreamDecoder) End() error {
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("more than one JSON value, at byte %d", d.InputOffset())
 	}
@@ -102,7 +102,7 @@ func (d *Decoder) End() error {
 }
 
 // enter counts a value before it is read.
-func (d *Decoder) enter(depth int) error {
+func (d *StreamDecoder) enter(depth int) error {
 	if depth > MaxNesting {
 		return errNesting
 	}
@@ -113,7 +113,7 @@ func (d *Decoder) enter(depth int) error {
 }
 
 // Term reads a value within as many others.
-func (d *Decoder) Term(depth int) (*ast.Term, error) {
+func (d *StreamDecoder) Term(depth int) (*ast.Term, error) {
 	if err := d.enter(depth); err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (d *Decoder) Term(depth int) (*ast.Term, error) {
 
 // Object reads an object, and the values of its members by a function that may leave
 // one out: then it gives no term.
-func (d *Decoder) Object(depth int, member func(name string) (*ast.Term, error)) (*ast.Term, error) {
+func (d *StreamDecoder) Object(depth int, member func(name string) (*ast.Term, error)) (*ast.Term, error) {
 	if err := d.enter(depth); err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (d *Decoder) Object(depth int, member func(name string) (*ast.Term, error))
 }
 
 // members reads an object after its opening brace.
-func (d *Decoder) members(member func(name string) (*ast.Term, error)) (*ast.Term, error) {
+func (d *StreamDecoder) members(member func(name string) (*ast.Term, error)) (*ast.Term, error) {
 	start := len(d.pairs)
 	for d.PeekKind() != '}' {
 		name, err := decodeString(d.Decoder)

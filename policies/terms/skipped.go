@@ -2,7 +2,7 @@ package terms
 
 // SkipObject reads an object without making terms of it, and refuses what Term
 // would, or a little more.
-func (d *Decoder) SkipObject(depth int) ([]byte, error) {
+func (d *StreamDecoder) SkipObject(depth int) ([]byte, error) {
 	value, err := d.ReadValue() // with duplicate names and invalid UTF-8 refused
 	if err != nil {
 		return nil, readError(err)

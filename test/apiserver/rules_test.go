@@ -35,7 +35,7 @@ func TestRulesAreNeverNarrowerThanPolicies(t *testing.T) {
 		pod, deployment, namespace, hpa, {Group: "apps", Kind: "*"}, {Group: "*", Kind: "*"}, {Group: "*", Kind: "Pod"},
 		{Group: "example.com", Kind: "Widget"}, {Kind: "Secret"}, {Group: "batch", Kind: "Job"},
 	}
-	requested := []admission.Resource{
+	requested := []admission.ServedResource{
 		{Group: "example.com", Version: "v7", Kind: "Widget", Name: "widgets", Namespaced: true},
 	}
 	for _, kind := range []admission.GroupVersionKind{pod, deployment, namespace, hpa, {Kind: "Secret"}, {Group: "batch", Kind: "Job"}, {Kind: "ReplicationController"}} {
@@ -93,7 +93,7 @@ func TestRulesAreNeverNarrowerThanPolicies(t *testing.T) {
 	require.Greater(t, matched, 10000, "the draw must have something to say")
 }
 
-func wantsValidation(match definition.Match, resource admission.Resource, subresource, operation string) bool {
+func wantsValidation(match definition.Match, resource admission.ServedResource, subresource, operation string) bool {
 	if len(match.Operations) == 0 {
 		match.Operations = []string{"CREATE", "UPDATE"}
 	}
@@ -107,7 +107,7 @@ func wantsValidation(match definition.Match, resource admission.Resource, subres
 		(subresource == "" || slices.Contains(match.Subresources, subresource))
 }
 
-func wantsMutation(match definition.Match, resource admission.Resource, subresource, operation string) bool {
+func wantsMutation(match definition.Match, resource admission.ServedResource, subresource, operation string) bool {
 	if subresource != "" || !wantsKind(match, resource) {
 		return false
 	}
@@ -117,13 +117,13 @@ func wantsMutation(match definition.Match, resource admission.Resource, subresou
 	return (operation == "CREATE" || operation == "UPDATE") && slices.Contains(match.Operations, operation)
 }
 
-func wantsKind(match definition.Match, resource admission.Resource) bool {
+func wantsKind(match definition.Match, resource admission.ServedResource) bool {
 	return len(match.Kinds) == 0 || slices.ContainsFunc(match.Kinds, func(kind admission.GroupVersionKind) bool {
 		return (kind.Group == "*" || kind.Group == resource.Group) && (kind.Kind == "*" || kind.Kind == resource.Kind)
 	})
 }
 
-func attributes(resource admission.Resource, subresource, operation string) k8sadmission.Attributes {
+func attributes(resource admission.ServedResource, subresource, operation string) k8sadmission.Attributes {
 	in := ""
 	if resource.Namespaced {
 		in = "shop"

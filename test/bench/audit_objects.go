@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// auditNamespaces is the number of namespaces with Pods to audit.
-	auditNamespaces = 50
-	auditPrefix     = "audited-"
+	// auditNamespaceCount is the number of namespaces with Pods to audit.
+	auditNamespaceCount = 50
+	auditPrefix         = "audited-"
 	// changedPods is the number of Pods that are changed, each in another namespace.
 	changedPods = 8
 	// ownerLabel is a label that one of the constraints requires.
 	ownerLabel = "owner"
 )
 
-func auditNamespace(n int) string { return fmt.Sprintf("%s%02d", auditPrefix, n%auditNamespaces) }
+func auditNamespace(n int) string { return fmt.Sprintf("%s%02d", auditPrefix, n%auditNamespaceCount) }
 
 // auditPods are the Pods to audit: all different, most of them compliant.
 type auditPods struct {
@@ -56,8 +56,8 @@ func (a *auditPods) pod(n int) (*corev1.Pod, error) {
 
 // isViolating is true for 1 % of the Pods, in all namespaces in turn.
 func isViolating(n int) bool {
-	const every = 2 * auditNamespaces
-	return n%every == n/every%auditNamespaces
+	const every = 2 * auditNamespaceCount
+	return n%every == n/every%auditNamespaceCount
 }
 
 // violations is the number of Pods that violate a constraint.
@@ -73,7 +73,7 @@ func (a *auditPods) violations() (count int) {
 // prepare creates the namespaces, and stops the components that would change or delete the Pods.
 func (a *auditPods) prepare(ctx context.Context) error {
 	names := []string{gatekeeperNamespace}
-	for n := range auditNamespaces {
+	for n := range auditNamespaceCount {
 		names = append(names, auditNamespace(n))
 	}
 	for _, name := range names {
@@ -107,7 +107,7 @@ func (a *auditPods) create(ctx context.Context) error {
 
 // remove deletes the Pods, and starts the components again.
 func (a *auditPods) remove(ctx context.Context) error {
-	for n := range auditNamespaces {
+	for n := range auditNamespaceCount {
 		if err := a.clientset.CoreV1().Pods(auditNamespace(n)).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 			return err
 		}

@@ -394,7 +394,7 @@ func replica(n int) (*corev1.Pod, error) {
 // privileged is a Pod that is denied.
 func privileged(pod map[string]any) map[string]any {
 	pod = runtime.DeepCopyJSON(pod)
-	edit(pod, []any{"spec", "containers", 0, "securityContext", "allowPrivilegeEscalation"}, func(any) (any, bool) { return true, true })
-	edit(pod, []any{"spec", "containers", 0, "securityContext", "privileged"}, func(any) (any, bool) { return true, true })
+	replaceAt(pod, []any{"spec", "containers", 0, "securityContext", "allowPrivilegeEscalation"}, func(any) (any, bool) { return true, true })
+	replaceAt(pod, []any{"spec", "containers", 0, "securityContext", "privileged"}, func(any) (any, bool) { return true, true })
 	return pod
 }

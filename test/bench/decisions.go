@@ -151,8 +151,8 @@ func corpus(create []byte, files []string) ([][]byte, error) {
 	return bodies, nil
 }
 
-// suiteFiles are the files of the suites of config/samples/gatekeeper.
-func suiteFiles() ([]string, error) {
+// sampleSuites are the files of the suites of config/samples/gatekeeper.
+func sampleSuites() ([]string, error) {
 	suites, err := filepath.Glob(filepath.Join(installation.Root(), "config/samples/gatekeeper/*/suite.yaml"))
 	if err != nil {
 		return nil, err
@@ -244,10 +244,10 @@ func variations(object map[string]any) []map[string]any {
 		if path[0] == "kind" || path[0] == "apiVersion" || (path[0] == "metadata" && len(path) == 1) || slices.Equal(path, []any{"metadata", "name"}) {
 			continue
 		}
-		add(func(root map[string]any) { edit(root, path, func(any) (any, bool) { return nil, false }) })
+		add(func(root map[string]any) { replaceAt(root, path, func(any) (any, bool) { return nil, false }) })
 		if _, leaf := other(get(object, path)); leaf {
 			add(func(root map[string]any) {
-				edit(root, path, func(value any) (any, bool) { value, _ = other(value); return value, true })
+				replaceAt(root, path, func(value any) (any, bool) { value, _ = other(value); return value, true })
 			})
 		}
 	}
@@ -301,9 +301,9 @@ func get(value any, path []any) any {
 	return value
 }
 
-// edit replaces the value at a path, or removes it from its map. Items of a list stay, as empty
+// replaceAt replaces the value at a path, or removes it from its map. Items of a list stay, as empty
 // strings.
-func edit(root map[string]any, path []any, change func(any) (any, bool)) {
+func replaceAt(root map[string]any, path []any, change func(any) (any, bool)) {
 	parent, last := get(root, path[:len(path)-1]), path[len(path)-1]
 	switch parent := parent.(type) {
 	case map[string]any:

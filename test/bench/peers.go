@@ -84,7 +84,7 @@ func (p *peers) start(ctx context.Context) (err error) {
 	if err := p.prepare(ctx, "gatekeeper", "gator", "gatekeeper-crds", "kyverno", "kyverno-install"); err != nil {
 		return err
 	}
-	suites, err := suiteFiles()
+	suites, err := sampleSuites()
 	if err != nil {
 		return err
 	}

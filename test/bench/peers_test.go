@@ -145,7 +145,7 @@ func TestWorkloadsDifferAsTheySay(t *testing.T) {
 
 func TestCorpus(t *testing.T) {
 	body, _ := testWorkloads(t).unique.next()
-	suites, err := suiteFiles()
+	suites, err := sampleSuites()
 	require.NoError(t, err)
 	bodies, err := corpus(body, suites)
 	require.NoError(t, err)

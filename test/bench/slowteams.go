@@ -15,8 +15,8 @@ import (
 
 // Quiet periods and periods in which the slow teams send take turns.
 const (
-	slowPeriods = 6
-	slowPeriod  = 5 * time.Second
+	slowPeriodCount = 6
+	slowPeriod      = 5 * time.Second
 	// settleTime is between two periods, for reviews that were cut off.
 	settleTime = time.Second
 	// neighborRate is in reviews a second, of each neighbor.
@@ -43,7 +43,7 @@ func (b *bench) measureNeighbors(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for range slowPeriods {
+	for range slowPeriodCount {
 		for _, loaded := range []bool{false, true} {
 			if err := m.period(ctx, loaded); err != nil {
 				return err
@@ -57,14 +57,14 @@ func (b *bench) measureNeighbors(ctx context.Context) error {
 	return b.restart(ctx, "manager-after-slow-teams", b.excluding()...)
 }
 
-// slowTeams is the measurement of two slow teams and their neighbors.
-type slowTeams struct {
+// slowTeamMeasurement measures two slow teams and their neighbors.
+type slowTeamMeasurement struct {
 	*bench
 	neighbors []*neighbor
 	teams     []*slowTeam
 }
 
-func (b *bench) startSlowTeams(ctx context.Context) (*slowTeams, error) {
+func (b *bench) startSlowTeams(ctx context.Context) (*slowTeamMeasurement, error) {
 	if err := b.restartWith(ctx, installation.ManagerOptions{
 		Name: "manager-slow-teams", Args: b.excluding(), Env: []string{fmt.Sprint("GOMAXPROCS=", slowCPUs)},
 	}); err != nil {
@@ -86,7 +86,7 @@ func (b *bench) startSlowTeams(ctx context.Context) (*slowTeams, error) {
 	}
 	admitted := b.reviews.recorded
 	denied := bytes.Replace(admitted, []byte(`"allowPrivilegeEscalation":false`), []byte(`"privileged":true`), 1)
-	m := &slowTeams{bench: b}
+	m := &slowTeamMeasurement{bench: b}
 	const enterprise = "/validate/fail"
 	for _, n := range []struct{ name, path, namespace, denial string }{
 		{"enterprise", enterprise, namespaceLintel, "samples.privileged deny"},
@@ -124,7 +124,7 @@ func reviewsIn(namespace string, recorded []byte) (*reviews, error) {
 }
 
 // period sends the reviews of the neighbors, and those of the slow teams in the loaded periods.
-func (m *slowTeams) period(ctx context.Context, loaded bool) error {
+func (m *slowTeamMeasurement) period(ctx context.Context, loaded bool) error {
 	loading, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var clients, wait sync.WaitGroup
@@ -233,8 +233,8 @@ func (t *slowTeam) send(ctx context.Context) {
 	wait.Wait()
 }
 
-func (m *slowTeams) report() {
-	seconds := slowPeriods * slowPeriod.Seconds()
+func (m *slowTeamMeasurement) report() {
+	seconds := slowPeriodCount * slowPeriod.Seconds()
 	for _, n := range m.neighbors {
 		what := "neighbor of two slow teams: " + n.name
 		m.keep(what+", before", n.quiet.Latencies)

@@ -297,7 +297,7 @@ func (f *flags) upOptions() (upOptions, error) {
 		},
 	}
 	if f.ownerPID != 0 {
-		owner, err := process.Identify(f.ownerPID)
+		owner, err := process.IdentityOf(f.ownerPID)
 		if err != nil {
 			return upOptions{}, fmt.Errorf("--owner-pid: %w", err)
 		}

@@ -99,7 +99,7 @@ func (f *fleet) launch(c component) (*member, error) {
 	}
 	m := &member{component: c, cmd: cmd, ended: make(chan struct{})}
 	// A process that has ended already has no identity; wait reports it.
-	m.identity, _ = process.Identify(cmd.Process.Pid)
+	m.identity, _ = process.IdentityOf(cmd.Process.Pid)
 	f.members[c.name] = m
 	f.publish()
 	go f.wait(m)

@@ -137,7 +137,7 @@ func (n *node) start(ctx context.Context, f *fleet, died func(error)) error {
 	if strings.TrimSpace(line) != "ready" {
 		return fmt.Errorf("it said %q", line)
 	}
-	if n.identity, err = process.Identify(cmd.Process.Pid); err != nil {
+	if n.identity, err = process.IdentityOf(cmd.Process.Pid); err != nil {
 		return err
 	}
 	n.namespaces, err = n.identity.OpenNamespaces()

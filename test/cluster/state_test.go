@@ -61,7 +61,7 @@ func TestClaimRefusesForeignFolders(t *testing.T) {
 
 func TestOnlyTheLockMeansRunning(t *testing.T) {
 	dir := stateDir(t.TempDir())
-	self, err := process.Identify(os.Getpid())
+	self, err := process.IdentityOf(os.Getpid())
 	require.NoError(t, err)
 	require.NoError(t, dir.save(&state{Phase: phaseReady, Supervisor: self}))
 
@@ -80,7 +80,7 @@ func TestOnlyTheLockMeansRunning(t *testing.T) {
 }
 
 func TestLeftoversAreExactProcesses(t *testing.T) {
-	self, err := process.Identify(os.Getpid())
+	self, err := process.IdentityOf(os.Getpid())
 	require.NoError(t, err)
 	st := &state{Components: map[string]process.Identity{
 		"this":   self,

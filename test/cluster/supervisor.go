@@ -119,7 +119,7 @@ func newSupervisor(dir stateDir, out *json.Encoder, end context.CancelCauseFunc)
 			return nil, err
 		}
 	}
-	if st.Supervisor, err = process.Identify(os.Getpid()); err != nil {
+	if st.Supervisor, err = process.IdentityOf(os.Getpid()); err != nil {
 		return nil, err
 	}
 	s := &supervisor{dir: dir, state: st, all: listComponents(dir, st, stages), out: out, end: end}

@@ -162,7 +162,7 @@ func testRestore(t *testing.T, ca *puppetca.CA, namespace string) {
 		}
 	}
 	hook, _ := autosignHook(t)
-	again, err := puppetca.Serve(t.Context(), puppetca.Options{Dir: dir, Name: "ca.example.com", Autosign: hook, Rendered: renderedFiles(t, restored, "main")})
+	again, err := puppetca.ServeExisting(t.Context(), puppetca.Options{Dir: dir, Name: "ca.example.com", Autosign: hook, Rendered: renderedFiles(t, restored, "main")})
 	require.NoError(t, err)
 	t.Cleanup(again.Stop)
 	services.lead("main-internal."+restored+".svc:8140", strings.TrimPrefix(again.URL, "https://"))

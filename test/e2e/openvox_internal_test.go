@@ -218,7 +218,7 @@ func TestOpenVoxInternalCertificateAuthority(t *testing.T) {
 	}, "the setup Job's permission to go")
 
 	hook, policies := autosignHook(t)
-	ca, err := puppetca.Serve(t.Context(), puppetca.Options{Dir: dir, Name: "ca.example.com", Autosign: hook, Rendered: renderedFiles(t, namespace, "main")})
+	ca, err := puppetca.ServeExisting(t.Context(), puppetca.Options{Dir: dir, Name: "ca.example.com", Autosign: hook, Rendered: renderedFiles(t, namespace, "main")})
 	require.NoError(t, err)
 	t.Cleanup(ca.Stop)
 	services.lead("main-internal."+namespace+".svc:8140", strings.TrimPrefix(ca.URL, "https://"))

@@ -17,12 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Build builds the program, which must be of a version, for tests of a package two folders
-// below the checkout. It stays in the user's cache folder, so that it is linked again only
+// Build builds the program, which must be of a version, for tests of a package three
+// folders below the checkout. It stays in the user's cache folder, so that it is linked again only
 // where it would be another.
 func Build(t *testing.T, version string) string {
 	t.Helper()
-	binary := build(t, version, "opa", "github.com/open-policy-agent/opa")
+	binary := buildProgram(t, version, "opa", "github.com/open-policy-agent/opa")
 	built, err := exec.CommandContext(t.Context(), binary, "version").Output()
 	require.NoError(t, err)
 	require.Contains(t, string(built), "Version: "+version+"\n", "test/opa builds another version than gateways run")
@@ -34,12 +34,12 @@ func BuildAnswers(t *testing.T, version string) string {
 	t.Helper()
 	_, err := os.ReadFile(filepath.Join(module, "answers", "main.go"))
 	require.NoError(t, err)
-	return build(t, version, "answers", "./answers")
+	return buildProgram(t, version, "answers", "./answers")
 }
 
-var module = filepath.Join("..", "..", "test", "opa")
+var module = filepath.Join("..", "..", "..", "test", "opa")
 
-func build(t *testing.T, version, name, program string) string {
+func buildProgram(t *testing.T, version, name, program string) string {
 	t.Helper()
 	for _, name := range []string{"go.mod", "go.sum"} { // so that Go's test cache sees a change of them
 		_, err := os.ReadFile(filepath.Join(module, name))

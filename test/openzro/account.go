@@ -15,21 +15,21 @@ type Account struct {
 	Token string
 
 	server    *Server
-	users     []*user
-	peers     []*peer
-	groups    []*group
-	keys      []*setupKey
-	policies  []*policy
-	networks  []*network
-	resources []*resource
-	routers   []*router
-	zones     []*zone
+	users     []*storedUser
+	peers     []*storedPeer
+	groups    []*storedGroup
+	keys      []*storedKey
+	policies  []*storedPolicy
+	networks  []*storedNetwork
+	resources []*storedResource
+	routers   []*storedRouter
+	zones     []*storedZone
 	settings  Settings
 }
 
-type peer struct{ id, name string }
+type storedPeer struct{ id, name string }
 
-func (p *peer) key() string { return p.id }
+func (p *storedPeer) key() string { return p.id }
 
 // AddAccount adds a tenant with an administrator and the group All, as the server does.
 func (s *Server) AddAccount(name string) *Account {
@@ -39,7 +39,7 @@ func (s *Server) AddAccount(name string) *Account {
 		PeerLoginExpirationEnabled: true, PeerLoginExpiration: 24 * 60 * 60,
 		MFAEnforceLocal: new(bool), MFAEnforceFederated: new(bool), Extra: &ExtraSettings{NetworkTrafficDisableDefaultPortFilter: new(bool)},
 	}.complete()}
-	a.groups = []*group{{id: newID(), name: all, issued: "api"}}
+	a.groups = []*storedGroup{{id: newID(), name: allPeersGroup, issued: "api"}}
 	admin := a.addUser("admin", RoleAdmin, true)
 	a.Token = admin.addToken("admin", admin.id, tokenLifetime).text
 	s.accounts = append(s.accounts, a)
@@ -48,7 +48,7 @@ func (s *Server) AddAccount(name string) *Account {
 
 // AddToken adds a user, and returns their token. A service reads everything, with any role; a
 // person with the role user reads nothing.
-func (a *Account) AddToken(role Role, service bool) string {
+func (a *Account) AddToken(role UserRole, service bool) string {
 	a.server.mu.Lock()
 	defer a.server.mu.Unlock()
 	added := a.addUser(string(role), role, service)
@@ -71,7 +71,7 @@ func (a *Account) Revoke(token string) {
 // AddGroup adds a group with an issuer: api, jwt or integration.
 func (a *Account) AddGroup(name, issued string) (id string) {
 	return inspect(a, func() string {
-		added := &group{id: newID(), name: name, issued: issued}
+		added := &storedGroup{id: newID(), name: name, issued: issued}
 		a.groups = append(a.groups, added)
 		return added.id
 	})
@@ -86,9 +86,9 @@ func (a *Account) AddPeer(name string, groups ...string) (id string) {
 
 // addPeer adds a machine to groups, and to All as every machine.
 func (a *Account) addPeer(name string, groups []string) (id string) {
-	added := &peer{newID(), name}
+	added := &storedPeer{newID(), name}
 	a.peers = append(a.peers, added)
-	everyone, _ := a.groupNamed(all)
+	everyone, _ := a.groupNamed(allPeersGroup)
 	for _, id := range append([]string{everyone.id}, groups...) {
 		if g, ok := find(a.groups, id); ok {
 			g.peers = append(g.peers, added.id)
@@ -104,7 +104,7 @@ func (a *Account) Groups() []Group {
 
 // SetupKeys are its keys, masked.
 func (a *Account) SetupKeys() []SetupKey {
-	return inspect(a, func() []SetupKey { return transform(a.keys, (*setupKey).masked) })
+	return inspect(a, func() []SetupKey { return transform(a.keys, (*storedKey).masked) })
 }
 
 // Policies are its policies.
@@ -124,12 +124,12 @@ func (a *Account) Resources() []Resource {
 
 // Routers are those of all its networks.
 func (a *Account) Routers() []Router {
-	return inspect(a, func() []Router { return transform(a.routers, (*router).show) })
+	return inspect(a, func() []Router { return transform(a.routers, (*storedRouter).show) })
 }
 
 // Zones are its DNS zones.
 func (a *Account) Zones() []Zone {
-	return inspect(a, func() []Zone { return transform(a.zones, (*zone).show) })
+	return inspect(a, func() []Zone { return transform(a.zones, (*storedZone).show) })
 }
 
 // Settings are its settings.

@@ -46,7 +46,7 @@ func write(w http.ResponseWriter, answer any, err error) {
 type request struct {
 	*http.Request
 	account *Account
-	user    *user
+	user    *storedUser
 }
 
 // decode reads the body with strict types, but ignores unknown fields.

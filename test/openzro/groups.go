@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// all is the name of the group that every peer is in.
-const all = "All"
+// allPeersGroup is the name of the group that every peer is in.
+const allPeersGroup = "All"
 
-type group struct {
+type storedGroup struct {
 	id, name, issued string
 	peers            []string
 	resources        []Link
 }
 
-func (g *group) key() string { return g.id }
+func (g *storedGroup) key() string { return g.id }
 
-func (g *group) size() GroupSize {
+func (g *storedGroup) size() GroupSize {
 	return GroupSize{ID: g.id, Name: g.name, PeersCount: len(g.peers), ResourcesCount: len(g.resources)}
 }
 
-func (g *group) has(resource string) bool {
+func (g *storedGroup) has(resource string) bool {
 	return slices.ContainsFunc(g.resources, func(l Link) bool { return l.ID == resource })
 }
 
@@ -32,7 +32,7 @@ var groupRoutes = map[string]handler{
 	"DELETE /api/groups/{id}": deleteGroup,
 }
 
-func (a *Account) showGroup(g *group) Group {
+func (a *Account) showGroup(g *storedGroup) Group {
 	shown := Group{ID: g.id, Name: g.name, Issued: g.issued, Resources: slices.Clone(g.resources), ResourcesCount: len(g.resources)}
 	for _, id := range g.peers {
 		if p, ok := find(a.peers, id); ok {
@@ -44,7 +44,7 @@ func (a *Account) showGroup(g *group) Group {
 }
 
 // groupNamed is the one with the name that has most peers.
-func (a *Account) groupNamed(name string) (found *group, ok bool) {
+func (a *Account) groupNamed(name string) (found *storedGroup, ok bool) {
 	for _, g := range a.groups {
 		if g.name == name && (found == nil || len(g.peers) > len(found.peers)) {
 			found = g
@@ -54,7 +54,9 @@ func (a *Account) groupNamed(name string) (found *group, ok bool) {
 }
 
 // groupNamed is the one that the path names.
-func (r *request) groupNamed() (*group, error) { return named(r, r.account.groups, "group", "id") }
+func (r *request) groupNamed() (*storedGroup, error) {
+	return named(r, r.account.groups, "group", "id")
+}
 
 // groupBody is the body of a write to a group. Omitted fields are emptied.
 type groupBody struct {
@@ -94,7 +96,7 @@ func createGroup(r *request) (any, error) {
 	if err := r.account.knowsPeers(body.Peers); err != nil {
 		return nil, err
 	}
-	added := &group{newID(), body.Name, "api", body.Peers, body.Resources}
+	added := &storedGroup{newID(), body.Name, "api", body.Peers, body.Resources}
 	r.account.groups = append(r.account.groups, added)
 	return r.account.showGroup(added), nil
 }
@@ -105,12 +107,12 @@ func updateGroup(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	everyone, ok := r.account.groupNamed(all)
+	everyone, ok := r.account.groupNamed(allPeersGroup)
 	if !ok {
-		return nil, missing("group", all)
+		return nil, missing("group", allPeersGroup)
 	}
 	if found == everyone {
-		return nil, invalid("the group %s cannot be changed", all)
+		return nil, invalid("the group %s cannot be changed", allPeersGroup)
 	}
 	body, err := r.groupBody()
 	if err != nil {
@@ -129,8 +131,8 @@ func deleteGroup(r *request) (any, error) {
 	if !ok {
 		return nil, refuse(http.StatusBadRequest, "there is no group %s", r.PathValue("id"))
 	}
-	if found.name == all {
-		return nil, refuse(http.StatusBadRequest, "the group %s cannot be deleted", all)
+	if found.name == allPeersGroup {
+		return nil, refuse(http.StatusBadRequest, "the group %s cannot be deleted", allPeersGroup)
 	}
 	if what, name := r.account.linkTo(found); what != "" {
 		return nil, refuse(http.StatusBadRequest, "the group is in use by %s %s", what, name)
@@ -141,7 +143,7 @@ func deleteGroup(r *request) (any, error) {
 
 // linkTo is the first that uses a group, in the order in which the server looks. Zones and
 // settings do not count.
-func (a *Account) linkTo(g *group) (what, name string) {
+func (a *Account) linkTo(g *storedGroup) (what, name string) {
 	if len(g.resources) > 0 {
 		return "resource", g.resources[0].ID
 	}

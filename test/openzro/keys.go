@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// setupKey is as it is answered, but for its state and its text.
-type setupKey struct{ SetupKey }
+// storedKey is as it is answered, but for its state and its text.
+type storedKey struct{ SetupKey }
 
-func (k *setupKey) key() string { return k.ID }
+func (k *storedKey) key() string { return k.ID }
 
 // The states of a key. One that is in several has the first of these.
 const (
@@ -23,16 +23,16 @@ const (
 
 var keyRoutes = map[string]handler{
 	"GET /api/setup-keys": func(r *request) (any, error) {
-		return never(transform(r.account.keys, (*setupKey).masked)), nil
+		return never(transform(r.account.keys, (*storedKey).masked)), nil
 	},
 	"POST /api/setup-keys":        createKey,
-	"GET /api/setup-keys/{id}":    getting((*request).keyNamed, func(_ *Account, k *setupKey) SetupKey { return k.masked() }),
+	"GET /api/setup-keys/{id}":    getting((*request).keyNamed, func(_ *Account, k *storedKey) SetupKey { return k.masked() }),
 	"PUT /api/setup-keys/{id}":    updateKey,
-	"DELETE /api/setup-keys/{id}": deleting((*request).keyNamed, func(a *Account, k *setupKey) { a.keys = without(a.keys, k.ID) }),
+	"DELETE /api/setup-keys/{id}": deleting((*request).keyNamed, func(a *Account, k *storedKey) { a.keys = without(a.keys, k.ID) }),
 }
 
 // show is a key with its text, as only its creation answers it.
-func (k *setupKey) show() SetupKey {
+func (k *storedKey) show() SetupKey {
 	shown := k.SetupKey
 	switch {
 	case !k.Expires.IsZero() && time.Now().After(k.Expires):
@@ -48,14 +48,14 @@ func (k *setupKey) show() SetupKey {
 	return shown
 }
 
-func (k *setupKey) masked() SetupKey {
+func (k *storedKey) masked() SetupKey {
 	shown := k.show()
 	shown.Key = shown.Key[:5] + "****"
 	return shown
 }
 
 // keyNamed is the one that the path names.
-func (r *request) keyNamed() (*setupKey, error) {
+func (r *request) keyNamed() (*storedKey, error) {
 	return named(r, r.account.keys, "setup key", "id")
 }
 
@@ -84,7 +84,7 @@ func createKey(r *request) (any, error) {
 		return nil, err
 	}
 	now := time.Now().UTC()
-	added := &setupKey{SetupKey{
+	added := &storedKey{SetupKey{
 		ID: newID(), Key: strings.ToUpper(uuid.NewString()), Name: body.Name, Type: body.Type, AutoGroups: never(body.AutoGroups),
 		UpdatedAt: now, UsageLimit: body.UsageLimit, Ephemeral: body.Ephemeral, AllowExtraDNSLabels: body.AllowExtraDNSLabels,
 	}}
@@ -105,8 +105,8 @@ func (a *Account) mayAdd(groups []string) error {
 		if !ok {
 			return invalid("there is no group %s", id)
 		}
-		if found.name == all {
-			return invalid("every peer is in the group %s anyway", all)
+		if found.name == allPeersGroup {
+			return invalid("every peer is in the group %s anyway", allPeersGroup)
 		}
 	}
 	return nil

@@ -4,9 +4,9 @@ import (
 	"slices"
 )
 
-type network struct{ id, name, description string }
+type storedNetwork struct{ id, name, description string }
 
-func (n *network) key() string { return n.id }
+func (n *storedNetwork) key() string { return n.id }
 
 var networkRoutes = map[string]handler{
 	"GET /api/networks": func(r *request) (any, error) {
@@ -18,7 +18,7 @@ var networkRoutes = map[string]handler{
 	"DELETE /api/networks/{network}": deleting((*request).networkNamed, (*Account).deleteNetwork),
 }
 
-func (a *Account) showNetwork(n *network) Network {
+func (a *Account) showNetwork(n *storedNetwork) Network {
 	shown := Network{ID: n.id, Name: n.name, Description: n.description, Policies: []string{}}
 	for _, r := range a.routers {
 		if r.network != n.id {
@@ -40,7 +40,7 @@ func (a *Account) showNetwork(n *network) Network {
 	return shown
 }
 
-func (a *Account) routingPeers(r *router) (count int) {
+func (a *Account) routingPeers(r *storedRouter) (count int) {
 	if r.Peer != "" {
 		count++
 	}
@@ -53,17 +53,17 @@ func (a *Account) routingPeers(r *router) (count int) {
 }
 
 // reaches says whether a policy is about a resource, by itself or by a group of it.
-func (a *Account) reaches(p *policy, resource string) bool {
-	return p.enabled && slices.ContainsFunc(p.rules, func(r *rule) bool {
+func (a *Account) reaches(p *storedPolicy, resource string) bool {
+	return p.enabled && slices.ContainsFunc(p.rules, func(r *storedRule) bool {
 		return r.Enabled && (r.DestinationResource != nil && r.DestinationResource.ID == resource ||
-			slices.ContainsFunc(a.groups, func(g *group) bool {
+			slices.ContainsFunc(a.groups, func(g *storedGroup) bool {
 				return g.has(resource) && slices.Contains(r.destinations(), g.id)
 			}))
 	})
 }
 
 // networkNamed is the one that the path names.
-func (r *request) networkNamed() (*network, error) {
+func (r *request) networkNamed() (*storedNetwork, error) {
 	return named(r, r.account.networks, "network", "network")
 }
 
@@ -78,7 +78,7 @@ func createNetwork(r *request) (any, error) {
 	if err := r.decode(&body); err != nil {
 		return nil, err
 	}
-	added := &network{newID(), body.Name, body.Description}
+	added := &storedNetwork{newID(), body.Name, body.Description}
 	r.account.networks = append(r.account.networks, added)
 	return r.account.showNetwork(added), nil
 }
@@ -97,12 +97,12 @@ func updateNetwork(r *request) (any, error) {
 }
 
 // deleteNetwork deletes with it all that belongs to it.
-func (a *Account) deleteNetwork(n *network) {
+func (a *Account) deleteNetwork(n *storedNetwork) {
 	for _, one := range slices.Clone(a.resources) {
 		if one.network == n.id {
 			a.deleteResource(one)
 		}
 	}
-	a.routers = slices.DeleteFunc(a.routers, func(one *router) bool { return one.network == n.id })
+	a.routers = slices.DeleteFunc(a.routers, func(one *storedRouter) bool { return one.network == n.id })
 	a.networks = without(a.networks, n.id)
 }

@@ -5,26 +5,26 @@ import (
 	"strconv"
 )
 
-type policy struct {
+type storedPolicy struct {
 	id, name, description string
 	enabled               bool
 	postureChecks         []string
-	rules                 []*rule
+	rules                 []*storedRule
 }
 
-func (p *policy) key() string { return p.id }
+func (p *storedPolicy) key() string { return p.id }
 
-// rule is one of a policy, as it is answered but for its groups: those are IDs.
-type rule struct {
+// storedRule is one of a policy, as it is answered but for its groups: those are IDs.
+type storedRule struct {
 	Rule
 	Sources      *[]string `json:"sources"`
 	Destinations *[]string `json:"destinations"`
 }
 
-func (r *rule) key() string { return r.ID }
+func (r *storedRule) key() string { return r.ID }
 
-func (r *rule) sources() []string      { return dereferenced(r.Sources) }
-func (r *rule) destinations() []string { return dereferenced(r.Destinations) }
+func (r *storedRule) sources() []string      { return dereferenced(r.Sources) }
+func (r *storedRule) destinations() []string { return dereferenced(r.Destinations) }
 
 func dereferenced(list *[]string) []string {
 	if list == nil {
@@ -34,8 +34,8 @@ func dereferenced(list *[]string) []string {
 }
 
 // names says whether a policy is about a group.
-func (p *policy) names(group string) bool {
-	return slices.ContainsFunc(p.rules, func(r *rule) bool {
+func (p *storedPolicy) names(group string) bool {
+	return slices.ContainsFunc(p.rules, func(r *storedRule) bool {
 		return slices.Contains(r.sources(), group) || slices.Contains(r.destinations(), group)
 	})
 }
@@ -47,10 +47,10 @@ var policyRoutes = map[string]handler{
 	"POST /api/policies":        createPolicy,
 	"GET /api/policies/{id}":    getting((*request).policyNamed, (*Account).showPolicy),
 	"PUT /api/policies/{id}":    updatePolicy,
-	"DELETE /api/policies/{id}": deleting((*request).policyNamed, func(a *Account, p *policy) { a.policies = without(a.policies, p.id) }),
+	"DELETE /api/policies/{id}": deleting((*request).policyNamed, func(a *Account, p *storedPolicy) { a.policies = without(a.policies, p.id) }),
 }
 
-func (a *Account) showPolicy(p *policy) Policy {
+func (a *Account) showPolicy(p *storedPolicy) Policy {
 	shown := Policy{ID: p.id, Name: p.name, Description: p.description, Enabled: p.enabled, SourcePostureChecks: p.postureChecks}
 	seen := map[string]GroupSize{}
 	for _, r := range p.rules {
@@ -61,7 +61,7 @@ func (a *Account) showPolicy(p *policy) Policy {
 
 // showRule shows a group as a source once in all a policy, and as a destination as it was
 // shown first.
-func (a *Account) showRule(r *rule, seen map[string]GroupSize) Rule {
+func (a *Account) showRule(r *storedRule, seen map[string]GroupSize) Rule {
 	shown := r.Rule
 	for _, id := range r.sources() {
 		g, ok := find(a.groups, id)
@@ -85,7 +85,7 @@ func (a *Account) showRule(r *rule, seen map[string]GroupSize) Rule {
 }
 
 // policyNamed is the one that the path names.
-func (r *request) policyNamed() (*policy, error) {
+func (r *request) policyNamed() (*storedPolicy, error) {
 	return named(r, r.account.policies, "policy", "id")
 }
 
@@ -118,7 +118,7 @@ func updatePolicy(r *request) (any, error) {
 	stored := *asked
 	stored.rules = found.rules
 	for _, one := range asked.rules {
-		if at := slices.IndexFunc(stored.rules, func(other *rule) bool { return other.ID == one.ID }); at >= 0 {
+		if at := slices.IndexFunc(stored.rules, func(other *storedRule) bool { return other.ID == one.ID }); at >= 0 {
 			stored.rules[at] = one
 		} else {
 			stored.rules = append(stored.rules, one)
@@ -130,13 +130,13 @@ func updatePolicy(r *request) (any, error) {
 
 // policyBody is a policy as it is asked for. A rule without an ID has that of the policy,
 // so that there is one of those at most.
-func (r *request) policyBody(id string) (*policy, error) {
+func (r *request) policyBody(id string) (*storedPolicy, error) {
 	var body struct {
-		Name                string   `json:"name"`
-		Description         string   `json:"description"`
-		Enabled             bool     `json:"enabled"`
-		SourcePostureChecks []string `json:"source_posture_checks"`
-		Rules               []*rule  `json:"rules"`
+		Name                string        `json:"name"`
+		Description         string        `json:"description"`
+		Enabled             bool          `json:"enabled"`
+		SourcePostureChecks []string      `json:"source_posture_checks"`
+		Rules               []*storedRule `json:"rules"`
 	}
 	if err := r.decode(&body); err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (r *request) policyBody(id string) (*policy, error) {
 		r.account.dropUnknown(one.Sources)
 		r.account.dropUnknown(one.Destinations)
 	}
-	asked := &policy{id: id, name: body.Name, description: body.Description, enabled: body.Enabled, rules: body.Rules}
+	asked := &storedPolicy{id: id, name: body.Name, description: body.Description, enabled: body.Enabled, rules: body.Rules}
 	if body.SourcePostureChecks != nil {
 		asked.postureChecks = []string{} // the double has none that could be known
 	}
@@ -173,7 +173,7 @@ func (a *Account) dropUnknown(groups *[]string) {
 }
 
 // check is what the server asks of a rule.
-func (r *rule) check() error {
+func (r *storedRule) check() error {
 	switch {
 	case (r.Sources != nil) == (r.SourceResource != nil):
 		return invalid("a rule has sources or a source resource")
@@ -189,7 +189,7 @@ func (r *rule) check() error {
 	return r.checkPorts()
 }
 
-func (r *rule) checkPorts() error {
+func (r *storedRule) checkPorts() error {
 	for _, text := range r.Ports {
 		if port, err := strconv.Atoi(text); err != nil || port < 1 || port > 65535 {
 			return invalid("%q is no port: they are 1 to 65535", text)

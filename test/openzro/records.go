@@ -12,7 +12,7 @@ const defaultTTL = 300
 func (r Record) key() string { return r.ID }
 
 var recordRoutes = map[string]handler{
-	"GET /api/dns/zones/{zone}/records":         getting((*request).zoneNamed, func(_ *Account, z *zone) []Record { return z.show().Records }),
+	"GET /api/dns/zones/{zone}/records":         getting((*request).zoneNamed, func(_ *Account, z *storedZone) []Record { return z.show().Records }),
 	"POST /api/dns/zones/{zone}/records":        createRecord,
 	"GET /api/dns/zones/{zone}/records/{id}":    getRecord,
 	"PUT /api/dns/zones/{zone}/records/{id}":    updateRecord,
@@ -20,7 +20,7 @@ var recordRoutes = map[string]handler{
 }
 
 // recordNamed is where the one is that the path names, in its zone.
-func (r *request) recordNamed() (of *zone, at int, err error) {
+func (r *request) recordNamed() (of *storedZone, at int, err error) {
 	if of, err = r.zoneNamed(); err != nil {
 		return nil, 0, err
 	}
@@ -101,7 +101,7 @@ func deleteRecord(r *request) (any, error) {
 }
 
 // check checks a record, and brings its names into the server's form.
-func (z *zone) check(r *Record) error {
+func (z *storedZone) check(r *Record) error {
 	r.Name = normalDomain(r.Name)
 	if !isDomain(r.Name) || !within(r.Name, z.Domain) {
 		return invalid("%q is no name in %s", r.Name, z.Domain)

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// resource is as it is answered, but for its groups: those know it.
-type resource struct {
+// storedResource is as it is answered, but for its groups: those know it.
+type storedResource struct {
 	Resource
 	network string
 }
 
-func (r *resource) key() string { return r.ID }
+func (r *storedResource) key() string { return r.ID }
 
 var resourceRoutes = map[string]handler{
 	"GET /api/networks/resources":                   listAllResources,
@@ -23,7 +23,7 @@ var resourceRoutes = map[string]handler{
 	"DELETE /api/networks/{network}/resources/{id}": deleteResource,
 }
 
-func (a *Account) showResource(r *resource) Resource {
+func (a *Account) showResource(r *storedResource) Resource {
 	shown := r.Resource
 	for _, g := range a.groups {
 		if g.has(r.ID) {
@@ -49,7 +49,7 @@ func listResources(r *request) (any, error) {
 }
 
 // resourceNamed returns the resource that the path names, in any network.
-func (r *request) resourceNamed() (*resource, error) {
+func (r *request) resourceNamed() (*storedResource, error) {
 	return named(r, r.account.resources, "resource", "id")
 }
 
@@ -113,7 +113,7 @@ func createResource(r *request) (any, error) {
 	if err := r.account.knowsGroups(body.Groups); err != nil {
 		return nil, err
 	}
-	added := &resource{body.Resource, r.PathValue("network")}
+	added := &storedResource{body.Resource, r.PathValue("network")}
 	added.ID = newID()
 	r.account.resources = append(r.account.resources, added)
 	r.account.putInto(added, body.Groups)
@@ -122,7 +122,7 @@ func createResource(r *request) (any, error) {
 
 // hasResource says whether another resource of the account has a name.
 func (a *Account) hasResource(name, besides string) bool {
-	return slices.ContainsFunc(a.resources, func(r *resource) bool { return r.Name == name && r.ID != besides })
+	return slices.ContainsFunc(a.resources, func(r *storedResource) bool { return r.Name == name && r.ID != besides })
 }
 
 func (a *Account) knowsGroups(ids []string) error {
@@ -160,7 +160,7 @@ func updateResource(r *request) (any, error) {
 }
 
 // putInto puts a resource into groups, and into no others.
-func (a *Account) putInto(r *resource, groups []string) {
+func (a *Account) putInto(r *storedResource, groups []string) {
 	for _, g := range a.groups {
 		wanted := slices.Contains(groups, g.id)
 		switch {
@@ -172,7 +172,7 @@ func (a *Account) putInto(r *resource, groups []string) {
 	}
 }
 
-func (a *Account) deleteResource(r *resource) {
+func (a *Account) deleteResource(r *storedResource) {
 	a.putInto(r, nil)
 	a.resources = without(a.resources, r.ID)
 }

@@ -4,17 +4,17 @@ import (
 	"net/http"
 )
 
-type router struct {
+type storedRouter struct {
 	Router
 	network string
 }
 
-func (r *router) key() string  { return r.ID }
-func (r *router) show() Router { return r.Router }
+func (r *storedRouter) key() string  { return r.ID }
+func (r *storedRouter) show() Router { return r.Router }
 
 var routerRoutes = map[string]handler{
 	"GET /api/networks/routers": func(r *request) (any, error) {
-		return never(transform(r.account.routers, (*router).show)), nil
+		return never(transform(r.account.routers, (*storedRouter).show)), nil
 	},
 	"GET /api/networks/{network}/routers":         listRouters,
 	"POST /api/networks/{network}/routers":        createRouter,
@@ -35,7 +35,7 @@ func listRouters(r *request) (any, error) {
 }
 
 // routerNamed returns the router that the path names, in any network.
-func (r *request) routerNamed() (*router, error) {
+func (r *request) routerNamed() (*storedRouter, error) {
 	return named(r, r.account.routers, "router", "id")
 }
 
@@ -52,8 +52,8 @@ func getRouter(r *request) (any, error) {
 
 // routerBody returns the router of a request. The server does not check whether its peer and
 // groups exist, whether it has both, or whether its metric is from 1 to 9999.
-func (r *request) routerBody() (*router, error) {
-	asked := &router{network: r.PathValue("network")}
+func (r *request) routerBody() (*storedRouter, error) {
+	asked := &storedRouter{network: r.PathValue("network")}
 	if err := r.decode(&asked.Router); err != nil {
 		return nil, err
 	}

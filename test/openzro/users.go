@@ -11,52 +11,52 @@ import (
 	"github.com/google/uuid"
 )
 
-// Role is what a user may do.
-type Role string
+// UserRole is what a user may do.
+type UserRole string
 
 // The roles that the tests use.
 const (
-	RoleAdmin Role = "admin"
-	RoleUser  Role = "user"
+	RoleAdmin UserRole = "admin"
+	RoleUser  UserRole = "user"
 )
 
 // tokenLifetime is how long tokens are good that tests did not ask for by a call.
 const tokenLifetime = 365 * 24 * time.Hour
 
-type user struct {
+type storedUser struct {
 	id, name   string
-	role       Role
+	role       UserRole
 	service    bool
 	autoGroups []string
 	account    *Account
-	tokens     []*token
+	tokens     []*storedToken
 }
 
-func (u *user) key() string { return u.id }
+func (u *storedUser) key() string { return u.id }
 
-type token struct {
+type storedToken struct {
 	id, name, text, createdBy string
 	created, expires          time.Time
 }
 
-func (t *token) key() string { return t.id }
+func (t *storedToken) key() string { return t.id }
 
-func (a *Account) addUser(name string, role Role, service bool) *user {
-	added := &user{id: uuid.NewString(), name: name, role: role, service: service, account: a}
+func (a *Account) addUser(name string, role UserRole, service bool) *storedUser {
+	added := &storedUser{id: uuid.NewString(), name: name, role: role, service: service, account: a}
 	a.users = append(a.users, added)
 	return added
 }
 
-func (u *user) addToken(name, createdBy string, lifetime time.Duration) *token {
+func (u *storedUser) addToken(name, createdBy string, lifetime time.Duration) *storedToken {
 	now := time.Now().UTC()
-	added := &token{newID(), name, newToken(), createdBy, now, now.Add(lifetime)}
+	added := &storedToken{newID(), name, generateToken(), createdBy, now, now.Add(lifetime)}
 	u.tokens = append(u.tokens, added)
 	return added
 }
 
-// newToken is a text as the server makes them: a prefix, 30 characters, and their CRC-32
+// generateToken is a text as the server makes them: a prefix, 30 characters, and their CRC-32
 // in six more.
-func newToken() string {
+func generateToken() string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	text := make([]byte, 36)
 	_, _ = rand.Read(text[:30])
@@ -72,19 +72,19 @@ func newToken() string {
 }
 
 // may says whether the user is permitted a method.
-func (u *user) may(method string) bool {
+func (u *storedUser) may(method string) bool {
 	return u.role == RoleAdmin || u.service && method == http.MethodGet
 }
 
 // userOf is whom the token of a request belongs to, or nil. The lock is held.
-func (s *Server) userOf(r *http.Request) *user {
+func (s *Server) userOf(r *http.Request) *storedUser {
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Token") && !(strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(text, "nbp_")) {
 		return nil
 	}
 	for _, a := range s.accounts {
 		for _, u := range a.users {
-			if slices.ContainsFunc(u.tokens, func(t *token) bool { return t.text == text && time.Now().Before(t.expires) }) {
+			if slices.ContainsFunc(u.tokens, func(t *storedToken) bool { return t.text == text && time.Now().Before(t.expires) }) {
 				return u
 			}
 		}
@@ -96,21 +96,21 @@ var userRoutes = map[string]handler{
 	"GET /api/users":                       func(r *request) (any, error) { return transform(r.account.users, r.showUser), nil },
 	"POST /api/users":                      createUser,
 	"DELETE /api/users/{id}":               deleteUser,
-	"GET /api/users/{user}/tokens":         getting((*request).holder, func(_ *Account, u *user) []Token { return transform(u.tokens, (*token).show) }),
+	"GET /api/users/{user}/tokens":         getting((*request).holder, func(_ *Account, u *storedUser) []Token { return transform(u.tokens, (*storedToken).show) }),
 	"POST /api/users/{user}/tokens":        createToken,
 	"GET /api/users/{user}/tokens/{id}":    getToken,
 	"DELETE /api/users/{user}/tokens/{id}": deleteToken,
 	"GET /api/peers":                       listPeers,
 }
 
-func (r *request) showUser(u *user) User {
+func (r *request) showUser(u *storedUser) User {
 	return User{ID: u.id, Name: u.name, Role: string(u.role), Status: "active", AutoGroups: never(u.autoGroups), IsCurrent: u == r.user, IsServiceUser: u.service}
 }
 
 func createUser(r *request) (any, error) {
 	var body struct {
 		Name          string   `json:"name"`
-		Role          Role     `json:"role"`
+		Role          UserRole `json:"role"`
 		IsServiceUser bool     `json:"is_service_user"`
 		AutoGroups    []string `json:"auto_groups"`
 	}
@@ -141,12 +141,12 @@ func deleteUser(r *request) (any, error) {
 }
 
 // userNamed is the user whose ID is a part of the path.
-func (r *request) userNamed(part string) (*user, error) {
+func (r *request) userNamed(part string) (*storedUser, error) {
 	return named(r, r.account.users, "user", part)
 }
 
 // holder is the user whose tokens are asked for: oneself, or a service.
-func (r *request) holder() (*user, error) {
+func (r *request) holder() (*storedUser, error) {
 	found, err := r.userNamed("user")
 	if err == nil && found != r.user && !found.service {
 		return nil, refuse(http.StatusForbidden, "tokens of other people are their own affair")
@@ -154,7 +154,7 @@ func (r *request) holder() (*user, error) {
 	return found, err
 }
 
-func (t *token) show() Token {
+func (t *storedToken) show() Token {
 	return Token{ID: t.id, Name: t.name, CreatedAt: t.created, CreatedBy: t.createdBy, ExpirationDate: t.expires}
 }
 
@@ -167,7 +167,7 @@ func getToken(r *request) (any, error) {
 }
 
 // token is the one that the path names, and who holds it.
-func (r *request) token() (*user, *token, error) {
+func (r *request) token() (*storedUser, *storedToken, error) {
 	holder, err := r.holder()
 	if err != nil {
 		return nil, nil, err
@@ -208,7 +208,7 @@ func deleteToken(r *request) (any, error) {
 }
 
 func listPeers(r *request) (any, error) {
-	return never(transform(r.account.peers, func(p *peer) Peer {
+	return never(transform(r.account.peers, func(p *storedPeer) Peer {
 		shown := Peer{ID: p.id, Name: p.name}
 		for _, g := range r.account.groups {
 			if slices.Contains(g.peers, p.id) {

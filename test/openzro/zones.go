@@ -8,33 +8,33 @@ import (
 // peerDomain is the one that peers have names in, where the settings name no other.
 const peerDomain = "openzro.selfhosted"
 
-type zone struct{ Zone }
+type storedZone struct{ Zone }
 
-func (z *zone) key() string { return z.ID }
+func (z *storedZone) key() string { return z.ID }
 
-func (z *zone) show() Zone {
+func (z *storedZone) show() Zone {
 	shown := z.Zone
 	shown.Records = never(slices.Clone(z.Records))
 	return shown
 }
 
 var zoneRoutes = map[string]handler{
-	"GET /api/dns/zones":           func(r *request) (any, error) { return never(transform(r.account.zones, (*zone).show)), nil },
+	"GET /api/dns/zones":           func(r *request) (any, error) { return never(transform(r.account.zones, (*storedZone).show)), nil },
 	"POST /api/dns/zones":          createZone,
-	"GET /api/dns/zones/{zone}":    getting((*request).zoneNamed, func(_ *Account, z *zone) Zone { return z.show() }),
+	"GET /api/dns/zones/{zone}":    getting((*request).zoneNamed, func(_ *Account, z *storedZone) Zone { return z.show() }),
 	"PUT /api/dns/zones/{zone}":    updateZone,
-	"DELETE /api/dns/zones/{zone}": deleting((*request).zoneNamed, func(a *Account, z *zone) { a.zones = without(a.zones, z.ID) }),
+	"DELETE /api/dns/zones/{zone}": deleting((*request).zoneNamed, func(a *Account, z *storedZone) { a.zones = without(a.zones, z.ID) }),
 }
 
 // zoneNamed is the one that the path names.
-func (r *request) zoneNamed() (*zone, error) {
+func (r *request) zoneNamed() (*storedZone, error) {
 	return named(r, r.account.zones, "zone", "zone")
 }
 
 // zoneBody returns the zone of a request, without records: enabled unless the request disables
 // it.
-func (r *request) zoneBody() (*zone, error) {
-	asked := &zone{Zone{Enabled: true}}
+func (r *request) zoneBody() (*storedZone, error) {
+	asked := &storedZone{Zone{Enabled: true}}
 	if err := r.decode(&asked.Zone); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func isDomain(domain string) bool {
 }
 
 // checkZone checks a zone, and brings its domain into the server's form.
-func (a *Account) checkZone(z *zone) error {
+func (a *Account) checkZone(z *storedZone) error {
 	z.Domain = normalDomain(z.Domain)
 	if !isDomain(z.Domain) {
 		return invalid("%q is no domain", z.Domain)

@@ -57,7 +57,7 @@ func database(t *testing.T) *pgx.Conn {
 // insert writes a row past orlojd, as Lintel does.
 func insert(t *testing.T, path, name, spec string) {
 	t.Helper()
-	c := collections[path]
+	c := collectionsByPath[path]
 	connection := database(t)
 	payload := fmt.Sprintf(`{"apiVersion":"orloj.dev/v1","kind":%q,"metadata":{"name":%q,"namespace":"contract","labels":{"l":"v"},
 		"annotations":{"orloj.dev/managed-by":"crd-sync","lintel.dev/cluster":"c"},"resourceVersion":"1","generation":1,"createdAt":"2020-01-01T00:00:00Z"},
@@ -76,7 +76,7 @@ func insert(t *testing.T, path, name, spec string) {
 func stored(t *testing.T, path, name string) (o object) {
 	t.Helper()
 	var text []byte
-	require.NoError(t, database(t).QueryRow(t.Context(), fmt.Sprintf("SELECT payload FROM %s WHERE name = $1", collections[path].table), "contract/"+name).Scan(&text))
+	require.NoError(t, database(t).QueryRow(t.Context(), fmt.Sprintf("SELECT payload FROM %s WHERE name = $1", collectionsByPath[path].table), "contract/"+name).Scan(&text))
 	require.NoError(t, json.Unmarshal(text, &o))
 	return o
 }
@@ -122,7 +122,7 @@ func TestAStatusWriteDropsWhatOrlojdDoesNotKnow(t *testing.T) {
 			if path == "secrets" {
 				after.Spec = known // its values are encrypted
 			}
-			if collections[path].unwritten {
+			if collectionsByPath[path].unwritten {
 				known = merged(known, newer)
 			}
 			require.Equal(t, known, after.Spec)
@@ -130,7 +130,7 @@ func TestAStatusWriteDropsWhatOrlojdDoesNotKnow(t *testing.T) {
 			require.Equal(t, "c", after.Metadata.Annotations["lintel.dev/cluster"])
 			require.Equal(t, "v", after.Metadata.Labels["l"])
 			require.Equal(t, "2020-01-01T00:00:00Z", after.Metadata.CreatedAt)
-			require.Equal(t, collections[path].unwritten, after.Metadata.ResourceVersion == "1")
+			require.Equal(t, collectionsByPath[path].unwritten, after.Metadata.ResourceVersion == "1")
 		})
 	}
 }

@@ -52,8 +52,8 @@ func (f fields) with(name string, what any) fields {
 
 func auth() fields { return leaves("profile", "secretRef", "headerName", "tokenURL", "scopes") }
 
-// collections are those of orlojd 0.3, by their paths below /v1.
-var collections = map[string]collection{
+// collectionsByPath are those of orlojd 0.3, by their paths below /v1.
+var collectionsByPath = map[string]collection{
 	"agents": {kind: "Agent", table: "agents", unwritten: true, spec: leaves("model_ref", "tools", "allowed_tools", "roles").
 		with("prompt", leaf{always: true}).
 		with("memory", leaves("ref", "type", "provider", "allow")).

@@ -71,7 +71,7 @@ func (m metadata) key() string { return m.Namespace + "/" + m.Name }
 func (d *Double) Reconcile(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, c := range collections {
+	for _, c := range collectionsByPath {
 		if c.unwritten {
 			continue
 		}
@@ -164,7 +164,7 @@ func (d *Double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	path, name, _ := strings.Cut(strings.Trim(strings.TrimPrefix(r.URL.Path, "/v1/"), "/"), "/")
-	c, known := collections[path]
+	c, known := collectionsByPath[path]
 	if !known {
 		http.NotFound(w, r)
 		return

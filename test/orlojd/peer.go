@@ -141,7 +141,7 @@ func (r row) seen(before row) bool {
 
 func (d *Double) rows(ctx context.Context, namespace string) (map[string]row, error) {
 	all := map[string]row{}
-	for _, c := range collections {
+	for _, c := range collectionsByPath {
 		if c.unwritten {
 			continue
 		}

@@ -22,7 +22,7 @@ const (
 	messages       kind = "messages"
 )
 
-var kinds = []kind{documents, otherDocuments, comments, messages}
+var allKinds = []kind{documents, otherDocuments, comments, messages}
 
 // text is the prose of one file. Markdown is checked as it is. Other prose is divided into
 // paragraphs, each of which Vale reads as one line.

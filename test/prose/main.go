@@ -65,7 +65,7 @@ func compareFindings(ctx context.Context, o options, findings []finding) error {
 		counts[f.kind]++
 	}
 	var exceeded []kind
-	for _, k := range kinds {
+	for _, k := range allKinds {
 		fmt.Fprintf(os.Stderr, "prose: %d findings in %s (ceiling: %d)\n", counts[k], k, limits[k])
 		if counts[k] > limits[k] {
 			exceeded = append(exceeded, k)

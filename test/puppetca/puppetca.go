@@ -71,8 +71,8 @@ func Start(ctx context.Context, o Options) (*CA, error) {
 	return ca, ca.run(ctx)
 }
 
-// Serve starts the server of a CA that a setup Job has set up: Dir/ca is its volume.
-func Serve(ctx context.Context, o Options) (*CA, error) {
+// ServeExisting starts the server of a CA that a setup Job has set up: Dir/ca is its volume.
+func ServeExisting(ctx context.Context, o Options) (*CA, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	ca, err := prepare(o)

@@ -135,7 +135,7 @@ func show(ctx context.Context, r request, stateDir string) (err error) {
 		<-ctx.Done()
 		return nil
 	})
-	if err = goOnWithout(ctx, err, func() bool { return removed(ctx, s.Cluster) }); err == nil && farewell == "" {
+	if err = goOnWithout(ctx, err, func() bool { return isRemoved(ctx, s.Cluster) }); err == nil && farewell == "" {
 		say("\nstopping …")
 	}
 	return err
@@ -152,8 +152,8 @@ func goOnWithout(ctx context.Context, err error, removed func() bool) error {
 	return nil
 }
 
-// removed says whether Lintel's namespace is gone, or going.
-func removed(ctx context.Context, cluster *installation.Cluster) bool {
+// isRemoved says whether Lintel's namespace is gone, or going.
+func isRemoved(ctx context.Context, cluster *installation.Cluster) bool {
 	phase, err := cluster.Kubectl(ctx, "", "get", "namespace", installation.Namespace, "--ignore-not-found", "-o", "jsonpath={.status.phase}")
 	return err == nil && phase != "Active"
 }

@@ -49,7 +49,7 @@ func signedText(method string, hash []byte, seconds int64) []byte {
 }
 
 // authenticate finds who has signed a request.
-func (d *Double) authenticate(ctx context.Context, method string, request proto.Message) (*principal, error) {
+func (d *Double) authenticate(ctx context.Context, method string, request proto.Message) (*storedPrincipal, error) {
 	said, err := readHeaders(ctx)
 	if err != nil {
 		return nil, err
@@ -129,8 +129,8 @@ func isOpen(request any) bool {
 // asker is the context key of the caller.
 type asker struct{}
 
-func askerOf(ctx context.Context) *principal {
-	who, _ := ctx.Value(asker{}).(*principal)
+func askerOf(ctx context.Context) *storedPrincipal {
+	who, _ := ctx.Value(asker{}).(*storedPrincipal)
 	return who
 }
 

@@ -148,7 +148,7 @@ func (d *Double) EmitCreated() {
 }
 
 // find is called with the mutex held. It is nil where there is none.
-func (d *Double) find(e store.Environment) *environment {
+func (d *Double) find(e store.Environment) *storedEnvironment {
 	for _, w := range d.workspaces {
 		if p := w.projects[e.Project]; w.name == e.Workspace && p != nil && p.environments[e.Name] != nil {
 			return p.environments[e.Name]

@@ -39,7 +39,7 @@ func (d *Double) GetEnvironment(ctx context.Context, request *wire.GetEnvironmen
 	return found.environment.message(), nil
 }
 
-func (e *environment) message() *wire.Environment {
+func (e *storedEnvironment) message() *wire.Environment {
 	return &wire.Environment{
 		Id: e.id, ProjectId: e.project, Name: e.name,
 		DekWrapped: e.dekWrapped, DekNonce: e.dekNonce,
@@ -129,7 +129,7 @@ func (d *Double) forward(ctx context.Context, s *subscriber, events chan<- *wire
 	}
 }
 
-func (d *Double) pass(who *principal, found place, s *subscriber, stream grpc.ServerStreamingServer[wire.WatchSecretsResponse], events <-chan *wire.WatchSecretsResponse) error {
+func (d *Double) pass(who *storedPrincipal, found place, s *subscriber, stream grpc.ServerStreamingServer[wire.WatchSecretsResponse], events <-chan *wire.WatchSecretsResponse) error {
 	for {
 		select {
 		case <-stream.Context().Done():

@@ -7,8 +7,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
 )
 
-// principal is who may ask. A service has no user.
-type principal struct {
+// storedPrincipal is who may ask. A service has no user.
+type storedPrincipal struct {
 	id, name, user string
 	public         []byte
 }
@@ -16,7 +16,7 @@ type principal struct {
 // wrapped is the key of a workspace as it is wrapped for one principal.
 type wrapped struct{ ephemeral, key, nonce []byte }
 
-type workspace struct {
+type storedWorkspace struct {
 	id, name, owner string
 	keys            map[string]wrapped
 	roles           map[string]wire.Role
@@ -25,10 +25,10 @@ type workspace struct {
 
 type project struct {
 	id, name     string
-	environments map[string]*environment
+	environments map[string]*storedEnvironment
 }
 
-type environment struct {
+type storedEnvironment struct {
 	id, name             string
 	project              string
 	dekWrapped, dekNonce []byte
@@ -41,8 +41,8 @@ type sealed struct{ nonce, ciphertext []byte }
 
 // place is what a request names.
 type place struct {
-	workspace   *workspace
-	environment *environment
+	workspace   *storedWorkspace
+	environment *storedEnvironment
 }
 
 // named is what requests have that name an environment.
@@ -62,7 +62,7 @@ var (
 
 // enter finds a workspace that a principal has access to: it is its user's, or its key is
 // wrapped for the service.
-func (d *Double) enter(who *principal, name string) (*workspace, error) {
+func (d *Double) enter(who *storedPrincipal, name string) (*storedWorkspace, error) {
 	for _, w := range d.workspaces {
 		_, isWrapped := w.keys[who.id]
 		if w.name == name && (who.user != "" && w.owner == who.user || who.user == "" && isWrapped) {
@@ -73,7 +73,7 @@ func (d *Double) enter(who *principal, name string) (*workspace, error) {
 }
 
 // reach finds the environment that a request names, for a principal that has the role.
-func (d *Double) reach(who *principal, request named, least wire.Role) (place, error) {
+func (d *Double) reach(who *storedPrincipal, request named, least wire.Role) (place, error) {
 	w, err := d.enter(who, request.GetWorkspaceName())
 	if err != nil {
 		return place{}, err
@@ -95,7 +95,7 @@ func (d *Double) reach(who *principal, request named, least wire.Role) (place, e
 // may reports whether a principal has a role: as the owner of the workspace, or by the stronger
 // of its roles in the workspace and in the environment. The stronger role has the smaller
 // number.
-func may(who *principal, w *workspace, e *environment, least wire.Role) bool {
+func may(who *storedPrincipal, w *storedWorkspace, e *storedEnvironment, least wire.Role) bool {
 	if who.user != "" {
 		return w.owner == who.user
 	}
@@ -108,7 +108,7 @@ func may(who *principal, w *workspace, e *environment, least wire.Role) bool {
 }
 
 // own finds a workspace for what only who owns it may do.
-func (d *Double) own(who *principal, name string) (*workspace, error) {
+func (d *Double) own(who *storedPrincipal, name string) (*storedWorkspace, error) {
 	if who.user == "" {
 		return nil, status.Error(codes.Unauthenticated, "services may not do this")
 	}

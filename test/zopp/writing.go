@@ -16,7 +16,7 @@ import (
 func (d *Double) Register(ctx context.Context, request *wire.RegisterRequest) (*wire.RegisterResponse, error) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	made := &principal{id: uuid.NewString(), name: request.GetPrincipalName(), public: request.GetPublicKey()}
+	made := &storedPrincipal{id: uuid.NewString(), name: request.GetPrincipalName(), public: request.GetPublicKey()}
 	if isOpen(request) {
 		made.user = strings.ToLower(request.GetEmail())
 		d.principals[made.id] = made
@@ -48,7 +48,7 @@ func (d *Double) CreateWorkspace(ctx context.Context, request *wire.CreateWorksp
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, "the id is no UUID")
 	}
-	d.workspaces[id.String()] = &workspace{
+	d.workspaces[id.String()] = &storedWorkspace{
 		id: id.String(), name: request.GetName(), owner: who.user,
 		keys:     map[string]wrapped{who.id: {request.GetEphemeralPub(), request.GetKekWrapped(), request.GetKekNonce()}},
 		roles:    map[string]wire.Role{},
@@ -83,7 +83,7 @@ func (d *Double) CreateProject(ctx context.Context, request *wire.CreateProjectR
 	if w.projects[request.GetName()] != nil {
 		return nil, status.Error(codes.AlreadyExists, "there is such a project")
 	}
-	p := &project{id: uuid.NewString(), name: request.GetName(), environments: map[string]*environment{}}
+	p := &project{id: uuid.NewString(), name: request.GetName(), environments: map[string]*storedEnvironment{}}
 	w.projects[p.name] = p
 	return &wire.Project{Id: p.id, WorkspaceId: w.id, Name: p.name, CreatedAt: d.Now().Unix(), UpdatedAt: d.Now().Unix()}, nil
 }
@@ -103,7 +103,7 @@ func (d *Double) CreateEnvironment(ctx context.Context, request *wire.CreateEnvi
 	if p.environments[request.GetName()] != nil {
 		return nil, status.Error(codes.AlreadyExists, "there is such an environment")
 	}
-	e := &environment{
+	e := &storedEnvironment{
 		id: uuid.NewString(), name: request.GetName(), project: p.id,
 		dekWrapped: request.GetDekWrapped(), dekNonce: request.GetDekNonce(),
 		created: d.Now().Unix(),
@@ -158,7 +158,7 @@ func (d *Double) DeleteSecret(ctx context.Context, request *wire.DeleteSecretReq
 	return &wire.Empty{}, nil
 }
 
-func (d *Double) changed(e *environment, kind wire.SecretChangeEvent_EventType, key string) {
+func (d *Double) changed(e *storedEnvironment, kind wire.SecretChangeEvent_EventType, key string) {
 	e.version++
 	d.bus.send(e.id, &wire.WatchSecretsResponse{Response: &wire.WatchSecretsResponse_Event{
 		Event: &wire.SecretChangeEvent{EventType: kind, Key: key, Version: e.version, Timestamp: d.Now().Unix()},

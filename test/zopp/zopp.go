@@ -37,8 +37,8 @@ type Double struct {
 	StreamLimit uint32
 
 	mutex      sync.Mutex
-	principals map[string]*principal
-	workspaces map[string]*workspace
+	principals map[string]*storedPrincipal
+	workspaces map[string]*storedWorkspace
 	calls      map[string]int
 	faults     map[*Fault]struct{}
 	bus        bus
@@ -60,8 +60,8 @@ const StreamsEach = 100
 func NewDouble() *Double {
 	d := &Double{
 		Now:        time.Now,
-		principals: map[string]*principal{},
-		workspaces: map[string]*workspace{},
+		principals: map[string]*storedPrincipal{},
+		workspaces: map[string]*storedWorkspace{},
 		calls:      map[string]int{},
 		faults:     map[*Fault]struct{}{},
 	}

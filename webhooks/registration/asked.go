@@ -35,7 +35,7 @@ func NewAsked(policies []engine.PolicyInfo, scopes []engine.ScopeInfo, resources
 // Versions are those in which the entries get an object of a resource that arrives in
 // the resource's version: none where no entry is called. The API server converts for an
 // entry of which no rule takes the object as it is.
-func (a Asked) Versions(resource admission.Resource, operation string) []string {
+func (a Asked) Versions(resource admission.ServedResource, operation string) []string {
 	var out []string
 	for _, rules := range a.entries {
 		version, called := a.version(rules, resource, operation)
@@ -47,7 +47,7 @@ func (a Asked) Versions(resource admission.Resource, operation string) []string 
 }
 
 // version honours earlier rules first, as the API server does.
-func (a Asked) version(rules []admissionregistrationv1.RuleWithOperations, resource admission.Resource, operation string) (string, bool) {
+func (a Asked) version(rules []admissionregistrationv1.RuleWithOperations, resource admission.ServedResource, operation string) (string, bool) {
 	takes := func(rule admissionregistrationv1.RuleWithOperations, version string) bool {
 		resource.Version = version
 		return ruleTakes(rule, resource, operation)
@@ -67,7 +67,7 @@ func (a Asked) version(rules []admissionregistrationv1.RuleWithOperations, resou
 	return "", false
 }
 
-func ruleTakes(rule admissionregistrationv1.RuleWithOperations, resource admission.Resource, operation string) bool {
+func ruleTakes(rule admissionregistrationv1.RuleWithOperations, resource admission.ServedResource, operation string) bool {
 	if !slices.Contains(rule.Operations, admissionregistrationv1.OperationType(operation)) {
 		return false
 	}

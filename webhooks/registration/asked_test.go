@@ -38,7 +38,7 @@ func TestVersionsAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := NewAsked(test.policies, nil, admission.BuiltinResources())
-			resource := admission.Resource{Group: "autoscaling", Version: test.arrives, Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true}
+			resource := admission.ServedResource{Group: "autoscaling", Version: test.arrives, Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true}
 			assert.Equal(t, test.want, asked.Versions(resource, test.operation))
 		})
 	}

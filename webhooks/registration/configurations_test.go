@@ -368,7 +368,7 @@ func TestVersionConflict(t *testing.T) {
 }
 
 func TestEveryVersionConflictsWithOne(t *testing.T) {
-	resources := admission.NewResources([]admission.Resource{
+	resources := admission.NewResources([]admission.ServedResource{
 		{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
 		{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
 		{Version: "v1", Kind: "Pod", Name: "pods", Namespaced: true},
@@ -418,7 +418,7 @@ func TestConstraintsTakeEveryVersion(t *testing.T) {
 		p.AnyVersion = true
 		return p
 	}
-	resources := admission.NewResources([]admission.Resource{
+	resources := admission.NewResources([]admission.ServedResource{
 		{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
 		{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
 	})

@@ -166,7 +166,7 @@ func namedTargets(kinds []admission.GroupVersionKind, resources *admission.Resou
 	return out
 }
 
-func resourceTargets(resource admission.Resource, versions versionTable) []target {
+func resourceTargets(resource admission.ServedResource, versions versionTable) []target {
 	scope := admissionregistrationv1.ClusterScope
 	if resource.Namespaced {
 		scope = admissionregistrationv1.NamespacedScope

@@ -38,7 +38,7 @@ func (c versionConflict) Error() string {
 // unless there is a conflict.
 type versionTable map[admission.GroupVersionKind][]string // by kind without version
 
-func (v versionTable) of(resource admission.Resource) []string {
+func (v versionTable) of(resource admission.ServedResource) []string {
 	if versions := v[admission.GroupVersionKind{Group: resource.Group, Kind: resource.Kind}]; len(versions) > 0 {
 		return versions
 	}
@@ -181,7 +181,7 @@ func readsEveryVersion(match definition.Match, kind admission.GroupVersionKind) 
 }
 
 // takesEveryVersion says whether a rule of the match names no version of a resource.
-func takesEveryVersion(match definition.Match, resource admission.Resource, resources *admission.Resources) bool {
+func takesEveryVersion(match definition.Match, resource admission.ServedResource, resources *admission.Resources) bool {
 	return slices.ContainsFunc(namedTargets(match.Kinds, resources, nil), func(t target) bool {
 		return t.version == anything && (t.group == anything || t.group == resource.Group)
 	})

@@ -43,8 +43,8 @@ func text(program, version, commit string, info *debug.BuildInfo) string {
 	return strings.Join(append(parts, info.GoVersion), ", ")
 }
 
-// release is a version of a release, unlike one that Go derives from a commit.
-var release = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
+// releasePattern matches a version of a release, unlike one that Go derives from a commit.
+var releasePattern = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
 
 // Release is the version of the release that the program belongs to, such as v1.2.3; empty for
 // other builds.
@@ -57,7 +57,7 @@ func releaseOf(version string, info *debug.BuildInfo) string {
 	if version == "" && info != nil {
 		version = info.Main.Version
 	}
-	if !release.MatchString(version) {
+	if !releasePattern.MatchString(version) {
 		return ""
 	}
 	return version

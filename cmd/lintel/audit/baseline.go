@@ -90,8 +90,8 @@ type Diff struct {
 	Unchanged int      `json:"unchanged"`
 }
 
-// diff compares two runs.
-func diff(before, after *Report) Diff {
+// diffReports compares two runs.
+func diffReports(before, after *Report) Diff {
 	d := Diff{New: []Result{}, Fixed: []Result{}, Exempt: []Result{}, Unknown: []Result{}}
 	old, now, exempt := before.keys(), after.keys(), after.exempt()
 	for _, result := range after.Results {

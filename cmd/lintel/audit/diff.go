@@ -45,7 +45,7 @@ Exit codes:
 			if err != nil {
 				return err
 			}
-			return diff(before, after).print(cmd.OutOrStdout(), format)
+			return diffReports(before, after).print(cmd.OutOrStdout(), format)
 		},
 	}
 	format.AddFlag(cmd, "text", "json")

@@ -40,7 +40,7 @@ func auditCluster(ctx context.Context, live *cluster.Cluster, rules policies, ex
 
 // auditResource evaluates the objects of a resource. The error is that of the context: a resource
 // that cannot be listed is not audited.
-func (p *pass) auditResource(ctx context.Context, live *cluster.Cluster, resource admission.Resource) error {
+func (p *pass) auditResource(ctx context.Context, live *cluster.Cluster, resource admission.ServedResource) error {
 	name := strings.TrimSuffix(resource.Name+"."+resource.Group, ".")
 	p.begin(name)
 	again := func() { p.begin(name) }
@@ -69,7 +69,7 @@ func (p *pass) auditResource(ctx context.Context, live *cluster.Cluster, resourc
 
 // readNamespaces reads the Namespaces of all objects.
 func (p *pass) readNamespaces(ctx context.Context, live *cluster.Cluster) error {
-	resource := admission.Resource{Version: corev1.SchemeGroupVersion.Version, Kind: "Namespace", Name: "namespaces"}
+	resource := admission.ServedResource{Version: corev1.SchemeGroupVersion.Version, Kind: "Namespace", Name: "namespaces"}
 	return live.Stream(ctx, resource, func() {}, func(text []byte) error {
 		return p.addNamespace("the cluster", text)
 	})

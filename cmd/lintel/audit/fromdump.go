@@ -25,7 +25,7 @@ type dumpPass struct {
 	files     *dump.Dump
 	namespace string // of objects that name none
 	table     *manifests.Table
-	targets   map[schema.GroupKind]admission.Resource
+	targets   map[schema.GroupKind]admission.ServedResource
 }
 
 // auditDump evaluates policies for the objects of files. Unless the dump is complete, it is not
@@ -40,7 +40,7 @@ func auditDump(ctx context.Context, files *dump.Dump, rules policies, excluded [
 	if err := d.readCluster(ctx, rules.sets, known, o.complete); err != nil {
 		return nil, err
 	}
-	d.targets = map[schema.GroupKind]admission.Resource{}
+	d.targets = map[schema.GroupKind]admission.ServedResource{}
 	for _, target := range d.auditor.Targets() {
 		d.targets[schema.GroupKind{Group: target.Resource.Group, Kind: target.Resource.Kind}] = target.Resource
 	}
@@ -91,7 +91,7 @@ func (d *dumpPass) readCluster(ctx context.Context, sets []*engine.PolicySet, kn
 	changes := map[admission.GroupVersionKind]clusterdata.Change{}
 	for kind, fields := range projection {
 		if complete || known[schema.GroupKind{Group: kind.Group, Kind: kind.Kind}] > 0 {
-			changes[kind] = clusterdata.Change{Kind: kind, Fields: fields, Objects: map[clusterdata.Key]*clusterdata.Object{}}
+			changes[kind] = clusterdata.Change{Kind: kind, Fields: fields, Objects: map[clusterdata.Key]*clusterdata.DecodedObject{}}
 		}
 	}
 	d.progress.Begin("cluster objects")
@@ -129,7 +129,7 @@ func (d *dumpPass) readCluster(ctx context.Context, sets []*engine.PolicySet, kn
 
 // arrange puts an object into the namespace that the API server would, and returns its JSON and
 // its resource, in the object's version.
-func (d *dumpPass) arrange(o *manifests.Object) (text []byte, resource admission.Resource, err error) {
+func (d *dumpPass) arrange(o *manifests.Object) (text []byte, resource admission.ServedResource, err error) {
 	resource, known := d.table.Lookup(o.Kind)
 	if !known {
 		resource.Namespaced = o.Namespace != ""

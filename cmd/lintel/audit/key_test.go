@@ -99,7 +99,7 @@ func TestDiffOfWhatWasNotEvaluated(t *testing.T) {
 		"an error":            {&Report{Policies: []PolicyCount{{Policy: "p", Counts: core.Counts{core.Error: 1}}}}, false},
 		"no longer auditable": {&Report{Policies: known, NotAuditable: []NotAuditable{{Policy: "p"}}}, false},
 	} {
-		d := diff(before, c.after)
+		d := diffReports(before, c.after)
 		require.Equal(t, c.fixed, len(d.Fixed) == 1, name)
 		require.Equal(t, !c.fixed, len(d.Unknown) == 1, name)
 	}

@@ -73,7 +73,7 @@ func (p *pass) end() {
 
 // evaluate evaluates an object in JSON, of a resource in the version of the object. The error is
 // that of the context.
-func (p *pass) evaluate(ctx context.Context, text []byte, resource admission.Resource, o manifests.Object) error {
+func (p *pass) evaluate(ctx context.Context, text []byte, resource admission.ServedResource, o manifests.Object) error {
 	p.progress.Add(1)
 	object := objectOf(o, text)
 	options := engine.Options{Namespace: p.namespaces[o.Namespace], Cluster: p.cluster, Offline: true}

@@ -17,7 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
-var configMaps = admission.Resource{Version: "v1", Kind: "ConfigMap", Name: "configmaps", Namespaced: true}
+var configMaps = admission.ServedResource{Version: "v1", Kind: "ConfigMap", Name: "configmaps", Namespaced: true}
 
 func passOf(t *testing.T, rego string) *pass {
 	t.Helper()

@@ -111,7 +111,7 @@ func (r Result) isViolation() bool { return r.Result.Outcome == core.Fail }
 func compareResults(a, b Result) int {
 	return cmp.Or(
 		cmp.Compare(a.Result.Source, b.Result.Source), cmp.Compare(a.Result.Policy, b.Result.Policy),
-		cmp.Compare(slices.Index(core.Outcomes, a.Result.Outcome), slices.Index(core.Outcomes, b.Result.Outcome)),
+		cmp.Compare(slices.Index(core.AllOutcomes, a.Result.Outcome), slices.Index(core.AllOutcomes, b.Result.Outcome)),
 		compareObjects(a.Object, b.Object), cmp.Compare(a.Result.Message, b.Result.Message), cmp.Compare(a.Key, b.Key),
 	)
 }

@@ -103,7 +103,7 @@ func (o Options) Config() (*rest.Config, error) {
 type Cluster struct {
 	// Resources are those that it serves, in every version, the preferred one of each group
 	// first.
-	Resources []admission.Resource
+	Resources []admission.ServedResource
 
 	// Undiscovered are the groups whose kinds could not be read, with the reason.
 	Undiscovered map[schema.GroupVersion]error
@@ -175,7 +175,7 @@ func (c *Cluster) describe(asked discovery.ServerResourcesInterface) error {
 }
 
 // Stores reports whether objects of a resource can be created and listed.
-func (c *Cluster) Stores(resource admission.Resource) bool {
+func (c *Cluster) Stores(resource admission.ServedResource) bool {
 	return c.stored[schema.GroupResource{Group: resource.Group, Resource: resource.Name}]
 }
 
@@ -277,7 +277,7 @@ func (c *Cluster) Required(ctx context.Context, sets []*engine.PolicySet) (*clus
 		if !served {
 			continue
 		}
-		change := clusterdata.Change{Kind: kind, Fields: projection[kind], Objects: map[clusterdata.Key]*clusterdata.Object{}}
+		change := clusterdata.Change{Kind: kind, Fields: projection[kind], Objects: map[clusterdata.Key]*clusterdata.DecodedObject{}}
 		err := c.Stream(ctx, resource, func() { clear(change.Objects) }, func(raw []byte) error {
 			object, err := clusterdata.NewProjectedObject(raw, change.Fields)
 			if err == nil {
@@ -294,7 +294,7 @@ func (c *Cluster) Required(ctx context.Context, sets []*engine.PolicySet) (*clus
 	return data, notes
 }
 
-func kindOf(resource admission.Resource) schema.GroupVersionKind {
+func kindOf(resource admission.ServedResource) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: resource.Group, Version: resource.Version, Kind: resource.Kind}
 }
 
@@ -355,7 +355,7 @@ func (c *Cluster) Object(ctx context.Context, reference, namespace string) (mani
 }
 
 // resource finds a resource by its name or kind, with or without its group.
-func (c *Cluster) resource(word string) (admission.Resource, error) {
+func (c *Cluster) resource(word string) (admission.ServedResource, error) {
 	name, group, hasGroup := strings.Cut(strings.ToLower(word), ".")
 	name = cmp.Or(c.short[name], name)
 	for _, resource := range c.Resources {
@@ -364,7 +364,7 @@ func (c *Cluster) resource(word string) (admission.Resource, error) {
 		}
 	}
 	suggestion := admission.NewResources(c.Resources).Suggest(group, name)
-	return admission.Resource{}, fmt.Errorf("the cluster has no kind %q%s: write its kind or resource, and the group after a dot where two groups have it", word, suggestion)
+	return admission.ServedResource{}, fmt.Errorf("the cluster has no kind %q%s: write its kind or resource, and the group after a dot where two groups have it", word, suggestion)
 }
 
 // Definitions are those of the custom resources among the manifests. One that cannot be

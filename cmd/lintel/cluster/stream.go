@@ -42,7 +42,7 @@ func newLister(config *rest.Config) (rest.Interface, error) {
 // Stream visits the objects of a resource in JSON, in its version, page by page. No more than a
 // part of a page is in memory. If the list expires, it continues where it ended, or calls again
 // and begins again.
-func (c *Cluster) Stream(ctx context.Context, resource admission.Resource, again func(), visit func(object []byte) error) error {
+func (c *Cluster) Stream(ctx context.Context, resource admission.ServedResource, again func(), visit func(object []byte) error) error {
 	token := ""
 	for lists := 1; ; {
 		next, err := c.page(ctx, resource, token, visit)
@@ -66,7 +66,7 @@ func (c *Cluster) Stream(ctx context.Context, resource admission.Resource, again
 }
 
 // page visits a page, and returns the token of the next one.
-func (c *Cluster) page(ctx context.Context, resource admission.Resource, token string, visit func([]byte) error) (string, error) {
+func (c *Cluster) page(ctx context.Context, resource admission.ServedResource, token string, visit func([]byte) error) (string, error) {
 	version := schema.GroupVersion{Group: resource.Group, Version: resource.Version}
 	path := []string{"/apis", version.Group, version.Version, resource.Name}
 	if version.Group == "" {

@@ -355,7 +355,7 @@ func reviewOf(object map[string]any, resources *admission.Resources) (*admission
 	resource, known := resources.ByKind(kind.Group, kind.Kind)
 	if !known {
 		plural, _ := meta.UnsafeGuessKindToResource(kind)
-		resource = admission.Resource{Group: kind.Group, Kind: kind.Kind, Name: plural.Resource, Namespaced: true}
+		resource = admission.ServedResource{Group: kind.Group, Kind: kind.Kind, Name: plural.Resource, Namespaced: true}
 	}
 	resource.Version = kind.Version
 	name, namespace := nameOf(object)

@@ -15,7 +15,7 @@ func kindOf(object map[string]any) schema.GroupVersionKind {
 // samples are objects of the kinds that most policies are about, for policies without tests of
 // their own.
 func samples(policy map[string]any) (out []map[string]any) {
-	texts := strings.Join(textsOf(policy["spec"]), " ") + " " + strings.Join(kindsOf(policy["spec"]), " ")
+	texts := strings.Join(textsOf(policy["spec"]), " ") + " " + strings.Join(namedKinds(policy["spec"]), " ")
 	if !strings.Contains(texts, "Pod") && !strings.Contains(texts, "Deployment") && !strings.Contains(texts, "*") {
 		return nil
 	}
@@ -51,8 +51,8 @@ func samples(policy map[string]any) (out []map[string]any) {
 	return append(out, map[string]any{"apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata("sample"), "spec": map[string]any{"schedule": "0 * * * *", "jobTemplate": map[string]any{"spec": map[string]any{"template": clone(template)}}}})
 }
 
-// kindsOf are the kinds that a policy names.
-func kindsOf(value any) (out []string) {
+// namedKinds are the kinds that a policy names.
+func namedKinds(value any) (out []string) {
 	switch typed := value.(type) {
 	case map[string]any:
 		for key, one := range typed {
@@ -63,11 +63,11 @@ func kindsOf(value any) (out []string) {
 					}
 				}
 			}
-			out = append(out, kindsOf(one)...)
+			out = append(out, namedKinds(one)...)
 		}
 	case []any:
 		for _, one := range typed {
-			out = append(out, kindsOf(one)...)
+			out = append(out, namedKinds(one)...)
 		}
 	}
 	return out

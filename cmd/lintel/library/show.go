@@ -121,7 +121,7 @@ func show(l *library.Library, names []string, format report.Format, w io.Writer)
 		if format.Is("json") {
 			return report.WriteJSON(w, bundle)
 		}
-		return writeBundle(w, l, bundle)
+		return writeBundleDetails(w, l, bundle)
 	}
 	policy, ok := l.Policy(names[0])
 	switch {
@@ -149,7 +149,7 @@ func writeBundles(w io.Writer, bundles []library.Bundle) error {
 	return report.Write(w, b.String())
 }
 
-func writeBundle(w io.Writer, l *library.Library, bundle library.Bundle) error {
+func writeBundleDetails(w io.Writer, l *library.Library, bundle library.Bundle) error {
 	if err := report.Write(w, printableLines(bundle.Title+"\n\n"+bundle.Description+"\n\n")); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ type Table struct {
 // NewTable reads the CustomResourceDefinitions among the objects.
 func NewTable(objects []Object) (*Table, error) {
 	var definitions []*apiextensionsv1.CustomResourceDefinition
-	var defined []admission.Resource
+	var defined []admission.ServedResource
 	for _, o := range objects {
 		if o.Kind.Group != apiextensionsv1.GroupName || o.Kind.Kind != "CustomResourceDefinition" {
 			continue
@@ -45,11 +45,11 @@ func NewTable(objects []Object) (*Table, error) {
 
 // Lookup is the resource of a kind in the version of the kind. known is false for a
 // guess: most kinds are namespaced.
-func (t *Table) Lookup(kind schema.GroupVersionKind) (resource admission.Resource, known bool) {
+func (t *Table) Lookup(kind schema.GroupVersionKind) (resource admission.ServedResource, known bool) {
 	resource, known = t.ByKind(kind.Group, kind.Kind)
 	if !known {
 		plural, _ := meta.UnsafeGuessKindToResource(kind)
-		resource = admission.Resource{Group: kind.Group, Kind: kind.Kind, Name: plural.Resource, Namespaced: true}
+		resource = admission.ServedResource{Group: kind.Group, Kind: kind.Kind, Name: plural.Resource, Namespaced: true}
 	}
 	resource.Version = kind.Version
 	return resource, known
@@ -76,7 +76,7 @@ func (t *Table) Unserved(kind schema.GroupVersionKind) string {
 // that Kubernetes serves, or has no dot, which a CustomResourceDefinition's must have. Other
 // projects have groups below k8s.io, too: there it is one that Kubernetes has in another.
 func isOfKubernetes(kind schema.GroupVersionKind) bool {
-	return !strings.Contains(kind.Group, ".") || slices.ContainsFunc(admission.KubernetesResources(), func(known admission.Resource) bool {
+	return !strings.Contains(kind.Group, ".") || slices.ContainsFunc(admission.KubernetesResources(), func(known admission.ServedResource) bool {
 		return known.Group == kind.Group || known.Kind == kind.Kind && strings.HasSuffix(kind.Group, ".k8s.io")
 	})
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
-	"github.com/lintel-policy/lintel/policies/restriction"
+	"github.com/lintel-policy/lintel/policies/openclaw/restriction"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 	"github.com/lintel-policy/lintel/policies/rules/openclaw"
-	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 // options are the flags of prove.

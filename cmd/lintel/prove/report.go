@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
-	"github.com/lintel-policy/lintel/policies/restriction"
-	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/policies/openclaw/restriction"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 )
 
 // jsonProof is the worst verdict on a policy, in the output of -o json. Input, parent and

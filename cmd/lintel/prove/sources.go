@@ -7,7 +7,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
-	"github.com/lintel-policy/lintel/policies/restriction"
+	"github.com/lintel-policy/lintel/policies/openclaw/restriction"
 	"github.com/lintel-policy/lintel/policies/scope"
 )
 

@@ -156,7 +156,7 @@ var outcomeTitles = map[core.Outcome]string{
 }
 
 // changes are the outcomes with a column of their own.
-var changes = core.Outcomes[:len(core.Outcomes)-1]
+var changes = core.AllOutcomes[:len(core.AllOutcomes)-1]
 
 // findings are those that make the difference, with their labels.
 func findings(r *core.Result) (labels []string, all []record.Finding) {

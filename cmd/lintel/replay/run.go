@@ -154,7 +154,7 @@ func (o *options) evaluate(ctx context.Context, replayer *core.Replayer, in *rec
 	}
 	resumed := state.Done
 	progress.Add(resumed)
-	return replayer.Run(ctx, o.part.Requests(core.Requests(in.Records)), workers, resumed, func(one *core.Evaluated) error {
+	return replayer.Run(ctx, o.part.Requests(core.GroupRequests(in.Records)), workers, resumed, func(one *core.Evaluated) error {
 		var skipped *record.SkippedError
 		switch {
 		case errors.As(one.Err, &skipped):

@@ -93,7 +93,7 @@ func (s *Source) compile() (*engine.PolicySet, error) {
 		return nil, err
 	}
 	set, err := compiler.Compile(context.Background(), s.Source)
-	if _, ok := errors.AsType[definition.CompileErrors](err); ok {
+	if _, ok := errors.AsType[definition.CompileErrorList](err); ok {
 		return nil, fmt.Errorf("%w\n%s: a cluster would refuse these policies, so no object is evaluated", s.CompileError(err), s.Origin)
 	}
 	if err != nil {
@@ -134,7 +134,7 @@ func Notes(sources []Source, sets []*engine.PolicySet, snapshot *engine.Snapshot
 
 // Without is the error of a source without the requested thing, with the errors of the things
 // that it has instead.
-func (s Source) Without(what, why string, instead definition.CompileErrors) error {
+func (s Source) Without(what, why string, instead definition.CompileErrorList) error {
 	errs := []error{fmt.Errorf("%s has no %s: %s", s.Origin, what, why)}
 	for _, one := range s.InFolder(instead) {
 		errs = append(errs, one)
@@ -144,12 +144,12 @@ func (s Source) Without(what, why string, instead definition.CompileErrors) erro
 
 // CompileError names the files as the user can open them.
 func (s Source) CompileError(err error) error {
-	reasons, ok := errors.AsType[definition.CompileErrors](err)
+	reasons, ok := errors.AsType[definition.CompileErrorList](err)
 	if !ok {
 		return fmt.Errorf("%s does not compile: %w", s.Origin, err)
 	}
 	if s.Folder != "" {
-		return definition.CompileErrors(s.InFolder(reasons))
+		return definition.CompileErrorList(s.InFolder(reasons))
 	}
 	reasons = slices.Clone(reasons)
 	for i := range reasons {
@@ -159,7 +159,7 @@ func (s Source) CompileError(err error) error {
 }
 
 // InFolder names the files of errors as the user can open them.
-func (s Source) InFolder(errs definition.CompileErrors) []definition.CompileError {
+func (s Source) InFolder(errs definition.CompileErrorList) []definition.CompileError {
 	out := slices.Clone([]definition.CompileError(errs))
 	for i := range out {
 		if out[i].File != "" {

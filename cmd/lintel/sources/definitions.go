@@ -28,7 +28,7 @@ func Definitions(files map[string]string) ([]*schema.Definition, *admission.Reso
 		return nil, nil, err
 	}
 	definitions := slices.Clone(own)
-	var defined []admission.Resource
+	var defined []admission.ServedResource
 	for _, definition := range given {
 		definitions = append(slices.DeleteFunc(definitions, definition.IsOfKind), definition)
 		defined = append(defined, definition.Resources()...)

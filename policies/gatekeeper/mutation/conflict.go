@@ -46,9 +46,9 @@ func (m *Mutator) shapeAt(at int) shape {
 	return shapeUnknown
 }
 
-// Conflicts returns the conflicts of mutators that are applied to the same kinds: one for each
+// FindConflicts returns the conflicts of mutators that are applied to the same kinds: one for each
 // mutator that has any. As in Gatekeeper, they depend on the locations alone.
-func Conflicts(mutators []*Mutator) []Conflict {
+func FindConflicts(mutators []*Mutator) []Conflict {
 	var found []Conflict
 	for _, m := range mutators {
 		for _, other := range mutators {

@@ -22,11 +22,11 @@ var (
 // be read as another part the next time.
 func (p imageParts) check() *FieldError {
 	fail := func(field, format string, args ...any) *FieldError {
-		return fieldError(fmt.Errorf(format, args...), "spec", "parameters", field)
+		return newFieldError(fmt.Errorf(format, args...), "spec", "parameters", field)
 	}
 	switch {
 	case p == imageParts{}:
-		return fieldError(errors.New("set at least one of assignDomain, assignPath, assignTag"), "spec", "parameters")
+		return newFieldError(errors.New("set at least one of assignDomain, assignPath, assignTag"), "spec", "parameters")
 	case p.domain != "" && !imageDomain.MatchString(p.domain):
 		return fail("assignDomain", "%q is not a domain such as registry.example.com:5000", p.domain)
 	case p.path != "" && !imagePath.MatchString(p.path):

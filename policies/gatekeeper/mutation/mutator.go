@@ -58,7 +58,7 @@ type FieldError struct {
 
 func (e FieldError) Error() string { return e.Err.Error() }
 
-func fieldError(err error, path ...any) *FieldError { return &FieldError{Path: path, Err: err} }
+func newFieldError(err error, path ...any) *FieldError { return &FieldError{Path: path, Err: err} }
 
 // PathTest is a condition for a prefix of the location.
 type PathTest struct {
@@ -101,11 +101,11 @@ func New(id ID, spec Spec) (*Mutator, []*FieldError) {
 		}
 	}
 	if len(id.Name) > maxNameLength {
-		fail(fieldError(fmt.Errorf("a mutator's name has at most %d characters", maxNameLength), "metadata", "name"))
+		fail(newFieldError(fmt.Errorf("a mutator's name has at most %d characters", maxNameLength), "metadata", "name"))
 	}
 	location, err := ParseLocation(spec.Location)
 	if err != nil {
-		return nil, append(errs, fieldError(err, "spec", "location"))
+		return nil, append(errs, newFieldError(err, "spec", "location"))
 	}
 	m.Location = location
 	fail(m.checkLocation())
@@ -126,7 +126,7 @@ func New(id ID, spec Spec) (*Mutator, []*FieldError) {
 // checkLocation checks what the kind may change.
 func (m *Mutator) checkLocation() *FieldError {
 	fail := func(format string, args ...any) *FieldError {
-		return fieldError(fmt.Errorf(format, args...), "spec", "location")
+		return newFieldError(fmt.Errorf(format, args...), "spec", "location")
 	}
 	last := m.Location[len(m.Location)-1]
 	if m.ID.Kind == KindAssignMetadata {
@@ -159,16 +159,16 @@ func readTests(location Location, tests []PathTest) (map[int]condition, *FieldEr
 		prefix, err := ParseLocation(test.SubPath)
 		switch {
 		case err != nil:
-			return nil, fieldError(err, append(path, "subPath")...)
+			return nil, newFieldError(err, append(path, "subPath")...)
 		case !location.hasPrefix(prefix):
-			return nil, fieldError(fmt.Errorf("%q is not the beginning of spec.location", test.SubPath), append(path, "subPath")...)
+			return nil, newFieldError(fmt.Errorf("%q is not the beginning of spec.location", test.SubPath), append(path, "subPath")...)
 		}
 		want := condition(test.Condition)
 		if want != mustExist && want != mustNotExist {
-			return nil, fieldError(fmt.Errorf("%q is not one of MustExist, MustNotExist", test.Condition), append(path, "condition")...)
+			return nil, newFieldError(fmt.Errorf("%q is not one of MustExist, MustNotExist", test.Condition), append(path, "condition")...)
 		}
 		if other, ok := conditions[len(prefix)-1]; ok && other != want {
-			return nil, fieldError(fmt.Errorf("%q is both MustExist and MustNotExist", test.SubPath), append(path, "condition")...)
+			return nil, newFieldError(fmt.Errorf("%q is both MustExist and MustNotExist", test.SubPath), append(path, "condition")...)
 		}
 		conditions[len(prefix)-1] = want
 	}
@@ -181,7 +181,7 @@ func readTests(location Location, tests []PathTest) (map[int]condition, *FieldEr
 		}
 	}
 	if highestExisting > lowestMissing {
-		return nil, fieldError(errors.New("a path cannot exist below one that must not exist"), "spec", "parameters", "pathTests")
+		return nil, newFieldError(errors.New("a path cannot exist below one that must not exist"), "spec", "parameters", "pathTests")
 	}
 	return conditions, nil
 }

@@ -36,7 +36,7 @@ func newSetter(kind string, location Location, p Parameters) (setter, *FieldErro
 		return parts, parts.check()
 	case KindModifySet:
 		if p.Values == nil || p.Values.FromList == nil {
-			return nil, fieldError(errors.New("must list the values"), "spec", "parameters", "values", "fromList")
+			return nil, newFieldError(errors.New("must list the values"), "spec", "parameters", "values", "fromList")
 		}
 		switch p.Operation {
 		case "", "merge":
@@ -44,9 +44,9 @@ func newSetter(kind string, location Location, p Parameters) (setter, *FieldErro
 		case "prune":
 			return prune(p.Values.FromList), nil
 		}
-		return nil, fieldError(fmt.Errorf("%q is not one of merge, prune", p.Operation), "spec", "parameters", "operation")
+		return nil, newFieldError(fmt.Errorf("%q is not one of merge, prune", p.Operation), "spec", "parameters", "operation")
 	}
-	return nil, fieldError(fmt.Errorf("%q is not a kind of mutator", kind), "kind")
+	return nil, newFieldError(fmt.Errorf("%q is not a kind of mutator", kind), "kind")
 }
 
 func newAssignment(kind string, location Location, a *AssignValue) (setter, *FieldError) {
@@ -55,31 +55,31 @@ func newAssignment(kind string, location Location, a *AssignValue) (setter, *Fie
 		a = &AssignValue{}
 	}
 	if len(a.ExternalData) > 0 {
-		return nil, fieldError(errors.New("external data is not supported, because policies have no network; assign a value"), append(path, "externalData")...)
+		return nil, newFieldError(errors.New("external data is not supported, because policies have no network; assign a value"), append(path, "externalData")...)
 	}
 	if (a.Value == nil) == (a.FromMetadata == nil) {
-		return nil, fieldError(errors.New("set exactly one of value and fromMetadata"), path...)
+		return nil, newFieldError(errors.New("set exactly one of value and fromMetadata"), path...)
 	}
 	last := location[len(location)-1]
 	if a.FromMetadata != nil {
 		switch {
 		case a.FromMetadata.Field != "name" && a.FromMetadata.Field != "namespace":
-			return nil, fieldError(fmt.Errorf("%q is not one of name, namespace", a.FromMetadata.Field), append(path, "fromMetadata", "field")...)
+			return nil, newFieldError(fmt.Errorf("%q is not one of name, namespace", a.FromMetadata.Field), append(path, "fromMetadata", "field")...)
 		case last.isList():
-			return nil, fieldError(errors.New("a field of the metadata cannot be an element of a list"), append(path, "fromMetadata")...)
+			return nil, newFieldError(errors.New("a field of the metadata cannot be an element of a list"), append(path, "fromMetadata")...)
 		}
 		return metadataField(a.FromMetadata.Field), nil
 	}
 	if _, isText := a.Value.(string); kind == KindAssignMetadata && !isText {
-		return nil, fieldError(errors.New("must be a string"), append(path, "value")...)
+		return nil, newFieldError(errors.New("must be a string"), append(path, "value")...)
 	}
 	if last.isList() {
 		fields, isMap := a.Value.(map[string]any)
 		switch {
 		case last.isGlob():
-			return nil, fieldError(errors.New("* selects all elements of a list, which cannot be replaced by one value; name a field of the elements"), "spec", "location")
+			return nil, newFieldError(errors.New("* selects all elements of a list, which cannot be replaced by one value; name a field of the elements"), "spec", "location")
 		case !isMap || !last.isKey(fields[last.key]):
-			return nil, fieldError(fmt.Errorf("must be an object whose %s is %v, as in spec.location", last.key, last.value), append(path, "value")...)
+			return nil, newFieldError(fmt.Errorf("must be an object whose %s is %v, as in spec.location", last.key, last.value), append(path, "value")...)
 		}
 	}
 	return constant{a.Value}, nil

@@ -11,8 +11,8 @@ import (
 	"k8s.io/utils/lru"
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/policies/restriction"
-	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/policies/openclaw/restriction"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 )
 
 // Bundle is a PolicyBundle.

@@ -5,7 +5,7 @@ package openclaw
 import (
 	"slices"
 
-	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 )
 
 // AllDomains are the areas that a PolicyBundle decides about, and the packages in which

@@ -9,8 +9,8 @@ import (
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/restriction"
-	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/policies/openclaw/restriction"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 )
 
 // Facts are what Go finds out about a PolicyBundle for the rules, which read it as

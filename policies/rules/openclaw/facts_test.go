@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/restriction"
-	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/policies/openclaw/restriction"
+	"github.com/lintel-policy/lintel/policies/openclaw/sidecar"
 )
 
 const (

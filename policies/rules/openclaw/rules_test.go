@@ -11,7 +11,7 @@ import (
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/policies/engine"
-	"github.com/lintel-policy/lintel/policies/restriction"
+	"github.com/lintel-policy/lintel/policies/openclaw/restriction"
 	"github.com/lintel-policy/lintel/test/reviews"
 )
 

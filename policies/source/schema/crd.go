@@ -23,11 +23,11 @@ type Definition struct {
 
 // Resources are those that the definition adds to a cluster, the version that the API
 // server prefers first.
-func (d *Definition) Resources() []admission.Resource {
-	var out []admission.Resource
+func (d *Definition) Resources() []admission.ServedResource {
+	var out []admission.ServedResource
 	versions := slices.SortedFunc(maps.Keys(d.Versions), func(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) })
 	for _, version := range versions {
-		out = append(out, admission.Resource{Group: d.Group, Version: version, Kind: d.Kind, Name: d.plural, Namespaced: d.namespaced})
+		out = append(out, admission.ServedResource{Group: d.Group, Version: version, Kind: d.Kind, Name: d.plural, Namespaced: d.namespaced})
 	}
 	return out
 }

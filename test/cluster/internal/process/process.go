@@ -25,8 +25,8 @@ type Identity struct {
 	Started string `json:"started"`
 }
 
-// Identify returns the identity of the live process pid. A zombie is not live.
-func Identify(pid int) (Identity, error) {
+// IdentityOf returns the identity of the live process pid. A zombie is not live.
+func IdentityOf(pid int) (Identity, error) {
 	if pid <= 0 {
 		return Identity{}, fmt.Errorf("no process has the id %d", pid)
 	}
@@ -53,7 +53,7 @@ func GoCommand() (Identity, bool) {
 	if filepath.Base(executable(parent)) != "go" {
 		return Identity{}, false
 	}
-	id, err := Identify(parent)
+	id, err := IdentityOf(parent)
 	return id, err == nil
 }
 

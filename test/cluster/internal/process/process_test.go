@@ -12,7 +12,7 @@ import (
 )
 
 func TestIdentityOutlivesNoProcess(t *testing.T) {
-	self, err := Identify(os.Getpid())
+	self, err := IdentityOf(os.Getpid())
 	require.NoError(t, err)
 	require.True(t, self.Alive())
 
@@ -24,7 +24,7 @@ func TestIdentityOutlivesNoProcess(t *testing.T) {
 func TestZombieIsNotAlive(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
 	require.NoError(t, Start(cmd))
-	id, err := Identify(cmd.Process.Pid)
+	id, err := IdentityOf(cmd.Process.Pid)
 	require.NoError(t, err)
 	require.NoError(t, id.Signal(syscall.SIGKILL))
 	require.True(t, id.WaitGone(10*time.Second), "killed and not yet waited for")
@@ -33,7 +33,7 @@ func TestZombieIsNotAlive(t *testing.T) {
 
 func TestIdentifyNamesWhatIsMissing(t *testing.T) {
 	for _, pid := range []int{-1, 0, 1 << 30} {
-		_, err := Identify(pid)
+		_, err := IdentityOf(pid)
 		require.ErrorContains(t, err, "process has the id")
 	}
 }
