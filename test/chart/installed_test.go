@@ -29,6 +29,7 @@ func TestInstalled(t *testing.T) {
 			makePrevious(filepath.Join(images, "previous"), before, t.TempDir()),
 			buildGateway(images),
 			makePresent(filepath.Join(images, "present")),
+			makeCommand(filepath.Join(images, "command")),
 		)
 	})
 	n := startNode(t)
@@ -36,6 +37,7 @@ func TestInstalled(t *testing.T) {
 	n.importGateway(t, images)
 	n.importImages(t, filepath.Join(images, "previous"))
 	n.importImages(t, filepath.Join(images, "present"))
+	n.importImages(t, filepath.Join(images, "command"))
 	n.collectRaces(t)
 	n.install(t, filepath.Join(before, "config/chart/lintel"), previous)
 
@@ -60,6 +62,7 @@ func TestInstalled(t *testing.T) {
 	t.Run("a Pod is evicted for its disk", func(t *testing.T) { l.crash(t, n.exhaustDisk) })
 	l.step(t, "gateways of OpenClaw", n.runGateways)
 	l.end()
+	t.Run("a replay in a Job", n.replayInAJob)
 
 	n.uninstall(t)
 	n.nothingIsLeft(t)

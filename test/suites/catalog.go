@@ -252,7 +252,7 @@ var catalog = []suite{
 	{
 		name: "chart-installed", covers: "the chart on a real node: installed, upgraded, disturbed, removed", tier: byInput,
 		inputs: []string{
-			"go.mod", "go.sum", "config/", "cmd/manager/", "webhooks/", "controllers/system/", "controllers/policy/", "controllers/openclaw/",
+			"go.mod", "go.sum", "config/", "cmd/manager/", "cmd/lintel/replay/", "policies/replay/", "policies/record/", "webhooks/", "controllers/system/", "controllers/policy/", "controllers/openclaw/",
 			"test/artifact/", "test/cluster/", "!*/*_test.go", "!*/*.md", "!config/samples/", "!config/chart/openvox-stack/",
 			"test/chart/", "!test/chart/openvox_*.go", "!test/chart/stack_test.go", "docs/how-to/break-glass.md",
 		},
