@@ -189,7 +189,7 @@ func (w keyWriter) cluster(reads *clusterdata.Reads) bool {
 		if !few {
 			return
 		}
-		few = read.Each(func(object *clusterdata.Object) bool {
+		few = read.Each(func(object *clusterdata.DecodedObject) bool {
 			text, err := object.Recorded()
 			texts = append(texts, kind.String()+string(text))
 			return err == nil && len(texts) <= maxKeyObjects
