@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// unservedProvider returns what is wrong with a Provider whose DataSource does not exist: the zero
+// unservedProvider returns the problem of a Provider whose DataSource does not exist: the zero
 // problem if it exists. A Provider in the source stays there when its DataSource is deleted:
 // otherwise, its templates would no longer be enforced. Until the data is back, the failure policy
 // applies to their constraints.

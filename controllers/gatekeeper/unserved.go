@@ -17,7 +17,7 @@ var syncedAt = map[schema.GroupKind][]string{
 }
 
 // withoutUnserved returns a Config or SyncSet without the kinds that the cluster does not serve, and
-// what is wrong with these: "" if nothing is. As in Gatekeeper, constraints are enforced with the
+// a message that names these: "" if there are none. As in Gatekeeper, constraints are enforced with the
 // objects of the other kinds, and the status of the object names the missing kinds.
 func withoutUnserved(object unstructured.Unstructured, resources *admission.Resources) (_ unstructured.Unstructured, why string) {
 	at, lists := syncedAt[object.GroupVersionKind().GroupKind()]
@@ -26,7 +26,7 @@ func withoutUnserved(object unstructured.Unstructured, resources *admission.Reso
 	}
 	kinds, found, err := unstructured.NestedSlice(object.Object, at...)
 	if err != nil || !found {
-		return object, "" // the dialect reports what is not a list
+		return object, "" // the dialect reports other types than a list
 	}
 	var served []any
 	var missing []string

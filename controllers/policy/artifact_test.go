@@ -87,7 +87,7 @@ func TestSurplusKeepsTheLiveAndTheNewestBefore(t *testing.T) {
 	require.ElementsMatch(t, []string{"oldest", "older"}, names, "the live one stays even when it is old: a revision may come back")
 }
 
-// TestTheLastGoodFilesOfAPartialSource: a leader that has not loaded a source yet reads what is in
+// TestTheLastGoodFilesOfAPartialSource: a leader that has not loaded a source yet reads the files in
 // force from its artifact. Without the artifact, no file may be left out.
 func TestTheLastGoodFilesOfAPartialSource(t *testing.T) {
 	t.Parallel()

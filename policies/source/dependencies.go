@@ -19,7 +19,7 @@ import (
 // text permits: a file that is missing here would silently change meaning with another.
 type dependencies map[string]fileLinks
 
-// fileLinks are what a file defines and what it reads.
+// fileLinks are the definitions in a file and its references.
 type fileLinks struct {
 	isTest bool
 	// pkg is the package of a module: nil if there is none.

@@ -63,7 +63,7 @@ var expandedObjects = map[string]string{
 	"other kind": "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: web, namespace: shop}\nspec: {pod: " + expandedTemplate + "}\n",
 }
 
-// expansionMutators are mutators of the Pods, by what they do.
+// expansionMutators are mutators of the Pods, by name.
 var expansionMutators = map[string]string{
 	"none":      "",
 	"assign":    "apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: m}\nspec: {applyTo: [{groups: [''], versions: [v1], kinds: [Pod]}], location: spec.hostPID, parameters: {assign: {value: false}}}\n",

@@ -104,7 +104,7 @@ type PolicySourceSpec struct {
 	// partial leaves out files that do not compile, and files that depend on them, instead of
 	// refusing the revision. A file that is in force stays in force with its last good text, or
 	// the revision is refused: an error never loosens a policy. The tests of the other files
-	// must pass. The condition Complete and errors name what is left out.
+	// must pass. The condition Complete and errors name the files that are left out.
 	// +optional
 	Partial bool `json:"partial,omitempty"`
 
