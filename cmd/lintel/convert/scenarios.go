@@ -55,7 +55,7 @@ func scenariosFor(policy kyverno.Policy, document map[string]any, objects map[st
 
 // readsCluster reports whether a policy reads objects that the kyverno command does not have.
 func readsCluster(policy kyverno.Policy) bool {
-	return slices.ContainsFunc(policy.Notes, func(n kyverno.Note) bool {
+	return len(policy.Reads) > 0 || slices.ContainsFunc(policy.Notes, func(n kyverno.Note) bool {
 		return strings.HasSuffix(n.Field, ".apiCall") || strings.HasSuffix(n.Field, ".configMap")
 	})
 }
