@@ -91,9 +91,11 @@ func effectsOf(actions []v1.ValidationAction) (effects []definition.Enforcement)
 
 // registered is a match of the engine that is as wide as matchConstraints, or wider: rules name
 // resources, and the engine selects by kind.
-func (p *policy) registered() definition.Match { return registeredFor(p.criteria.ResourceRules) }
+func (p *policy) registered() definition.Match {
+	return registeredFor(p.criteria.ResourceRules, *p.criteria.MatchPolicy)
+}
 
-func registeredFor(rules []v1.NamedRuleWithOperations) definition.Match {
+func registeredFor(rules []v1.NamedRuleWithOperations, policy v1.MatchPolicyType) definition.Match {
 	match := definition.Match{}
 	resources := admission.BuiltinResources()
 	add := func(group, kind string) {
@@ -117,7 +119,7 @@ func registeredFor(rules []v1.NamedRuleWithOperations) definition.Match {
 			for _, name := range rule.Resources {
 				if one, known := resources.ByName(group, name); known {
 					add(group, one.Kind)
-					if other, ok := equivalentGroup(schema.GroupVersionResource{Group: group, Resource: name}); ok && *p.criteria.MatchPolicy == v1.Equivalent {
+					if other, ok := equivalentGroup(schema.GroupVersionResource{Group: group, Resource: name}); ok && policy == v1.Equivalent {
 						add(other, one.Kind)
 					}
 					continue

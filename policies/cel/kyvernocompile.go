@@ -9,6 +9,7 @@ import (
 	celtypes "github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/ext"
+	v1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -305,7 +306,7 @@ func (p *kyvernoPolicy) check(name string) *definition.Check {
 	}
 	c := &definition.Check{
 		Name: name, Title: p.Annotations[kyvernoGroup+"/title"], Location: definition.Location{File: p.File, Line: p.Line},
-		Match: registeredFor(rules), Enforcement: strictestOf(p.effects), ReadsNamespace: p.readsNamespace(),
+		Match: registeredFor(rules, v1.Equivalent), Enforcement: strictestOf(p.effects), ReadsNamespace: p.readsNamespace(),
 		Fingerprint: p.fingerprint(), Evaluator: p, Selector: p,
 	}
 	if p.namespace != "" {

@@ -52,14 +52,14 @@ func ObjectsOf(files map[string]string, name string) (policy, bound []byte, err 
 		if json.Unmarshal(d.JSON, &one) != nil {
 			continue
 		}
-		isBinding := one.Kind == kindBinding && one.Spec.PolicyName == name
+		isBinding := one.Kind == kindPolicy+bindingSuffix && one.Spec.PolicyName == name
 		isParam := params.Spec.ParamKind.Kind != "" && one.Kind == params.Spec.ParamKind.Kind && one.APIVersion == params.Spec.ParamKind.APIVersion
 		if isBinding || isParam {
 			bound = fmt.Appendf(bound, "---\n%s\n", d.JSON)
 		}
 	}
 	if policy == nil || bound == nil {
-		return nil, nil, fmt.Errorf("%s %s and its %s are not among the files", kindPolicy, name, kindBinding)
+		return nil, nil, fmt.Errorf("%s %s and its %s are not among the files", kindPolicy, name, kindPolicy+bindingSuffix)
 	}
 	return policy, bound, nil
 }

@@ -107,7 +107,7 @@ func (p *policy) isSelectedScope(options Options) bool {
 func (p *policy) serverInvocations(resources *admission.Resources, e *evaluation, decision *Decision) []definition.Invocation {
 	matches, reason := p.dialect.matches(p, resources, e, p.Matcher.MatchesVerb(e.review))
 	if reason != "" {
-		p.reportUnevaluable(e, decision, reason)
+		p.reportUnevaluable(e, decision, reason, p.lackOf(resources, e, reason))
 		return nil
 	}
 	if !matches {
@@ -140,7 +140,7 @@ func (r *serverPass) invoke(one invocationOf) (ends bool) {
 		one.policy.reportMutation(e, &r.result.Decision, finding)
 	}
 	if result.Undecided != "" {
-		one.policy.reportUnevaluable(e, &r.result.Decision, result.Undecided)
+		one.policy.reportUnevaluable(e, &r.result.Decision, result.Undecided, "")
 	}
 	if result.Skipped || onlyConditions || result.Aborts {
 		return result.Aborts
@@ -205,7 +205,7 @@ func (s *Snapshot) ExplainMutationByServer(ctx context.Context, review *admissio
 				p.reportMutation(e, &decision, finding)
 			}
 			if result.Undecided != "" {
-				p.reportUnevaluable(e, &decision, result.Undecided)
+				p.reportUnevaluable(e, &decision, result.Undecided, "")
 			}
 			if result.Object != nil && result.Undecided == "" {
 				_, operations := changesTo(review, result.Object)

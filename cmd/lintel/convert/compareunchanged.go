@@ -72,7 +72,7 @@ func (c *comparer) evaluateUnchanged(ctx context.Context, policy kyverno.Policy,
 			equal = strings.TrimSpace(ours.message) == strings.TrimSpace(expected.message)
 		}
 		if !equal {
-			out.Differences = append(out.Differences, Difference{"", objects[key], expected.result + ": " + expected.message, ours.result + ": " + ours.message})
+			out.Differences = append(out.Differences, Difference{creation.name, "", objects[key], expected.result + ": " + expected.message, ours.result + ": " + ours.message})
 		}
 	}
 	return nil
@@ -85,7 +85,7 @@ func namesWorkloads(document string) bool {
 
 // decide returns the answer of Lintel about the creation of an object.
 func decide(ctx context.Context, snapshot *engine.Snapshot, resources *admission.Resources, object map[string]any) (answer, error) {
-	review, err := reviewOf(object, resources)
+	review, err := creation.review("", object, resources)
 	if err != nil {
 		return answer{}, err
 	}
@@ -119,16 +119,15 @@ func namespaceObject(name string) map[string]any {
 
 // appliedByKyverno returns the answers of Kyverno by object.
 func (c *comparer) appliedByKyverno(ctx context.Context, policy kyverno.Policy, objects map[string]map[string]any) (map[string]answer, error) {
-	folder, err := workFolder(policy, objects)
+	folder, err := workFolder(policy, creation, objects)
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	values := filepath.Join(folder, "values.yaml")
-	if err := writeValues(values, objects); err != nil {
+	if err := writeNamespaces(filepath.Join(folder, valuesFile), objects); err != nil {
 		return nil, err
 	}
-	stdout, runErr := c.apply(ctx, filepath.Join(folder, policyFile), filepath.Join(folder, objectFile), "--values-file", values, "--policy-report", "--output-format", "json")
+	stdout, runErr := c.apply(ctx, filepath.Join(folder, policyFile), filepath.Join(folder, objectFile), "--policy-report", "--output-format", "json")
 	var report struct {
 		Results []struct {
 			Result, Message string
@@ -162,8 +161,8 @@ func (c *comparer) appliedByKyverno(ctx context.Context, policy kyverno.Policy, 
 	return out, nil
 }
 
-// writeValues writes the Namespaces of the objects for Kyverno.
-func writeValues(file string, objects map[string]map[string]any) error {
+// writeNamespaces writes the Namespaces of the objects for Kyverno, in place of its values.
+func writeNamespaces(file string, objects map[string]map[string]any) error {
 	var namespaces []any
 	known := map[string]bool{}
 	for _, object := range objects {

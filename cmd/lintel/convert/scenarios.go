@@ -28,13 +28,16 @@ var (
 	administrator = authenticationv1.UserInfo{Username: "kubernetes-admin", Groups: []string{"system:masters", "system:authenticated"}}
 )
 
+// creation is the scenario of all policies.
+var creation = scenario{name: "create", operation: "CREATE", user: sender}
+
 // maxOthers bounds the objects of the requests other than creations.
 const maxOthers = 16
 
 // scenariosFor are the requests that a policy can tell apart: creations always, and the others if it
 // reads the operation, the old object or the user.
 func scenariosFor(policy kyverno.Policy, document map[string]any, objects map[string]map[string]any) []scenario {
-	out := []scenario{{name: "create", operation: "CREATE", user: sender}}
+	out := []scenario{creation}
 	has := func(texts ...string) bool {
 		return slices.ContainsFunc(texts, func(one string) bool { return strings.Contains(policy.Document, one) })
 	}
@@ -94,7 +97,7 @@ func namedUser(value any) (authenticationv1.UserInfo, bool) {
 // chosen are the objects of a scenario: all for creations by the usual user, and otherwise a bounded
 // number whose names do not repeat, because Kyverno's values name objects without their namespace.
 func (s scenario) chosen(objects map[string]map[string]any) map[string]map[string]any {
-	if s.name == "create" {
+	if s.name == creation.name {
 		return objects
 	}
 	out, names := map[string]map[string]any{}, map[string]bool{}
