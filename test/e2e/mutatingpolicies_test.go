@@ -41,7 +41,7 @@ func patches(expression string) string {
 // mutatingCases are by name, which objects have as a label.
 var mutatingCases = map[string]mutatingCase{
 	"apply-labels":         {applies(`Object{metadata: Object.metadata{labels: {"team": "x"}}}`), "", aConfigMap, ""},
-	"apply-data":           {applies(`Object{data: {"a": "y", "b": object.data.a}}`), "", aConfigMap, ""},
+	"apply-data":           {applies(`Object{data: {"a": "y", "b": string(object.data.a)}}`), "", aConfigMap, ""},
 	"apply-replicas":       {applies(`Object{spec: Object.spec{replicas: object.spec.replicas - 2}}`), "", aDeployment, ""},
 	"apply-sidecar":        {applies(`Object{spec: Object.spec{containers: [Object.spec.containers{name: "mesh", image: "m"}]}}`), "", aPod, ""},
 	"apply-container":      {applies(`Object{spec: Object.spec{containers: [Object.spec.containers{name: "two", env: [Object.spec.containers.env{name: "B", value: "2"}]}]}}`), "", aPod, ""},
@@ -62,7 +62,7 @@ var mutatingCases = map[string]mutatingCase{
 	"patch-replace":        {patches(`[JSONPatch{op: "replace", path: "/data/none", value: "y"}]`), "", aConfigMap, ""},
 	"patch-test":           {patches(`[JSONPatch{op: "test", path: "/data/a", value: "z"}, JSONPatch{op: "remove", path: "/data/a"}]`), "", aConfigMap, ""},
 	"patch-escape":         {patches(`[JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("x.io/y"), value: "z"}]`), "", aConfigMap, ""},
-	"patch-none":           {patches(`[]`), "", aConfigMap, ""},
+	"patch-none":           {patches(`false ? [JSONPatch{op: "remove", path: "/data/a"}] : []`), "", aConfigMap, ""},
 	"patch-missing":        {patches(`[JSONPatch{op: "remove", path: "/data/none"}]`), "", aConfigMap, "nonexistent key"},
 	"patch-missing-ignore": {"failurePolicy: Ignore\n  " + patches(`[JSONPatch{op: "remove", path: "/data/none"}]`), "", aConfigMap, ""},
 	"patch-parent":         {patches(`[JSONPatch{op: "add", path: "/metadata/annotations/a", value: "b"}]`), "", aConfigMap, "JSON Patch"},
@@ -70,7 +70,7 @@ var mutatingCases = map[string]mutatingCase{
 	"patch-unknown-ignore": {"failurePolicy: Ignore\n  " + patches(`[JSONPatch{op: "add", path: "/spec", value: {"a": "b"}}]`), "", aConfigMap, "strict decoding error"},
 	"patch-type":           {patches(`[JSONPatch{op: "add", path: "/data/b", value: 1}]`), "", aConfigMap, "cannot unmarshal"},
 	"patch-error":          {patches(`[JSONPatch{op: "add", path: "/data/b", value: object.data.none}]`), "", aConfigMap, "no such key: none"},
-	"variables":            {"variables: [{name: n, expression: int(object.data.n)}]\n  " + applies(`Object{data: {"n": string(variables.n + 1)}}`), "", aConfigMap, ""},
+	"variables":            {"variables: [{name: count, expression: int(object.data.n)}]\n  " + applies(`Object{data: {"n": string(variables.count + 1)}}`), "", aConfigMap, ""},
 	"condition":            {"matchConditions: [{name: c, expression: has(object.data.none)}]\n  " + applies(`Object{data: {"n": "8"}}`), "", aConfigMap, ""},
 	"condition-fails":      {"matchConditions: [{name: c, expression: 'object.data.none == \"\"'}]\n  " + applies(`Object{data: {"n": "8"}}`), "", aConfigMap, "no such key: none"},
 	"params":               {theParams + "\n  " + applies(`Object{data: {"n": params.data.max}}`), "paramRef: {name: limits, parameterNotFoundAction: Deny}", aConfigMap, ""},
