@@ -52,7 +52,7 @@ func TestLimitMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := debug.SetMemoryLimit(math.MaxInt64)
 			defer debug.SetMemoryLimit(before)
-			t.Setenv("GOMEMLIMIT", c.variable) // and restored to what it was
+			t.Setenv("GOMEMLIMIT", c.variable) // and restored afterwards
 			if c.variable == "" {
 				require.NoError(t, os.Unsetenv("GOMEMLIMIT"))
 			}

@@ -226,7 +226,7 @@ func isNull(e celast.Expr) bool {
 	return e.Kind() == celast.LiteralKind && e.AsLiteral().Type() == types.NullType
 }
 
-// comprehension binds the variables of a macro: to the elements of what it iterates over.
+// comprehension binds the variables of a macro: to the elements of its range.
 func (f *readFinder) comprehension(c celast.ComprehensionExpr, names map[string][][]string) {
 	list := f.expr(c.IterRange(), names)
 	f.look(list)

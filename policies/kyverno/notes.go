@@ -8,7 +8,7 @@ type Note struct {
 	Line int    `json:"line"`
 	// Field is the path in the policy.
 	Field string `json:"field"`
-	// Instead is what takes its place in Lintel.
+	// Instead is its replacement in Lintel.
 	Instead string `json:"instead"`
 }
 
@@ -16,7 +16,7 @@ func (n Note) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s", n.File, n.Line, n.Field, n.Instead)
 }
 
-// settingsInstead are what takes the place of the settings of a policy that are no part of its Rego.
+// settingsInstead are the replacements of settings that the Rego of a policy does not contain.
 var settingsInstead = map[string]string{
 	"failurePolicy":                  "set spec.failurePolicy of the PolicySource, for all of its policies",
 	"background":                     "audit evaluates existing objects, and reports the rules that depend on the request as not auditable",
