@@ -37,7 +37,8 @@ func setDefaults(object runtime.Object) {
 		defaultSecret(o)
 	case *corev1.Service:
 		defaultService(&o.Spec)
-	case *corev1.Endpoints: //nolint:staticcheck // the API server still serves the kind
+	//lint:ignore SA1019 the API server still serves the kind
+	case *corev1.Endpoints:
 		for i := range o.Subsets {
 			for j := range o.Subsets[i].Ports {
 				setIfZero(&o.Subsets[i].Ports[j].Protocol, corev1.ProtocolTCP)

@@ -103,13 +103,14 @@ func decide(ctx context.Context, snapshot *engine.Snapshot, resources *admission
 	if len(decision.Undecided) > 0 {
 		return answer{}, fmt.Errorf("undecided: %s", decision.Undecided[0].Reason)
 	}
-	for _, finding := range slices.Concat(decision.Denials, decision.Warnings, decision.Audits) {
-		if finding.Error {
-			return answer{resultError, finding.Words}, nil
-		}
-		return answer{resultFail, finding.Words}, nil
+	findings := slices.Concat(decision.Denials, decision.Warnings, decision.Audits)
+	switch {
+	case len(findings) == 0:
+		return answer{result: resultAllow}, nil
+	case findings[0].Error:
+		return answer{resultError, findings[0].Words}, nil
 	}
-	return answer{result: resultAllow}, nil
+	return answer{resultFail, findings[0].Words}, nil
 }
 
 // namespaceObject is a Namespace that both know, with the label that every Namespace has.
