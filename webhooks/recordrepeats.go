@@ -25,13 +25,13 @@ type repeats struct {
 
 	mutex  sync.Mutex
 	known  map[repeatKey]*list.Element
-	recent *list.List // of *repeat, the most recent first
-	held   *list.List // of *repeat with a record, the oldest first
+	recent *list.List // of *recordedRequest, the most recent first
+	held   *list.List // of *recordedRequest with a record, the oldest first
 	bytes  int64
 }
 
-// repeat is a request that was recorded.
-type repeat struct {
+// recordedRequest is a request that was recorded.
+type recordedRequest struct {
 	key    repeatKey
 	record *heldRecord // nil until the request is repeated
 	at     *list.Element
@@ -63,9 +63,9 @@ func (r *repeats) look(key repeatKey) (found sighting, evicted []*heldRecord) {
 	defer r.mutex.Unlock()
 	at, ok := r.known[key]
 	if !ok {
-		r.known[key] = r.recent.PushFront(&repeat{key: key})
+		r.known[key] = r.recent.PushFront(&recordedRequest{key: key})
 		for len(r.known) > maxRepeatKeys {
-			oldest := r.recent.Remove(r.recent.Back()).(*repeat)
+			oldest := r.recent.Remove(r.recent.Back()).(*recordedRequest)
 			delete(r.known, oldest.key)
 			if oldest.record != nil {
 				evicted = append(evicted, r.release(oldest))
@@ -74,7 +74,7 @@ func (r *repeats) look(key repeatKey) (found sighting, evicted []*heldRecord) {
 		return firstSighting, evicted
 	}
 	r.recent.MoveToFront(at)
-	one := at.Value.(*repeat)
+	one := at.Value.(*recordedRequest)
 	if one.record == nil {
 		return repeatedRequest, nil
 	}
@@ -86,7 +86,7 @@ func (r *repeats) look(key repeatKey) (found sighting, evicted []*heldRecord) {
 func (r *repeats) forget(key repeatKey) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if at, ok := r.known[key]; ok && at.Value.(*repeat).record == nil {
+	if at, ok := r.known[key]; ok && at.Value.(*recordedRequest).record == nil {
 		r.recent.Remove(at)
 		delete(r.known, key)
 	}
@@ -101,7 +101,7 @@ func (r *repeats) hold(key repeatKey, record *heldRecord) (isHeld bool, evicted 
 	if !ok { // evicted since
 		return true, []*heldRecord{record}
 	}
-	one := at.Value.(*repeat)
+	one := at.Value.(*recordedRequest)
 	if one.record != nil {
 		one.record.record.Count++
 		return false, nil
@@ -109,13 +109,13 @@ func (r *repeats) hold(key repeatKey, record *heldRecord) (isHeld bool, evicted 
 	one.record, one.at = record, r.held.PushBack(one)
 	r.bytes += record.bytes
 	for r.bytes > maxHeldBytes {
-		evicted = append(evicted, r.release(r.held.Front().Value.(*repeat)))
+		evicted = append(evicted, r.release(r.held.Front().Value.(*recordedRequest)))
 	}
 	return true, evicted
 }
 
-// release returns the record of a repeat, which remains known.
-func (r *repeats) release(one *repeat) *heldRecord {
+// release returns the record of a request, which remains known.
+func (r *repeats) release(one *recordedRequest) *heldRecord {
 	record := one.record
 	r.held.Remove(one.at)
 	r.bytes -= record.bytes
@@ -128,7 +128,7 @@ func (r *repeats) due(now time.Time, all bool) (records []*heldRecord) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	for r.held.Len() > 0 {
-		one := r.held.Front().Value.(*repeat)
+		one := r.held.Front().Value.(*recordedRequest)
 		if age := now.Sub(one.record.since); !all && age >= 0 && age < r.within {
 			break
 		}
