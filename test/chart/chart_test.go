@@ -232,7 +232,7 @@ func TestValues(t *testing.T) {
 			name: "nothing but Lintel", values: `{}`,
 			present: []string{"Deployment/lintel-manager", "CustomResourceDefinition/policysources.policy.lintel.dev", "Certificate/lintel-serving", "PodDisruptionBudget/lintel-manager"},
 			missing: []string{"CustomResourceDefinition/agents.orloj.dev", "ClusterRole/openclaw-operator-manager-role", "ClusterRole/lintel-gatekeeper", "NetworkPolicy/lintel-manager", "PodMonitor/lintel"},
-			text:    []string{"image: lintel-manager:dev", "replicas: 2", "value: 460MiB", "namespace: elsewhere"},
+			text:    []string{"image: lintel-manager:dev", "replicas: 2", "memory: 1Gi", "namespace: elsewhere"},
 		},
 		{
 			name: "OpenClaw", values: `{systems: {openclaw: {enabled: true, imageRegistries: [a.example, b.example], rootNamespace: root}}}`,
@@ -354,7 +354,7 @@ priorityClassName: system-cluster-critical
 			present: []string{"Deployment/lintel-manager"},
 			text: []string{
 				"image: registry.example/lintel-manager@sha256:0000", "imagePullPolicy: Always", "- name: registry", "replicas: 3",
-				"--decision-log=all", "--excluded-namespaces=a,b", "--drain=7s", "--decision-log-sample=0.5", "name: HTTPS_PROXY", "value: 270MiB",
+				"--decision-log=all", "--excluded-namespaces=a,b", "--drain=7s", "--decision-log-sample=0.5", "name: HTTPS_PROXY", "memory: 600Mi",
 				"team: platform", "disk: ssd", "operator: Exists", "priorityClassName: system-cluster-critical", "runAsNonRoot: true",
 			},
 		},
