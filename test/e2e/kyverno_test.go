@@ -42,14 +42,14 @@ func TestPoliciesOfKyvernoAreEnforced(t *testing.T) {
 			output, ok := kubectl(t, object, "create", "--dry-run=server", "-f", "-")
 			require.Equal(t, admitted, ok, "%s with %s: %s", kind, image, output)
 			if !admitted {
-				require.Contains(t, output, "a tag is missing in "+namespace+" [ValidatingPolicy/tagged, policy.yaml:8, kyverno-cel@")
+				require.Contains(t, output, "a tag is missing in "+namespace+" [ValidatingPolicy/tagged deny, policy.yaml:9, kyverno-cel@")
 			}
 		}
 	}
 
 	for text, want := range map[string]string{
 		"apiVersion: policies.kyverno.io/v1\nkind: MutatingPolicy\nmetadata: {name: m}\n": `policy.yaml:1: MutatingPolicy "m" of Kyverno is not supported`,
-		text + "  - expression: resource.Get('v1', 'nodes', 'a') != null\n":               `policy.yaml:10: ValidatingPolicy "tagged": spec.validations[1].expression: resource.Get is not supported`,
+		text + "  - expression: resource.Get('v1', 'nodes', 'a') != null\n":               `policy.yaml:11: ValidatingPolicy "tagged": spec.validations[1].expression: resource.Get is not supported`,
 	} {
 		output, ok := apply(t, installation.PolicySource("kyverno-refused", map[string]string{"policy.yaml": text}, nil))
 		require.False(t, ok)

@@ -33,7 +33,7 @@ func TestWhyOfACluster(t *testing.T) {
 	require.Equal(t, 1, code, output)
 	require.Contains(t, output, "ConfigMap "+namespace+"/before: denied by why; 1 policy matched")
 	require.Contains(t, output, "deny       explained [why deny, policy.rego:6, why@")
-	require.Contains(t, output, `namespaces  namespace "`+namespace+`" is not one of elsewhere-*`)
+	require.Regexp(t, `namespaces +namespace "`+namespace+`" is not one of elsewhere-\*`, output)
 
 	manifest := filepath.Join(t.TempDir(), "after.yaml")
 	mustWrite(t, manifest, configMap(namespace, "after"))

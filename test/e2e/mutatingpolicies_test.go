@@ -18,6 +18,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/cel"
 	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/kinds"
 	"github.com/lintel-policy/lintel/policies/policyset"
 )
 
@@ -56,7 +57,7 @@ var mutatingCases = map[string]mutatingCase{
 	"patch-add":            {patches(`[JSONPatch{op: "add", path: "/data/b", value: "y"}]`), "", aConfigMap, ""},
 	"patch-remove":         {patches(`[JSONPatch{op: "remove", path: "/data/n"}]`), "", aConfigMap, ""},
 	"patch-list":           {patches(`[JSONPatch{op: "add", path: "/spec/containers/0", value: Object.spec.containers{name: "first", image: "f"}}]`), "", aPod, ""},
-	"patch-end":            {patches(`[JSONPatch{op: "add", path: "/spec/tolerations/-", value: {"key": "y", "operator": "Exists"}}]`), "", aPod, ""},
+	"patch-end":            {patches(`[JSONPatch{op: "add", path: "/spec/containers/0/env/-", value: {"name": "B", "value": "2"}}]`), "", aPod, ""},
 	"patch-move":           {patches(`[JSONPatch{op: "move", from: "/data/a", path: "/data/b"}]`), "", aConfigMap, ""},
 	"patch-copy":           {patches(`[JSONPatch{op: "copy", from: "/data/a", path: "/data/b"}]`), "", aConfigMap, ""},
 	"patch-replace":        {patches(`[JSONPatch{op: "replace", path: "/data/none", value: "y"}]`), "", aConfigMap, ""},
@@ -170,7 +171,9 @@ func TestMutatingPoliciesOfflineAreTheAPIServers(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Empty(t, messages)
-			ours, err := dryRunOf(t.Context(), patchedObject(t, text, patch))
+			arrived, err := kinds.New().Arrive(text, object.GroupVersionKind(), true) // the object that the patch is for
+			require.NoError(t, err)
+			ours, err := dryRunOf(t.Context(), patchedObject(t, arrived, patch))
 			require.NoError(t, err)
 			require.Equal(t, comparable(theirs), comparable(ours), "%s", patch)
 		})
