@@ -87,6 +87,11 @@ func TestABundleDoesNotHoldTheWebhook(t *testing.T) {
 		"the most rules":         {texts: []string{repeated(3500, "allow if input.x == %[1]d\n")}, denied: "team scope cannot expand"},
 		"values in values":       {texts: []string{"allow if {\nx0 := input.x\n" + repeated(40, "x%[2]d := input[x%[1]d][x%[1]d]\n") + "x40 == 4\n}"}, warning: "the policies are too large to compare"},
 	} {
+		// With the race detector, this comparison is not certain to end before its deadline on a busy
+		// machine.
+		if raceDetector && name == "the most rules" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			evaluate := bundleWebhook(t, bundleOf("base", openclawv1.ScopeEnterprise, "allow if input.y"))
 			review := creation(t, bundleOf("b", openclawv1.ScopeTeam, c.texts...))

@@ -1,0 +1,6 @@
+//go:build !race
+
+package openclaw
+
+// raceDetector reports that tests run with the race detector.
+const raceDetector = false
