@@ -52,12 +52,19 @@ metadata: {name: quiet}
 spec: {applyTo: [{groups: [example.com], versions: [v1], kinds: [Quiet]}], templateSource: spec.pod, enforcementAction: warn, generatedGVK: {version: v1, kind: Pod}}
 `
 
-const expandedTemplate = `{metadata: {labels: {app: web}, annotations: {a: b}}, spec: {hostPID: true, containers: [{name: main, image: "example.com/web:1"}]}}`
+// expandedTemplate is the Pod template of own kinds, and defaultedTemplate that of workloads: it has the
+// fields that the API server sets by default, because lintel check sets them, and gator does not.
+const (
+	expandedTemplate  = `{metadata: {labels: {app: web}, annotations: {a: b}}, spec: {hostPID: true, containers: [{name: main, image: "example.com/web:1"}]}}`
+	defaultedTemplate = `{metadata: {labels: {app: web}, annotations: {a: b}}, spec: {hostPID: true,
+    dnsPolicy: ClusterFirst, restartPolicy: Always, schedulerName: default-scheduler, securityContext: {}, terminationGracePeriodSeconds: 30,
+    containers: [{name: main, image: "example.com/web:1", imagePullPolicy: IfNotPresent, resources: {}, terminationMessagePath: /dev/termination-log, terminationMessagePolicy: File}]}}`
+)
 
 // expandedObjects are objects of the kinds, by name.
 var expandedObjects = map[string]string{
-	"deployment": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {selector: {matchLabels: {app: web}}, template: " + expandedTemplate + "}\n",
-	"cron job":   "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: tidy, namespace: shop}\nspec: {schedule: '* * * * *', jobTemplate: {spec: {template: " + expandedTemplate + "}}}\n",
+	"deployment": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {selector: {matchLabels: {app: web}}, template: " + defaultedTemplate + "}\n",
+	"cron job":   "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: tidy, namespace: shop}\nspec: {schedule: '* * * * *', jobTemplate: {spec: {template: " + defaultedTemplate + "}}}\n",
 	"own kind":   "apiVersion: example.com/v1\nkind: Web\nmetadata: {name: web, namespace: shop}\nspec: {run: {pod: " + expandedTemplate + "}}\n",
 	"quiet kind": "apiVersion: example.com/v1\nkind: Quiet\nmetadata: {name: web, namespace: shop}\nspec: {pod: " + expandedTemplate + "}\n",
 	"other kind": "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: web, namespace: shop}\nspec: {pod: " + expandedTemplate + "}\n",
