@@ -12,21 +12,8 @@ import (
 // patchEach translates a loop of mutate.foreach.
 func (r *rule) patchEach(f field, outer []string) {
 	r.onlyKeys(f, "list", "order", "context", "preconditions", "patchStrategicMerge", "patchesJson6902", "foreach")
-	list := "kyverno.elements(" + r.expression(f.get("list"), strings.TrimSpace(f.get("list").text()), true) + ")"
-	element := "element"
-	if n := len(r.elements); n > 0 {
-		element = fmt.Sprintf("element%d", n)
-	}
-	variables := r.variables
-	r.variables = cloneMap(variables)
-	r.elements = append(r.elements, element)
-	lines := slices.Concat(outer, []string{"some " + element + "_index, " + element + " in " + list, element + " != null"})
-	r.context(f.get("context"))
-	if preconditions := f.get("preconditions"); preconditions.exists() {
-		for _, b := range r.conditionBlocks(preconditions) {
-			lines = append(lines, r.statements(b, "precondition")...)
-		}
-	}
+	lines, end := r.loop(f, outer)
+	defer end()
 	switch {
 	case f.get("patchStrategicMerge").exists():
 		m := r.newMerge(f.get("patchStrategicMerge"))
@@ -42,7 +29,27 @@ func (r *rule) patchEach(f field, outer []string) {
 	default:
 		r.add(f, "mutate.foreach without a patch", "add patchStrategicMerge or patchesJson6902")
 	}
-	r.elements, r.variables = r.elements[:len(r.elements)-1], variables
+}
+
+// loop begins a loop of foreach within the lines of outer loops. It returns the lines that select an
+// element, and a function that ends the scope of the element and its variables.
+func (r *rule) loop(f field, outer []string) (lines []string, end func()) {
+	list := "kyverno.elements(" + r.expression(f.get("list"), strings.TrimSpace(f.get("list").text()), true) + ")"
+	element := "element"
+	if n := len(r.elements); n > 0 {
+		element = fmt.Sprintf("element%d", n)
+	}
+	variables, elements := r.variables, r.elements
+	r.variables = cloneMap(variables)
+	r.elements = append(slices.Clone(elements), element)
+	lines = slices.Concat(outer, []string{"some " + element + "_index, " + element + " in " + list, element + " != null"})
+	r.context(f.get("context"))
+	if preconditions := f.get("preconditions"); preconditions.exists() {
+		for _, b := range r.conditionBlocks(preconditions) {
+			lines = append(lines, r.statements(b, "precondition")...)
+		}
+	}
+	return lines, func() { r.elements, r.variables = elements, variables }
 }
 
 // token stands for a variable while the YAML of a patch is read: U+E000 and U+E001 around its number.

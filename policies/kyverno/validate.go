@@ -1,7 +1,6 @@
 package kyverno
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -104,21 +103,8 @@ func (r *rule) foreach(f field, outer []string) {
 	if f.get("elementScope").exists() {
 		r.add(f.get("elementScope"), "elementScope", "write the loop in Rego")
 	}
-	list := "kyverno.elements(" + r.expression(f.get("list"), f.get("list").text(), true) + ")"
-	element := "element"
-	if n := len(r.elements); n > 0 {
-		element = fmt.Sprintf("element%d", n)
-	}
-	variables := r.variables
-	r.variables = cloneMap(variables)
-	r.elements = append(r.elements, element)
-	lines := slices.Concat(outer, []string{"some " + element + "_index, " + element + " in " + list, element + " != null"})
-	r.context(f.get("context"))
-	if preconditions := f.get("preconditions"); preconditions.exists() {
-		for _, b := range r.conditionBlocks(preconditions) {
-			lines = append(lines, r.statements(b, "precondition")...)
-		}
-	}
+	lines, end := r.loop(f, outer)
+	defer end()
 	switch {
 	case f.get("deny").exists():
 		r.deny(f.get("deny"), lines)
@@ -130,7 +116,7 @@ func (r *rule) foreach(f field, outer []string) {
 			if maySkip(item.value()) {
 				r.add(item, "conditions in anyPattern", "split the rule, or write it in Rego")
 			}
-			bodies = append(bodies, r.patternLines(item, element))
+			bodies = append(bodies, r.patternLines(item, r.elements[len(r.elements)-1]))
 		}
 		name := r.module.define("valid_element", strings.Join(r.elements, ", "), bodies...)
 		r.denials = append(r.denials, append(lines, "not "+name+"("+strings.Join(r.elements, ", ")+")"))
@@ -139,7 +125,6 @@ func (r *rule) foreach(f field, outer []string) {
 			r.foreach(item, lines)
 		}
 	}
-	r.elements, r.variables = r.elements[:len(r.elements)-1], variables
 }
 
 func (r *rule) elementPattern(f field, lines []string) {
