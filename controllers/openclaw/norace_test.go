@@ -2,5 +2,5 @@
 
 package openclaw
 
-// raceDetector reports that tests run with the race detector.
-const raceDetector = false
+// mostRules is about the number of rules that a bundle may have.
+const mostRules = 3500
